@@ -55,7 +55,7 @@ demo: ## show hooks at work on a real Slurm, which this sets up
 bench: venv ## measure what hooks cost on a real Slurm
 	@tests/cluster/bench
 
-# Sphinx is Debian's (python3-sphinx python3-myst-parser furo) if it is there, otherwise of the package index.
+# Uses Debian's Sphinx (python3-sphinx python3-myst-parser furo) if installed, otherwise the one of the package index.
 SPHINX_PATH = $(shell $(PYTHON) -c 'import furo, myst_parser, sphinx; print(sphinx.__path__[0].rpartition("/")[0])' 2>/dev/null)
 SITE_PACKAGES = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Configuration of Sphinx; `make docs` runs it."""
+"""Configuration of Sphinx, for `make docs`."""
 
 import sys
 from pathlib import Path
@@ -25,10 +25,10 @@ html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 
-# Headings are targets, so that a page can link to a part of another.
+# Headings are link targets, so that a page can link to a section of another page.
 myst_heading_anchors = 3
 
-# The docstring of a class has its summary, and "Args:" there or in __init__ has its arguments.
+# The docstring of a class has the summary; the arguments are under "Args:", there or in __init__.
 autoclass_content = "class"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -38,7 +38,8 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
-# Docstrings name their neighbours without the module; on a page of another module Sphinx does not find them.
+# Docstrings refer to names of their own module without the module's name, which Sphinx cannot resolve on a page of
+# another module.
 nitpick_ignore = [
     ("py:attr", "bundle"),
     ("py:attr", "config"),
@@ -54,9 +55,9 @@ nitpick_ignore = [
 def keep_colons(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
     """Keep napoleon from reading the words before a colon in a property's docstring as its type."""
     if what in ("attribute", "data", "property") and lines:
-        lines[0] = f": {lines[0]}"  # a type of no letters
+        lines[0] = f": {lines[0]}"  # a type without letters
 
 
 def setup(app: Any) -> None:
-    """Register what is above; Sphinx calls this."""
+    """Register the functions above; called by Sphinx."""
     app.connect("autodoc-process-docstring", keep_colons, priority=1)

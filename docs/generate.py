@@ -141,19 +141,19 @@ def _hook(spec: HookSpec) -> list[str]:
 
 
 def options_page() -> str:
-    """Return the page of what a cli_filter handler can read and write."""
+    """Return the page of the options that a cli_filter handler can read and write."""
     everywhere = sorted(set.intersection(*(set(names) for names in NAMES.values())))
     return page(
         "# Options of commands\n",
         "## Properties of `options`\n",
-        "They have the names of job_submit's `job`; `None` is an option that is not given.\n",
+        "They have the same names as the fields of `job` in job_submit; `None` means that the option is not given.\n",
         table(
             ("name", "type", "unit", "option", "what"),
             ([f"`{it.name}`", f"`{it.kind}`", it.unit, f"`--{it.option}`", it.text] for it in FIELDS.values()),
         ),
         "## Long options\n",
         '`options["name"]` reads and sets any option of the command, as text.\n'
-        "Which options exist depends on the release of Slurm; these are those from 22.05 to the candidate of 26.11.\n",
+        "Which options exist depends on the release of Slurm; the table has those of 22.05 to 26.11.0-0rc1.\n",
         table(
             ("command", "options"),
             [
@@ -173,7 +173,7 @@ def spank_page() -> str:
     return page(
         "# SPANK items\n",
         "Attributes of `spank`; those with parentheses are methods.\n"
-        "Reading one where Slurm does not offer it raises `SpankError`, which says where it is offered.\n",
+        "Reading an item where Slurm does not offer it raises `SpankError`, which says where it is offered.\n",
         table(("name", "type", "what", "where", "spank.h"), (_item(item, types) for item in spank_fields.ITEMS)),
         "## Other attributes\n",
         "```{eval-rst}\n"
@@ -198,7 +198,7 @@ def spank_releases_page() -> str:
     titles = ("in spank.h", "in Python", "since", *contexts)
     return page(
         "# SPANK: releases and contexts\n",
-        f"{functions.SINCE} is the oldest release that was examined: what it has may be older.\n"
+        f"{functions.SINCE} is the oldest release that was examined: its features may be older.\n"
         "If something works only in some callbacks of a context, the cell names these callbacks.\n",
         "## Callbacks\n",
         table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in callbacks.PLACES))),
@@ -233,7 +233,7 @@ def _cells(where: spank_fields.Where) -> list[str]:
 
 
 def _types(stub: Path) -> dict[str, str]:
-    """Return the types of what a stub describes, in words."""
+    """Return the type of each attribute that a stub declares, in words."""
     nodes = (node for node in ast.walk(ast.parse(stub.read_text())) if isinstance(node, ast.FunctionDef))
     return {node.name: ast.unparse(node.returns).replace(" | ", " or ") for node in nodes if node.returns is not None}
 
@@ -260,7 +260,7 @@ def _view(name: str) -> Iterator[str]:
     yield table(titles, (_field(row, name) for row in sorted(rows.rows(view).values(), key=lambda row: row.name)))
     if view is model.Job:
         own = {key: value for key, value in vars(model.Job).items() if isinstance(value, property)}
-        yield "Also, though they are not single values:\n"
+        yield "Fields that are not single values:\n"
         yield table(("field", "what"), ((f"`{key}`", doc(value)) for key, value in own.items() if key[0] != "_"))
 
 
@@ -310,7 +310,7 @@ def constants_page() -> str:
         "`slurmhooks.job_submit.constants` has each constant under its group and under its own name:\n"
         "`constants.MailType.MAIL_JOB_END` is `constants.MAIL_JOB_END`.\n"
         "In slurmctld's workers, names and numbers are those of the installed release, whose headers the build read;\n"
-        "elsewhere they are those below.\n"
+        "elsewhere they are those listed below.\n"
         "Error codes are constants too: `constants.ESLURM_INVALID_ACCOUNT`; `Reject` takes their names as text.\n",
         *parts,
     )
@@ -351,7 +351,7 @@ def _sentence(text: str) -> str:
 
 
 def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield all verbs with the words that call them, such as ``try scrun``, each before its own verbs."""
+    """Yield all verbs with the words that call them, such as ``try scrun``; each verb comes before its own verbs."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -378,7 +378,7 @@ def command_line_page() -> str:
 
 
 def usage(command: click.Command) -> str:
-    """Return what follows the name of a command: that there are options, its arguments, its verbs."""
+    """Return the part of the usage line after a command's name: whether it has options, its arguments, its verbs."""
     words = ["[OPTION...]"]
     for argument in command.params:
         if isinstance(argument, click.Argument):
@@ -433,7 +433,7 @@ def python_page() -> str:
             "automodule:: slurmhooks.job_submit.strings", *_members("slurmhooks.job_submit.strings", *strings.__all__)
         ),
         "## slurmhooks.cli_filter\n",
-        "`options`; its properties stand in [](options.md).\n",
+        "`options`; [](options.md) lists its properties.\n",
         _rst("autoclass:: slurmhooks.cli_filter.model.Options\n   :members: given, argv, script, spank"),
         "## slurmhooks.jobcomp\n",
         _rst("autoclass:: slurmhooks.jobcomp.event.Event"),
@@ -452,7 +452,7 @@ def testing_page() -> str:
 
 MEMBERS = {"Container": "save_config, allocator_command, remote_command", "FakeSpank": "prepended_task_argv"}
 BARE = {"Config", "FakeContainer", "FakeJob", "FakeRecord", "FakeTable"}
-"""Classes whose members are in tables, or are those of the class that they replace."""
+"""Classes whose members are not listed: tables list them, or they are those of the class that is replaced."""
 
 
 def _members(module: str, *names: str) -> Iterator[str]:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the manual pages in contrib/share/man from what is described once: commands, keys, hooks.
+"""Write the manual pages in contrib/share/man from the descriptions of commands, keys and hooks in the code.
 
 Usage: docs/manpages.py
 
-The pages of the reference (generate.py) are Markdown; here they become man(7), with what only manual pages have.
-The results are in the repository, so that no package needs this program; a test says when they are out of date.
+The reference pages (generate.py) are Markdown; this program converts them to man(7), and adds the sections that only
+manual pages have. The results are in the repository, so that no package needs this program; a test fails when they are
+out of date.
 """
 
 import re
@@ -20,9 +21,9 @@ from docs import generate  # noqa: E402
 
 FOLDER = PROJECT / "contrib" / "share" / "man"
 SPECIAL = str.maketrans({"\\": r"\e", "-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti"})
-"""What roff reads otherwise, or prints as a typographic character, which cannot be copied."""
+"""Characters that roff interprets, or prints as typographic characters, which cannot be copied."""
 BODY = ("meaning", "effect of a failure")
-"""Titles of the column that is the text of a row; without one, each cell is named."""
+"""Titles of the column that is the text of a row; if a table has none of them, each cell is named."""
 
 EXIT = """
 # EXIT STATUS
@@ -37,8 +38,9 @@ OUTPUT = """
 # OUTPUT
 
 Results go to standard output, findings and progress to standard error.
-With `--json`, standard output has one JSON document, with exit code 1 and with findings, too; what wrong use prints is
-not JSON. `slurmhooks schema COMMAND` prints its schema.
+With `--json`, standard output has one JSON document, even with exit code 1 and with findings.
+Messages about wrong use are not JSON.
+`slurmhooks schema COMMAND` prints its schema.
 """
 COMPLETION = """
 # COMPLETION
@@ -91,11 +93,11 @@ def require_account(job, submit_uid):
 
 | keyword | meaning |
 | --- | --- |
-| `order` | Number, 50 by default; the lowest runs first. |
-| `on_error` | What a bug in the handler, or a missed deadline, does. |
+| `order` | Number, 50 by default; the handler with the lowest number runs first. |
+| `on_error` | The effect of a bug in the handler, or of a missed deadline. |
 | `timeout` | Seconds that the handler may take. |
-| `mode` | `"enforce"`, or `"observe"`, which changes nothing; of job_submit and job_modify. |
-| `contexts` | In which commands or contexts it runs; of cli_filter and SPANK. |
+| `mode` | `"enforce"`, or without effect: `"warn"`, `"observe"`, `"off"`; only for job_submit and job_modify. |
+| `contexts` | In which commands or contexts the handler runs; only for cli_filter and SPANK. |
 """
 
 
@@ -164,7 +166,7 @@ def converted(text: str) -> Iterator[str]:
 
 
 def rows(table: str) -> Iterator[str]:
-    """Yield a table as a list: its first column are the tags."""
+    """Yield a table as a list, with the first column as tags."""
     titles, _, *cells = ([cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in table.splitlines())
     body = next((number for number, title in enumerate(titles) if title in BODY), None)
     for row in cells:
@@ -193,12 +195,12 @@ def line(text: str) -> str:
 
 
 def guarded(text: str) -> str:
-    """Keep a line from being read as a request."""
+    """Prevent roff from reading a line as a request."""
     return rf"\&{text}" if text.startswith((".", "'")) else text
 
 
 def escaped(text: str) -> str:
-    """Return a text without meaning for roff."""
+    """Return a text in which no character is special to roff."""
     return text.translate(SPECIAL)
 
 

@@ -5,7 +5,7 @@
 Usage: docs/tables.py
 
 A table stands between two comments, `<!-- figures: GROUP... -->` and `<!-- end of figures -->`, and shows the rows of
-these groups. If several files have a row, the newest counts. Figures beyond their limit are bold.
+these groups. If several files have the same row, the newest counts. Figures that exceed their limit are bold.
 
 A file has these members; `tests/cluster/bench --json FILE` writes one for each run:
     date: YYYY-MM-DD, of the run.
@@ -42,7 +42,7 @@ def pages() -> Iterator[Path]:
 def read(folder: Path = DOCS / "figures") -> list[Row]:
     """Return the rows of all files, each once: the newest, with the limit of the newest in any column."""
     runs = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
-    # A run of today counts more than what was copied from elsewhere today.
+    # On the same date, a run counts as newer than figures that were copied from elsewhere.
     runs.sort(key=lambda run: (run["date"], "origin" not in run))
     rows = {(row["group"], row["what"], column(row)): row for run in runs for row in run["rows"]}
     newest = {(row["group"], row["what"]): row.get("limit") for run in runs for row in run["rows"]}
@@ -79,7 +79,7 @@ def table(groups: Sequence[str], rows: Iterable[Row]) -> str:
 
 
 def column(row: Row) -> str:
-    """Return the title of the column that a row stands in."""
+    """Return the title of a row's column."""
     return row.get("case") or row["release"] or "measured"
 
 
@@ -91,7 +91,7 @@ def bound(row: Row) -> str:
 
 
 def figure(row: Row, units: bool) -> str:
-    """Return what was measured; bold if a run went beyond the limit."""
+    """Return the measured figures; bold if one of them exceeds the limit."""
     value, limit = row["value"], row.get("limit")
     if value is None:
         return ""

@@ -5,7 +5,7 @@
 Usage: frozen.py OUTPUT DEPFILE PACKAGE. Must run in the Python that the plugins embed. PACKAGE is the folder of
 slurmhooks that this Python imports.
 
-The C code and the Python modules of a build then are in one file, and launches do not search the disk for modules.
+So the C code and the Python modules of a build are in one file, and launches do not search the disk for modules.
 """
 
 import __future__
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
-"""Modules that CPython imports when it starts; it has frozen the others itself."""
+"""Modules that CPython imports when it starts and does not freeze itself."""
 FOLDERS = (".", "spank", "cli_filter", "scrun", "lua")
 """The packages of slurmhooks that an embedded interpreter imports."""
 WITHOUT_DOCSTRINGS = 2
@@ -40,7 +40,7 @@ def modules(package: Path) -> Iterator[Module]:
     for name in ENCODINGS:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
-            sys.exit(f"{sys.executable} has no sources of {name}")
+            sys.exit(f"{sys.executable} has no source file of {name}")
         yield Module(name, Path(spec.origin), spec.submodule_search_locations is not None)
     for folder in FOLDERS:
         for path in sorted((package / folder).glob("*.py")):
@@ -52,8 +52,9 @@ def modules(package: Path) -> Iterator[Module]:
 def code_of(module: Module) -> bytes:
     """Return the marshalled code of a module.
 
-    The code sets ``__file__`` and ``__path__``: CPython would set them as if the module were in the standard library.
-    ``from __future__ import annotations`` becomes a flag of the compiler: as an import, a launch would read its file.
+    The code sets ``__file__`` and ``__path__``: CPython would otherwise set them as if the module were in the standard
+    library. ``from __future__ import annotations`` becomes a compiler flag: as an import it would make each launch read
+    a file.
     """
     tree = ast.parse(module.path.read_bytes(), module.path)
     body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes to Slurm's log. The program that loads the plugin has these functions, as for every plugin of Slurm. */
+/* Writes to Slurm's log. The program that loads the plugin provides these functions, as for every plugin of Slurm. */
 #ifndef SLURMHOOKS_LOG_H
 #define SLURMHOOKS_LOG_H
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print what meson.build has to know about the Python that runs this, one fact per line.
+"""Print the facts about the running Python that meson.build needs, one per line.
 
-Usage: python_facts.py PATHS, where PATHS is the search path of the embedded interpreter; if empty, that of this Python.
+Usage: python_facts.py PATHS, where PATHS is the search path of the embedded interpreter (empty: that of this Python).
 """
 
 import json
@@ -11,7 +11,7 @@ import sysconfig
 
 
 def libpython_directory() -> str:
-    """Return the folder of the shared libpython; Debian has it in a folder below LIBDIR."""
+    """Return the folder of the shared libpython, which Debian puts into a subfolder of LIBDIR."""
     libdir = sysconfig.get_config_var("LIBDIR")
     soname = sysconfig.get_config_var("INSTSONAME")
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
@@ -33,7 +33,7 @@ def main() -> None:
     packages = (os.path.join(entry, "slurmhooks") for entry in paths)
     package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "hook.py"))), None)
     if package is None:
-        sys.exit(f"{sys.executable} cannot import slurmhooks: no folder of the build option python_paths has it")
+        sys.exit(f"{sys.executable} cannot import slurmhooks: it is in no folder of the build option python_paths")
     print(package)
 
 

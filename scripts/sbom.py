@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write a software bill of materials (CycloneDX 1.5, JSON) of a wheel and of what was installed with it.
+"""Write a software bill of materials (CycloneDX 1.5, JSON) of a wheel and of the packages that were installed with it.
 
-sbom.py SITE_PACKAGES WHEEL: SITE_PACKAGES is that of an environment which has nothing but the wheel and its
-dependencies. The output is the same for the same environment and wheel; SOURCE_DATE_EPOCH sets the time in it.
+sbom.py SITE_PACKAGES WHEEL: SITE_PACKAGES belongs to an environment that contains only the wheel and its dependencies.
+The output is the same for the same environment and wheel; SOURCE_DATE_EPOCH sets the time in it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ PROJECT = "slurmhooks"
 EXTRAS = ("", "build")
 """The extras of the project that are installed with it."""
 NOT_OURS = {"pip", "setuptools", "wheel"}
-"""What a new environment has."""
+"""Packages that every new environment has."""
 
 
 def name_of(dist: Distribution) -> str:
-    """Return the name of a distribution as package indexes compare it."""
+    """Return the name of a distribution, normalized as package indexes do for comparisons."""
     return str(canonicalize_name(dist.name))
 
 
@@ -60,7 +60,7 @@ def component(dist: Distribution) -> dict[str, Any]:
 
 
 def needs(dist: Distribution, installed: dict[str, Distribution]) -> list[str]:
-    """Return the installed distributions that a distribution asks for."""
+    """Return the installed distributions that a distribution requires."""
     extras = EXTRAS if name_of(dist) == PROJECT else ("",)
     wanted = set()
     for requirement in map(Requirement, dist.requires or ()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures what a function costs, without looking at a clock on the wall."""
+"""Measures the cost of a function without wall-clock time."""
 
 import gc
 import sys
@@ -37,7 +37,7 @@ def processor_time(function: Callable[[], object]) -> float:
     Regular expressions, searches and copies run in C, where no lines can be counted.
     """
     gc.collect()
-    gc.disable()  # what it costs depends on all objects of the process
+    gc.disable()  # the cost of a collection depends on all objects of the process
     try:
         start = time.thread_time()
         function()

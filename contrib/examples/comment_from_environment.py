@@ -7,7 +7,7 @@ from slurmhooks.types import Job
 
 @hook.job_submit
 def ticket(job: Job) -> None:
-    """Only batch jobs send their environment; that of others is empty."""
+    """Only batch jobs send their environment; for other jobs it is empty."""
     number = job.environment.get("TICKET")
     if number is not None and job.comment is None:
         job.comment = f"ticket {number}"

@@ -10,7 +10,7 @@ ACCOUNTS = {"physics": "phys", "chemistry": "chem"}
 
 @hook.job_submit(order=10)
 def default_account(job: Job) -> None:
-    """Fill in what is missing before other handlers look at it."""
+    """Runs early (order=10), so that other handlers see the account."""
     if job.account is not None:
         return
     groups = job.groups

@@ -18,7 +18,7 @@ asked: dict[int, int | Unlimited | None] = {}
 @hook.job_submit
 @hook.cli_filter.pre_submit
 def limits(job: Job | Options) -> None:
-    """Runs at both places: the options of a command have the names of a job's fields."""
+    """Runs in both places: the options of a command have the same names as the fields of a job."""
     most = LONGEST.get(job.partition or "")
     if most is None:
         return

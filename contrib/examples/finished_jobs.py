@@ -29,4 +29,4 @@ def report(record: Record, event: Event) -> None:
     except urllib.error.HTTPError as error:
         if error.code in (400, 422):  # a later attempt would fail too
             raise Reject(f"the service refuses the record: {error.reason}") from error
-        raise  # sent again, like after any other failure
+        raise  # sent again, as after any other failure

@@ -7,7 +7,7 @@ from slurmhooks.job_submit.strings import Tres
 from slurmhooks.types import Job, Node, Table
 
 PARTITIONS = ("gpu_small", "gpu_large")
-"""The partitions with GPUs; among equal ones the first is chosen."""
+"""The partitions with GPUs; if several are equal, the first one is chosen."""
 OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RESPOND | NodeStateFlag.NODE_STATE_MAINT
 
 

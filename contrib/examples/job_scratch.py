@@ -7,7 +7,7 @@ from slurmhooks import hook
 from slurmhooks.types import Spank
 
 SCRATCH = "/scratch"
-"""It must belong to root, and nobody else may write to it, because root makes and removes the folders in it."""
+"""Must belong to root, and no other user may write to it, because root creates and removes the folders in it."""
 
 
 def folder(spank: Spank) -> str:
@@ -17,14 +17,14 @@ def folder(spank: Spank) -> str:
 
 @hook.spank.job_prolog
 def make(spank: Spank) -> None:
-    """A bug here drains the node: no job runs where its scratch folder is missing."""
+    """A bug here drains the node, so no job runs without its scratch folder."""
     os.mkdir(folder(spank), 0o700)
     os.chown(folder(spank), spank.job_uid, spank.job_gid)
 
 
 @hook.spank.job_epilog(on_error="ignore")
 def remove(spank: Spank) -> None:
-    """A bug here would drain the node too; files that are left behind are the lesser evil."""
+    """A bug here would also drain the node, which is worse than leaving files behind."""
     from shutil import rmtree
 
     rmtree(folder(spank))

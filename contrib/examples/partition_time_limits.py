@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Give jobs without a time limit that of their partition, and refuse longer ones."""
+"""Give jobs without a time limit the limit of their partition, and refuse longer jobs."""
 
 from slurmhooks import Reject, hook
 from slurmhooks.job_submit.strings import mins_to_time_str

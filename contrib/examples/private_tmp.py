@@ -26,7 +26,7 @@ def use(spank: Spank) -> None:
 @hook.spank.exit(contexts="remote")
 def remove(spank: Spank) -> None:
     """Runs as root, when all tasks have ended; rmtree does not follow links."""
-    from shutil import rmtree  # here, because each step pays for imports at the top
+    from shutil import rmtree  # here, because each step would pay for an import at the top
 
     if place:
         rmtree(place, ignore_errors=True)

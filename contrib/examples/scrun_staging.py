@@ -28,6 +28,6 @@ def stage_in(container: Container) -> None:
 
 @hook.scrun.stage_out
 def stage_out(container: Container) -> None:
-    """Runs even after a stage_in that failed, and then with the bundle that the user gave."""
+    """Runs even if stage_in has failed, and then with the bundle that the user gave."""
     if container.bundle != container.orig_bundle:
         remove_tree(container.bundle)

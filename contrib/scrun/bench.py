@@ -45,7 +45,7 @@ def few_files(top: Path, gigabytes: float) -> None:
 
 
 def rsync(source: Path, target: Path) -> None:
-    """Copy like the scrun.lua of the manual."""
+    """Copy as the scrun.lua of the manual does."""
     subprocess.run(["rsync", "-a", "--", f"{source}/", f"{target}/"], check=True)
 
 
@@ -64,13 +64,13 @@ def processor_seconds() -> float:
 
 
 def measure(source: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
-    """Return for each way and round the seconds, and the processor seconds, which other load hardly changes."""
+    """Return the seconds of each way and round, and the processor seconds, on which other load has little effect."""
     target = source.with_name("target")
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     for _ in range(rounds):
         for name, way in WAYS.items():
             remove_tree(target)
-            subprocess.run(["sync", "-f", source], check=True)  # this file system alone
+            subprocess.run(["sync", "-f", source], check=True)  # stay on this file system
             start, used = time.perf_counter(), processor_seconds()
             way(source, target)
             seconds[name].append((time.perf_counter() - start, processor_seconds() - used))

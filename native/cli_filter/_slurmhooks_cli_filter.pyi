@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What filters of command lines ask of Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
+"""Gives command-line filters access to Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
 
 RELEASE: tuple[int, int]
 """Of Slurm: (24, 11)."""
@@ -14,7 +14,7 @@ def assign(address: int, name: bytes, value: bytes, early: bool, /) -> bool:
     """Set an option; tell whether Slurm took the text."""
 
 def reset(address: int, name: bytes, /) -> bool:
-    """Put an option back to its default; tell whether Slurm knows it."""
+    """Reset an option to its default; tell whether Slurm knows the option."""
 
 def names(address: int, /) -> list[str]:
     """Return the long options of the command, those of SPANK plugins included."""

@@ -22,10 +22,10 @@ EXPORTED const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* The return code for Slurm if Python has no answer: the command ends. */
 #define FAILED SLURM_ERROR
 
-/* The order is that of COMMANDS in slurmhooks/hook_specs.py. */
+/* In the same order as COMMANDS in slurmhooks/hook_specs.py. */
 enum command { SALLOC, SBATCH, SRUN, SCRONTAB };
 
-/* RET the running command. Each command has an option that no other one has. */
+/* RET the running command, recognized by an option that only this command has. */
 static enum command command_of(slurm_opt_t *opt)
 {
     enum command command = SCRONTAB;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python module _slurmhooks_cli_filter, by which slurmhooks.cli_filter.entry reads and sets options. Names and
- * values are bytes. Like the module for scrun it does not use cffi, which takes longer to load than all of the rest.
+ * The Python module _slurmhooks_cli_filter, with which slurmhooks.cli_filter.entry reads and sets options. Names and
+ * values are bytes. Like the module for scrun, it does not use cffi, which takes longer to load than everything else
+ * together.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -46,7 +47,7 @@ static slurm_opt_t *parse(PyObject *arguments, const char *format, const char **
     if (!PyArg_ParseTuple(arguments, format, &address, name, value, early))
         return NULL;
     if (!address)
-        PyErr_SetString(PyExc_ValueError, "no options have the address 0");
+        PyErr_SetString(PyExc_ValueError, "the address of the options is 0");
     return (slurm_opt_t *)(uintptr_t)address; /* NOLINT: the address comes from the plugin */
 }
 
@@ -127,7 +128,7 @@ static PyObject *names(PyObject *self, PyObject *address)
 
     (void)self;
     if (!opt)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "no options have the address 0");
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "the address of the options is 0");
     PyObject *py_names = PyList_New(0);
     struct option *table = slurm_option_table_create(opt, &letters);
     for (struct option *option = table; py_names && option && option->name; option++)
@@ -147,7 +148,7 @@ static PyObject *given(PyObject *self, PyObject *address)
 
     (void)self;
     if (!opt)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "no options have the address 0");
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "the address of the options is 0");
     PyObject *py_given = PyList_New(0);
     while (py_given && slurm_option_get_next_set(opt, &name, &value, &state))
         if (add(py_given, Py_NewRef(Py_None), Py_BuildValue("(NN)", taken(name), taken(value))))
@@ -203,7 +204,7 @@ static PyMethodDef methods[] = {
     {"get", get, METH_VARARGS, "Return the text of an option, or None."},
     {"is_set", is_set, METH_VARARGS, "Tell whether an option was given or set."},
     {"assign", assign, METH_VARARGS, "Set an option; tell whether Slurm took the text."},
-    {"reset", reset, METH_VARARGS, "Put an option back to its default; tell whether Slurm knows it."},
+    {"reset", reset, METH_VARARGS, "Reset an option to its default; tell whether Slurm knows the option."},
     {"names", names, METH_O, "Return the long options of the command."},
     {"given", given, METH_O, "Return names and texts of the options that are set."},
     {"spank", spank, METH_NOARGS, "Return the options of SPANK plugins."},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPython takes memory for objects in arenas of 1 MiB. The first two are placed side by side where the kernel can map
- * them as one large page: filling it costs one page fault, and a fork copies one entry of the page table, not 512.
+ * CPython takes memory for objects in arenas of 1 MiB. The first two are placed side by side, where the kernel can map
+ * them as one large page: filling it costs one page fault, and a fork copies one page-table entry instead of 512.
  */
 #include "embed/arena.h"
 
@@ -9,18 +9,18 @@
 
 #include <sys/mman.h>
 
-/* ARENA_SIZE of Objects/obmalloc.c. */
+/* As ARENA_SIZE in CPython's Objects/obmalloc.c. */
 #define ARENA ((size_t)1024 * 1024)
 #define LARGE_PAGE (2 * ARENA)
 
-/* CPython's own allocator: serves what the range cannot, and frees everything. */
+/* CPython's own allocator: serves requests that the range cannot, and frees all arenas. */
 static PyObjectArenaAllocator original;
 
 /* The range for the first arenas, and how much of it is in use. The GIL protects both. */
 static char *range;
 static size_t used;
 
-/* Map a range that is aligned like a large page. Its pages cost nothing until they are used. RET NULL on failure. */
+/* Map a range that is aligned to a large page. Its pages take no memory until they are used. RET NULL on failure. */
 static char *map_range(void)
 {
     char *mapped = mmap(NULL, 2 * LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +31,7 @@ static char *map_range(void)
     if (unaligned)
         munmap(mapped, unaligned);
     munmap(mapped + unaligned + LARGE_PAGE, LARGE_PAGE - unaligned);
-    /* A hint: the kernel may use small pages all the same. */
+    /* Only a hint: the kernel may still use small pages. */
     madvise(mapped + unaligned, LARGE_PAGE, MADV_HUGEPAGE);
     return mapped + unaligned;
 }

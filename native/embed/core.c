@@ -72,7 +72,7 @@ static PyObject *look_up(struct slurmhooks_entry *entry)
 static PyObject *call_function(PyObject *function, const intptr_t *arguments, int count)
 {
     PyObject *py_result = NULL;
-    /* The first place is free for the self of a bound method: see PY_VECTORCALL_ARGUMENTS_OFFSET. */
+    /* The first element is reserved for the `self` of a bound method: see PY_VECTORCALL_ARGUMENTS_OFFSET. */
     PyObject *py_numbers[1 + MOST_ARGUMENTS] = {NULL};
     int converted = 0;
 
@@ -147,7 +147,10 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     Py_XDECREF(py_result);
     deadline_over();
     if (fork_generation() != before) {
-        /* This is a child that a handler forked. Returning to Slurm would make it a second slurmd, or a second task. */
+        /*
+         * This process was forked by a handler. If it returned to Slurm, it would become a second slurmd or a second
+         * task.
+         */
         log_error("%s.%s: a handler has forked and its child came back, which ends here: have it call os._exit()",
                   entry->module, entry->function);
         _exit(1);

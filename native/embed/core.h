@@ -3,23 +3,25 @@
  * The border between the plugins and Python: one shared library with one call.
  *
  * Plugins are not linked to libpython, so that a process without a handler never maps it. The first event that needs
- * Python opens this library (stub/stub.c). It is linked to libpython, and holds what exists once per process: the
- * interpreter, the event lock, fork handling.
+ * Python opens this library (stub/stub.c). It is linked to libpython, and owns everything that exists once per process:
+ * interpreter, event lock, fork handling.
  */
 #ifndef SLURMHOOKS_EMBED_CORE_H
 #define SLURMHOOKS_EMBED_CORE_H
 
 #include <stdint.h>
 
-/* Increase it when the structs or the meaning of the call change: the plugin and the core library in one directory may
- * be of different builds, and must notice. */
+/*
+ * Increase it when the structs or the meaning of the call change: a plugin and the core library in the same directory
+ * may come from different builds, and must detect this.
+ */
 #define SLURMHOOKS_CORE_ABI 3
 
 /* What an entry point in Python returns: a tuple (rc, message, detail). */
 struct slurmhooks_answer {
     int rc;        /* the return code for Slurm; valid only if the call returned 0 */
     char *message; /* text for the user, or NULL; from malloc(), freed by the caller */
-    long detail;   /* its meaning depends on the entry point */
+    long detail;   /* the meaning depends on the entry point */
 };
 
 /* A Python function that a plugin may call: slurmhooks.POINT.entry.NAME. */

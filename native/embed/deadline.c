@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits the time of a handler in the processes of a launch, where nobody else can end it.
+ * Limits the time of a handler in the processes of a launch, where no other process supervises it.
  *
  * A timer sends a signal to the thread that runs the handler. The signal first has Python raise an exception, which
- * ends Python code and interrupts system calls. Code that takes no notice, such as a loop in C, ends with its process.
+ * ends Python code and interrupts system calls. Code that ignores it, such as a loop in C, ends with its process.
  */
 #include "embed/deadline.h"
 
@@ -19,27 +19,27 @@
 #include "embed/guard.h"
 #include "log.h"
 
-/* glibc calls the member by a name of its own. */
+/* glibc names this member differently. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
 /* A signal that neither Slurm nor glibc uses. */
 #define NUMBER (SIGRTMAX - 3)
-/* The signals before this one interrupt the handler; this one ends its process. */
+/* How many signals it takes to end the process; earlier ones only interrupt the handler. */
 #define LAST 3
-/* In slurmd, which goes on whatever a handler does, each so many signals are logged. */
+/* slurmd must not end because of a handler: there, one message is logged per this many signals. */
 #define LOGGED 12
 
 static timer_t timer;
-static int was_blocked; /* the signal was, before the handler */
+static int was_blocked; /* whether the signal was blocked before the handler ran */
 static pid_t armed;     /* the process that has the timer, which a forked child does not inherit; 0: none */
 static volatile sig_atomic_t signals;
-static volatile sig_atomic_t interrupts; /* Python runs handlers of signals in this thread */
+static volatile sig_atomic_t interrupts; /* whether Python runs signal handlers in this thread */
 static volatile sig_atomic_t ends;       /* what ends with the handler */
 static char what[512];
 
-/* The first signals have Python raise; the last ones end the process even if one meets a lock of Slurm's log. */
+/* The first signals make Python raise an exception. The last ones end the process, even if the log's lock is held. */
 static void expired(int number)
 {
     int saved = errno;
@@ -61,13 +61,13 @@ static struct timespec timespec_of(double seconds)
     struct timespec time = {.tv_sec = (time_t)seconds};
 
     time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    /* A timer of no time would never expire. */
+    /* A timer that is set to 0 would never expire. */
     if (!time.tv_sec && time.tv_nsec < 1)
         time.tv_nsec = 1;
     return time;
 }
 
-/* Block or unblock the signal in this thread, and no other one: a handler may change the rest. OUT former: all. */
+/* Block or unblock only this signal, in this thread: a handler may change the others. OUT former: the whole mask. */
 static void mask(int how, sigset_t *former)
 {
     sigset_t set;
@@ -92,7 +92,7 @@ static void disarm(void)
 }
 
 /*
- * Send the signal to this thread again and again.
+ * Send the signal to this thread repeatedly.
  *
  * IN seconds  until the first signal
  * IN again    seconds between two signals
@@ -163,9 +163,9 @@ static PyObject *step(PyObject *self, PyObject *py_name)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(step_doc, "Tell the step of slurmstepd, as scancel takes it.");
+PyDoc_STRVAR(step_doc, "Set the name of slurmstepd's step, in the form that scancel takes.");
 PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/deadline.py.");
-PyDoc_STRVAR(end_doc, "Send no signal any more; return what the handler had changed and was put back, or None.");
+PyDoc_STRVAR(end_doc, "Stop sending signals; return a list of what the handler had changed and was restored, or None.");
 
 static PyMethodDef methods[] = {
     {"step", step, METH_O, step_doc},
@@ -182,7 +182,7 @@ static struct PyModuleDef definition = {
 };
 
 /*
- * Import CPython's module of signals, whose import takes SIGINT over. srun's Ctrl-C is srun's.
+ * Import CPython's signal module, then restore SIGINT, which the import takes over: srun handles Ctrl-C itself.
  *
  * RET 0, or -1 with an exception
  */

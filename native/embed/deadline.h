@@ -9,7 +9,7 @@
  */
 int deadline_install(void);
 
-/* End the limit of the handler that has run last, if its Python code could not. */
+/* End the time limit of the last handler, if its Python code did not get to do so. */
 void deadline_over(void);
 
 #endif

@@ -15,15 +15,16 @@
 
 #include "log.h"
 
-static char step[64]; /* or a job, as scancel takes it */
+static char step[64]; /* or a job, in the form that scancel takes */
 
-/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd or PREFIX/bin/scrun. RET whether this is so.
+/*
+ * Find scancel: PREFIX/bin/scancel, if this program is PREFIX/sbin/slurmstepd or PREFIX/bin/scrun. RET whether it is.
  */
 static bool find_scancel(char *path, size_t room)
 {
     static const char *const ours[] = {"/sbin/slurmstepd", "/bin/scrun"};
     static const char its[] = "/bin/scancel";
-    /* As it was called: /proc/self/exe cannot be read while slurmstepd acts as the user. */
+    /* Not /proc/self/exe, which cannot be read while slurmstepd acts as the user. */
     const char *self = (const char *)getauxval(AT_EXECFN);
     size_t length = self ? strlen(self) : 0;
 
@@ -38,7 +39,7 @@ static bool find_scancel(char *path, size_t room)
     return false;
 }
 
-/* Cancel the step of slurmstepd, or the job of scrun: nobody else would notice that its process ends. */
+/* Cancel the step of slurmstepd, or the job of scrun: Slurm would not notice that this process ends. */
 static void cancel_step(void)
 {
     char scancel[PATH_MAX], *words[] = {scancel, step, NULL};
@@ -46,12 +47,14 @@ static void cancel_step(void)
 
     if (!*step || !find_scancel(scancel, sizeof(scancel)))
         return;
-    /* Not fork(): its handlers wait for Python. Not by PATH: root runs nothing that one of its folders may hold. */
+    /*
+     * Not fork(), whose handlers wait for Python. Not by PATH: root must not run whatever a folder of PATH may contain.
+     */
     if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
         waitpid(pid, NULL, 0);
 }
 
-/* End the programs that this thread has started: those of the handler, and perhaps tasks of the cancelled step. */
+/* Kill the programs that this thread has started: those of the handler, and possibly tasks of the cancelled step. */
 static void end_programs(void)
 {
     char children[4096], *next = children;

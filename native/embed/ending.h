@@ -2,16 +2,16 @@
 #ifndef SLURMHOOKS_EMBED_ENDING_H
 #define SLURMHOOKS_EMBED_ENDING_H
 
-/* What ends with a handler that cannot be ended otherwise, as in slurmhooks/deadline.py. */
+/* What is ended together with a handler that cannot be interrupted; the same as in slurmhooks/deadline.py. */
 enum ends { ENDS_NOTHING, ENDS_PROCESS, ENDS_STEP, ENDS_TASK };
 
-/* Tell the step of slurmstepd, as scancel takes it. */
+/* Set the name of slurmstepd's step, in the form that scancel takes. */
 void ending_set_step(const char *name);
 
 /*
- * Do what is to be done before this process ends because of a handler: log it, and cancel the step of slurmstepd. The
- * caller then ends the process. For signal handlers: a call that interrupts another one, which may wait for a lock of
- * Slurm's log, continues with the next step.
+ * Prepare the end of this process because of a handler: log it, and cancel the step of slurmstepd. The caller then ends
+ * the process. May be called in a signal handler: if a call is interrupted by another one (it may be waiting for the
+ * lock of Slurm's log), the new call continues with the next action.
  *
  * IN text  which handler, and what is wrong
  */

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* Error-checking: an event inside an event is refused; it would otherwise wait for itself. */
+/* An error-checking mutex refuses an event inside an event, which would otherwise deadlock. */
 static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 int event_lock_take(void)

@@ -13,7 +13,7 @@ int event_lock_take(void);
 
 void event_lock_release(void);
 
-/* Make the lock new, in a forked child: the thread that held it may not exist there. */
+/* Initialize the lock again in a forked child, where the thread that held it may not exist. */
 void event_lock_reset(void);
 
 #endif

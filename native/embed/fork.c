@@ -12,8 +12,8 @@
 #include "log.h"
 
 /*
- * Held while a thread state is created, which needs no GIL. A fork at that moment would leave the child with CPython's
- * list of thread states half changed and locked; CPython 3.11 then waits for that lock for ever.
+ * Held while a thread state is created, which needs no GIL. A fork at that moment would leave CPython's list of thread
+ * states inconsistent and locked in the child, where CPython 3.11 would wait for that lock forever.
  *
  * Lock order: the GIL, this lock.
  */
@@ -28,9 +28,9 @@ static unsigned generation;
 static int is_handlers;
 
 /*
- * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as deep
- * as a stack of 8 MiB allows, and crash; json.loads() of a user's text is enough. 3.11 has a lower limit, and 3.14
- * measures the stack.
+ * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as
+ * deeply as a stack of 8 MiB allows, so it crashes on a smaller one; json.loads() of a user's text is enough. 3.11 has
+ * a lower limit, and 3.14 measures the stack.
  */
 #define C_RECURSION_LIMIT 1000
 
@@ -73,10 +73,12 @@ int fork_is_handlers(void)
 #define PyThreadState_GetUnchecked _PyThreadState_UncheckedGet
 #endif
 
-/* RET whether the calling thread holds the GIL. PyGILState_Check() always says so once there is a subinterpreter. */
+/*
+ * RET whether the calling thread holds the GIL. PyGILState_Check() always returns true once there is a subinterpreter.
+ */
 static int holds_gil(void)
 {
-    PyThreadState *current = PyThreadState_GetUnchecked(); /* until 3.11 that of any thread */
+    PyThreadState *current = PyThreadState_GetUnchecked(); /* up to 3.11 this is the state of any thread */
 
     return current && current == PyGILState_GetThisThreadState();
 }
@@ -108,7 +110,7 @@ static void after_in_parent(void)
     pthread_mutex_unlock(&creating);
     if (python_forks)
         return;
-    PyThreadState *created = only_here; /* the next fork sets it as soon as the GIL is free */
+    PyThreadState *created = only_here; /* read now: the next fork sets it as soon as it has the GIL */
     PyOS_AfterFork_Parent();
     if (created)
         thread_state_drop(created);
@@ -143,7 +145,7 @@ int fork_install(void)
         return -1;
     }
     installed = 1;
-    /* CPython calls PyThread_tss_create() in each child. The dynamic linker finds it now, once for all of them. */
+    /* CPython calls PyThread_tss_create() in each child. Calling it here resolves the symbol once for all of them. */
     Py_tss_t key = Py_tss_NEEDS_INIT;
     if (!PyThread_tss_create(&key))
         PyThread_tss_delete(&key);

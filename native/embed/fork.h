@@ -11,13 +11,13 @@ int fork_install(void);
 /* RET a number that is larger in a forked child than in its parent. */
 unsigned fork_generation(void);
 
-/* RET whether this process, or one of its parents, was forked by a handler: then it is not one of Slurm's. */
+/* RET whether a handler forked this process or one of its ancestors, so that it is not one of Slurm's processes. */
 int fork_is_handlers(void);
 
 /* Create a thread state for the calling thread, which does not hold the GIL. RET NULL if memory is short. */
 PyThreadState *thread_state_new(void);
 
-/* Limit the recursion of C code to what the stack of one of Slurm's threads holds. */
+/* Limit the recursion of C code to what fits on the stack of Slurm's threads. */
 void thread_state_fit_stack(PyThreadState *state);
 
 /* Delete the calling thread's state, and release the GIL. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A handler may change its process on purpose: its environment, folder, limits, namespaces. A plugin in C may do that,
- * too. But nobody wants what is guarded here: it makes a process of Slurm hang or end later, far away from its cause.
+ * A handler may change its process on purpose (environment, folder, limits, namespaces), as a plugin in C may. The
+ * changes that this file guards against are never intended: they make a process of Slurm hang or end later, far from
+ * the cause.
  *
- * A task is a process of its own that becomes the user's program, so nothing is put back there.
+ * A task has its own process, which becomes the user's program, so nothing is restored there.
  */
 #include "embed/guard.h"
 
@@ -21,14 +22,14 @@
 #include "log.h"
 
 #define SIGNALS 32      /* the standard ones; Slurm uses no others */
-#define DESCRIPTORS 256 /* a process that lives for one launch has fewer */
+#define DESCRIPTORS 256 /* a process that lives for one launch has fewer open */
 #define MANY 4          /* other threads close fewer descriptors while a handler runs */
 #define STACK 65536
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static struct {
-    pid_t process; /* which is guarded; 0: none */
+    pid_t process; /* the guarded process; 0: none */
     enum ends ends;
     char what[256];
     struct sigaction actions[SIGNALS];
@@ -48,14 +49,17 @@ static bool is_fatal(int number)
     return false;
 }
 
-/* The handler has crashed, or another thread while it ran. Its process ends as it would have, with a core file. */
+/*
+ * The handler has crashed, or another thread while the handler ran. The process ends as it would without this handler,
+ * with a core file.
+ */
 static void crashed(int number)
 {
     char text[sizeof(before.what) + 32];
 
     snprintf(text, sizeof(text), "%s: killed by signal %d", before.what, number);
     ending_announce(text, before.ends);
-    raise(number); /* takes effect when this function returns, as SA_RESETHAND has removed it */
+    raise(number); /* is fatal when this function returns, since SA_RESETHAND has removed the handler */
 }
 
 static void save_signals(void)
@@ -97,7 +101,9 @@ static bool has_timer(void)
     return !getitimer(ITIMER_REAL, &timer) && (timer.it_value.tv_sec || timer.it_value.tv_usec);
 }
 
-/* Stop a timer that would kill the process later. scrun has a function for its signal, and a timer of slurmhooks. */
+/*
+ * Stop a timer that would kill the process later; not in scrun, which handles the signal and has a timer of slurmhooks.
+ */
 static bool restore_timer(void)
 {
     const struct itimerval none = {0};
@@ -127,7 +133,7 @@ static bool restore_user(void)
         return true;
     if (before.ends != ENDS_STEP)
         return false;
-    snprintf(text, sizeof(text), "%s has changed the user of its process for ever", before.what);
+    snprintf(text, sizeof(text), "%s has permanently changed the user of its process", before.what);
     ending_announce(text, before.ends);
     _exit(1);
 }
@@ -153,7 +159,7 @@ static int lost_descriptors(const struct pollfd *now, int first, int count)
     return lost;
 }
 
-/* End the process if the handler has closed all its descriptors: it would wait for ever without them. */
+/* End the process if the handler has closed all its descriptors: without them it would wait forever. */
 static void check_descriptors(void)
 {
     struct pollfd now[DESCRIPTORS];
@@ -163,13 +169,13 @@ static void check_descriptors(void)
     look_at_descriptors(now);
     if (!lost_descriptors(now, 0, DESCRIPTORS) && lost_descriptors(now, standard, DESCRIPTORS - standard) < MANY)
         return;
-    /* What is opened from here on must not become a standard stream of scancel. */
+    /* Descriptors that are opened from here on must not become standard streams of scancel. */
     do
         opened = open("/dev/null", O_RDWR);
     while (opened >= 0 && opened < STDERR_FILENO);
     char text[sizeof(before.what) + 64];
     snprintf(text, sizeof(text), "%s has closed the descriptors of its process", before.what);
-    /* Slurm's log is among them. */
+    /* The descriptor of Slurm's log is among the closed ones. */
     closelog();
     slurmhooks_syslog(text);
     ending_announce(text, before.ends);
@@ -203,7 +209,7 @@ const char *guard_end(void)
         log_error("%s has forked and its child came back, which ends here: have it call os._exit()", before.what);
         _exit(1);
     }
-    bool ours = before.process == getpid(); /* not that of a clone in the same memory that has crashed */
+    bool ours = before.process == getpid(); /* not after the crash of a clone that shares this memory */
     before.process = 0;
     if (!ours)
         return NULL;
@@ -217,7 +223,9 @@ const char *guard_end(void)
     return *text ? text + 2 : NULL;
 }
 
-/* os._exit(status): real in a process that a handler has forked. Elsewhere a task or a command would seem to succeed.
+/*
+ * os._exit(status): exits only in a process that a handler has forked. Elsewhere a task or command could seem to
+ * succeed.
  */
 static PyObject *leave(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -236,7 +244,7 @@ static PyObject *leave(PyObject *self, PyObject *arguments, PyObject *keywords)
 int guard_install(void)
 {
     static PyMethodDef method = {"_exit", (PyCFunction)(void (*)(void))leave, METH_VARARGS | METH_KEYWORDS,
-                                 "Exit to the system, in a process that a handler has forked."};
+                                 "Exit at once, in a process that a handler has forked."};
     PyObject *py_function = PyCFunction_New(&method, NULL);
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     static const char *const names[] = {"posix", "os"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Protects a process of Slurm from the handler that runs in it: what it may not end, and what it may not leave behind.
+/* Protects a process of Slurm from the handler that runs in it: the handler must not end it or leave it damaged.
  */
 #ifndef SLURMHOOKS_EMBED_GUARD_H
 #define SLURMHOOKS_EMBED_GUARD_H
@@ -8,7 +8,7 @@
 
 #include "embed/ending.h"
 
-/* Have os._exit() raise SystemExit in processes of Slurm. The caller holds the GIL. RET 0, or -1 with an exception. */
+/* Make os._exit() raise SystemExit in processes of Slurm. The caller holds the GIL. RET 0, or -1 with an exception. */
 int guard_install(void);
 
 /*
@@ -20,10 +20,10 @@ int guard_install(void);
 void guard_begin(const char *what, enum ends ends);
 
 /*
- * Stop guarding, and put back what the handler has left changed. Does not return in a child that it has forked, nor if
- * it has closed the descriptors of the process.
+ * Stop guarding, and restore what the handler has left changed. Does not return in a child that the handler has forked,
+ * nor if the handler has closed the descriptors of the process.
  *
- * RET what was put back, or NULL
+ * RET what was restored, or NULL
  */
 const char *guard_end(void);
 

@@ -17,7 +17,7 @@
 #include "embed/frozen.h"
 #include "log.h"
 
-/* Bytes without which Python is not started. Python, slurmhooks and what it imports take 35 MiB of addresses. */
+/* The address space in bytes that Python needs to be started. Python, slurmhooks and its imports take 35 MiB. */
 #define MEMORY (64 << 20)
 
 /* Find the directory of this library, which also holds the compiled modules. RET 0 or -1. */
@@ -46,7 +46,7 @@ static PyStatus append_path(PyConfig *config, const char *path)
     return status;
 }
 
-/* Fill the configuration with what the build has found out about this Python. */
+/* Fill the configuration with what the build has recorded about this Python. */
 static PyStatus fill(PyConfig *config, const char *directory)
 {
     static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
@@ -64,9 +64,9 @@ static PyStatus fill(PyConfig *config, const char *directory)
     };
     PyStatus status;
 
-    /* The site module would search the machine for the paths that are known since the build. */
+    /* The site module would search the machine for paths that are known from the build. */
     config->site_import = 0;
-    /* Python may run as root here: it writes no files into a site's directories. */
+    /* Python may run as root here, and must write no .pyc files into a site's directories. */
     config->write_bytecode = 0;
     config->install_signal_handlers = 0;
     config->pathconfig_warnings = 0;
@@ -76,7 +76,7 @@ static PyStatus fill(PyConfig *config, const char *directory)
             return status;
     }
     config->module_search_paths_set = 1;
-    /* First, so that a launch need not list the folders of the standard library to find the compiled modules. */
+    /* First, so that a launch finds the compiled modules without listing the folders of the standard library. */
     status = append_path(config, directory);
     for (size_t i = 0; !PyStatus_Exception(status) && paths[i]; i++)
         status = append_path(config, paths[i]);
@@ -89,7 +89,7 @@ static void log_failed_start(PyStatus status, const char *directory)
 
     log_error("Python %s (%s) did not start: %s%s%s", PY_VERSION, SLURMHOOKS_PYTHON_EXECUTABLE,
               status.func ? status.func : "", status.func ? ": " : "",
-              status.err_msg ? status.err_msg : "it asked to exit, for no known reason");
+              status.err_msg ? status.err_msg : "it requested an exit without giving a reason");
     for (size_t i = 0; paths[i]; i++)
         log_error("  search path: %s", paths[i]);
     log_error("  search path: %s", directory);
@@ -118,8 +118,8 @@ static void finish_paths(void)
 }
 
 /*
- * Tell slurmhooks/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used where the
- * environment has no SLURM_CONF: Slurm's programs know the path from their own build. RET 0 or -1.
+ * Tell slurmhooks/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used if the
+ * environment has no SLURM_CONF; Slurm's own programs know the path from their build. RET 0 or -1.
  */
 static int set_sysconfdir(void)
 {
@@ -134,9 +134,9 @@ static int set_sysconfdir(void)
 
 /*
  * Let CPython import the modules that launches need from this library (native/frozen.py) instead of from files. They
- * are byte code of the Python of the build. Another minor release, or one that is not final, may not understand it and
- * imports from files. So does a Python whose standard library is missing: its start then fails with that reason, where
- * frozen modules would hide it until a handler imports something.
+ * are byte code of the Python of the build. Another minor release or a pre-release may not understand it, so it imports
+ * from files. A Python whose standard library is missing also does so: its start then fails with that reason, which
+ * frozen modules would hide until a handler imports something.
  */
 static void freeze_modules(void)
 {
@@ -208,7 +208,7 @@ static int join_running(const char *directory)
     return rc;
 }
 
-/* Whether this library, and not another plugin, has started Python. */
+/* Whether this library has started Python, rather than another plugin. */
 static int started_here;
 
 /*
@@ -231,8 +231,9 @@ void interpreter_loaded(void)
 }
 
 /*
- * RET whether there is as much memory as Python and slurmhooks need, and some for handlers. With less, a launch fails
- * with one line. Otherwise CPython 3.11 may call itself until the stack ends: it needs memory to raise a MemoryError.
+ * RET whether there is enough memory for Python, slurmhooks and some for handlers. If not, a launch fails with one
+ * line. Without this check CPython 3.11, which needs memory to raise a MemoryError, may recurse until the stack
+ * overflows.
  */
 static int has_memory(void)
 {
@@ -252,7 +253,7 @@ int interpreter_start(void)
     if (state == RUNNING)
         return 0;
     if (state == FAILED) {
-        log_error("Python did not start earlier in this process: see the first error for the reason");
+        log_error("Python has already failed to start in this process: see the first error for the reason");
         return -1;
     }
     state = FAILED;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the C source of the cffi module for SPANK.
 
-Usage: bindings.py OUTPUT -- COMPILER ARGS, where the compiler finds the headers of the Slurm release to build for. The
-module has the functions and constants that these headers declare, so that a new release of Slurm needs only a rebuild.
+Usage: bindings.py OUTPUT -- COMPILER ARGS. With these ARGS the compiler finds the headers of the Slurm release to build
+for. The module has the functions and constants that these headers declare, so that a new release of Slurm needs only a
+rebuild.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ MEMBER = re.compile(r"^((?:struct\s+|enum\s+)?[A-Za-z_][\w ]*?)\s*(\**)\s*([A-Za
 
 
 class Headers:
-    """The declarations of some headers."""
+    """The declarations of a set of headers."""
 
     def __init__(self, compiler: list[str], source: str) -> None:
         """Preprocess headers.
 
         Args:
             compiler: the command of the C compiler.
-            source: includes the headers.
+            source: C code that includes the headers.
 
         Raises:
             SystemExit: the compiler fails, and has printed its own message.

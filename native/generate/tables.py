@@ -45,7 +45,7 @@ STRUCTS = {
     "association": "struct slurmhooks_association",
 }
 COPY = "record"
-"""In structs of native/slurmctld/rows.h, the member that is a copy of Slurm's struct; the table has its members."""
+"""The member of a struct in native/slurmctld/rows.h that is a copy of Slurm's struct, whose members the table has."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",
@@ -57,11 +57,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Place:
-    """A member of a table, and its place in C.
+    """A member of a table, and its location in C.
 
     Attributes:
         member: the member in the table.
-        pointer: the path of the pointer to its nested struct; empty: it is in the struct of the table.
+        pointer: the path of the pointer to the nested struct that has the member; empty if the table's struct has it.
         path: its path from there.
         count: the path of its counter, if it is an array; else empty.
     """
@@ -91,7 +91,7 @@ class Struct:
         self._copy = None if copy is None or copy[1] else copy[0]
 
     def kind(self, member: str) -> str | None:
-        """Return the kind of a member; None if it does not exist, or no row can read its type."""
+        """Return the kind of a member; None if it does not exist or its type is not supported."""
         ctype, stars = self._members.get(member, ("", ""))
         if ctype.startswith("enum ") and not stars:
             return "u32"

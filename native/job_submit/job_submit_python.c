@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin of JobSubmitPlugins=python: lets worker processes answer slurmctld's calls. Without Python. */
+/* The plugin for JobSubmitPlugins=python: passes slurmctld's calls to worker processes. Runs no Python itself. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
@@ -50,7 +50,7 @@ static void append_message(char **err_msg, const char *text)
     free(joined);
 }
 
-/* Give a text to the user; or to the log, if err_msg is NULL, as 22.05's job_modify() has none. */
+/* Give a text to the user; or to the log if err_msg is NULL, since job_modify() of 22.05 has no err_msg. */
 static void tell(char **err_msg, const char *text)
 {
     append_message(err_msg, text);

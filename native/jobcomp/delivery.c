@@ -29,7 +29,7 @@ struct lane {
     struct slurmhooks_delivery *delivery;
     pthread_t thread;
     bool rung;
-    struct slurmhooks_failure failure; /* of the last delivery; the next request reports it */
+    struct slurmhooks_failure failure; /* how the last delivery ended; the next request reports it */
 };
 
 struct slurmhooks_delivery {
@@ -45,7 +45,7 @@ struct slurmhooks_delivery {
     struct lane lanes[SLURMHOOKS_LANES + 1]; /* the last one calls slurmhooks_spool_sync() */
 };
 
-/* Wait. IN rung: wake up for a record. RET false if the threads must end. */
+/* Wait. IN rung: whether a new record wakes the thread. RET false if the threads must end. */
 static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, unsigned ms, bool rung)
 {
     struct timespec until;
@@ -67,7 +67,7 @@ static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, 
     return goes_on;
 }
 
-/* RET whether no other slurmctld delivers: 'scontrol reconfigure' starts a new one before the old one ends. */
+/* RET whether no other slurmctld delivers records: 'scontrol reconfigure' starts a new one before the old one ends. */
 static bool is_only(struct slurmhooks_delivery *delivery)
 {
     char path[PATH_MAX];
@@ -78,7 +78,7 @@ static bool is_only(struct slurmhooks_delivery *delivery)
         delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     }
     if (delivery->only >= 0 && !delivery->is_only)
-        /* On a file system without locks, both may deliver a record for that moment. */
+        /* On a file system without locks, both may deliver records while both run. */
         delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
     bool only = delivery->is_only;
     pthread_mutex_unlock(&delivery->lock);

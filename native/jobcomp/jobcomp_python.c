@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin of JobCompType=jobcomp/python: puts records into the spool, from which workers deliver them. Without
- * Python.
+ * The plugin for JobCompType=jobcomp/python: puts records into the spool, from which workers deliver them. Runs no
+ * Python itself.
  *
- * slurmctld calls it while it holds its locks, so that nothing here waits for a worker. sacct -c also loads the plugin,
+ * slurmctld calls it while holding its locks, so nothing here may wait for a worker. sacct -c also loads the plugin,
  * as its user, and calls only jobcomp_p_get_jobs().
  */
 #include <slurm/slurm.h>
@@ -39,13 +39,13 @@ static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;
 static struct slurmhooks_delivery *delivery;
 
-/* sacct does not have slurmctld's variables. */
+/* sacct does not have slurmctld's global variables. */
 static bool in_slurmctld(void)
 {
     return dlsym(RTLD_DEFAULT, "slurmctld_config") != NULL;
 }
 
-/* The places of members in a packed record. A build with public headers has no table of records. */
+/* The positions of members in a packed record. A build with public headers has no table of records. */
 static const struct slurmhooks_table *record_table(void)
 {
     return slurmhooks_tables.count > RECORD ? &slurmhooks_tables.table[RECORD] : NULL;
@@ -144,8 +144,8 @@ extern int fini(void)
 }
 
 /*
- * slurmctld starts even if something cannot be started. But if 'scontrol reconfigure' has started it, it replaces the
- * old one only if all that is configured works.
+ * slurmctld starts even if the spool, the delivery or the next plugin does not. But a slurmctld that 'scontrol
+ * reconfigure' has started replaces the old one only if everything that is configured works.
  */
 extern int init(void)
 {
@@ -168,7 +168,7 @@ extern int init(void)
     return SLURM_SUCCESS;
 }
 
-/* Before 23.02 it has an argument, JobCompLoc. */
+/* Before 23.02 this function has an argument, JobCompLoc. */
 extern int jobcomp_p_set_location(char *location)
 {
     return next.set_location ? next.set_location(location) : SLURM_SUCCESS;
@@ -185,7 +185,7 @@ static int record(uint32_t hook, void *job, uint32_t event)
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-/* The event is for the next plugin; here the name of the function tells it. */
+/* The event is passed on to the next plugin; here the name of the function implies it. */
 extern int jobcomp_p_record_job_end(void *job, uint32_t event)
 {
     return record(SLURMHOOKS_JOB_END, job, event);

@@ -15,7 +15,10 @@
 #include "log.h"
 #include "manifest/trusted.h"
 
-/* Load the library. RET it, or NULL. OUT path: the last one that was tried; why: what was wrong with it, if NULL. */
+/*
+ * Load the library. RET the library, or NULL. OUT path: the last path that was tried; why: if NULL is returned, what
+ * was wrong with it.
+ */
 static void *open_library(const char *name, const char *folders, char *path, char *why, size_t size)
 {
     void *handle = NULL;
@@ -30,7 +33,7 @@ static void *open_library(const char *name, const char *folders, char *path, cha
             continue;
         if (fd < 0)
             return NULL;
-        /* The file that was checked, even if its name refers to another one by now. */
+        /* Opens the file that was checked, even if its name now refers to another one. */
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
         handle = dlopen(link, RTLD_LAZY);
         if (!handle)

@@ -9,7 +9,7 @@
 struct slurmhooks_next {
     void *handle;
     int (*fini)(void);
-    int (*set_location)(char *location); /* from 23.02 on without the argument */
+    int (*set_location)(char *location); /* from 23.02 on without this argument */
     int (*record_end)(void *job, uint32_t event);
     int (*record_start)(void *job, uint32_t event);
     void *(*get_jobs)(void *condition);
@@ -23,7 +23,7 @@ struct slurmhooks_next {
  */
 int slurmhooks_next_open(struct slurmhooks_next *next, const char *name, const char *folders);
 
-/* Run its fini(), and unload it. */
+/* Run the plugin's fini(), and unload it. */
 void slurmhooks_next_close(struct slurmhooks_next *next);
 
 #endif

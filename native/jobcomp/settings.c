@@ -16,7 +16,7 @@
 #include "wire/channel.h"
 #include "wire/spawn.h"
 
-/* The longest time for Python, in nanoseconds. */
+/* The longest time that Python may take, in nanoseconds. */
 #define PATIENCE (INT64_C(30) * 1000000000)
 /* The largest size of its output, in bytes. */
 #define TEXT_MAX (8 << 10)
@@ -103,7 +103,7 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     read_output(output, text);
     close(output);
     kill(pid, SIGKILL);
-    /* Fails if slurmctld has waited for it, or ignores SIGCHLD. */
+    /* Fails if slurmctld has already waited for this process, or ignores SIGCHLD. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     while ((line = strsep(&rest, "\n")))

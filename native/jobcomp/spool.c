@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A segment of so many bytes is closed. Readers remove whole segments. */
+/* A segment of at least this size in bytes is closed. Readers remove whole segments. */
 #define SEGMENT_MAX (UINT64_C(4) << 20)
-/* The limit is at least so many segments. */
+/* The size limit of the spool is at least this many segments. */
 #define SEGMENTS 8
 /* The largest size of lost.jsonl in bytes: 150,000 lines. */
 #define LOST_MAX ((off_t)16 << 20)
@@ -36,12 +36,12 @@ struct slurmhooks_spool {
     int former;  /* the previous one, which must still be forced onto the disk; or -1 */
     unsigned number;
     uint64_t size; /* of the segment */
-    uint64_t used; /* size of the folder at the last measurement, and of what was appended since */
+    uint64_t used; /* size of the folder at the last measurement, and of the data appended since */
     uint64_t last; /* the time of the last frame */
     int64_t looked;
     bool dirty;
 
-    /* How many records were lost since the start, and how many of them were logged. */
+    /* How many records were lost since the start, and how many of these losses were logged. */
     uint64_t lost, told;
     int64_t told_at;
 };
@@ -145,7 +145,7 @@ static bool begin_segment(struct slurmhooks_spool *spool)
             continue;
         if (fd < 0)
             return false;
-        /* A reader has removed it before it was locked: it looked like a segment of a process that had ended. */
+        /* A reader removed the segment before it was locked, since it looked like one of a process that had ended. */
         if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status) || !status.st_nlink) {
             close(fd);
             continue;
@@ -156,7 +156,7 @@ static bool begin_segment(struct slurmhooks_spool *spool)
         if (spool->config.fsync == SLURMHOOKS_FSYNC_NEVER || !fsync(spool->folder))
             return true;
         if (spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL)
-            return true; /* as records that are not forced onto the disk yet */
+            return true; /* mark it as having records that are not forced onto the disk yet */
         int error = errno;
         close(spool->segment);
         spool->segment = -1;
@@ -239,14 +239,14 @@ static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id,
     spool->lost++;
     if (seconds() - spool->told_at < QUIET)
         return;
-    say(spool, true, "%" PRIu64 " records were not kept, the last one of JobId=%u: %s; %s/lost.jsonl %s",
+    say(spool, true, "%" PRIu64 " records were not kept, the last of them for JobId=%u: %s; %s/lost.jsonl %s",
         spool->lost - spool->told, job_id, reason, spool->config.folder,
         noted ? "names the jobs" : "does not name them all");
     spool->told = spool->lost;
     spool->told_at = seconds();
 }
 
-/* Make room for a frame. RET NULL, or why there is none. */
+/* Make room for a frame. RET NULL, or why that is not possible. */
 static const char *make_room(struct slurmhooks_spool *spool, uint64_t size)
 {
     uint64_t most = spool->config.limit / SEGMENTS;
@@ -272,7 +272,7 @@ static const char *write_frame(struct slurmhooks_spool *spool, const struct slur
         written = writev(spool->segment, parts, 3);
     while (written < 0 && errno == EINTR);
     if (written == size && spool->config.fsync == SLURMHOOKS_FSYNC_ALWAYS && fdatasync(spool->segment)) {
-        /* Whether it is on the disk is unknown: it is not removed, and counts as lost. */
+        /* Whether the frame is on the disk is unknown: it is not removed, and counts as lost. */
         spool->size += (uint64_t)size;
         return strerror(errno);
     }
@@ -327,7 +327,7 @@ void slurmhooks_spool_sync(struct slurmhooks_spool *spool)
     spool->former = -1;
     spool->dirty = false;
     pthread_mutex_unlock(&spool->lock);
-    /* Without the lock: slurmctld would wait for the disk. */
+    /* Without holding the lock, for which slurmctld would wait as long as the disk takes. */
     for (int i = 0; i < 2; i++) {
         if (fds[i] < 0)
             continue;

@@ -3,9 +3,9 @@
  * Writes the spool: records that wait on disk until workers have delivered them. slurmhooks/jobcomp/spool.py reads it.
  * Without Python and Slurm.
  *
- * The folder has segments, NUMBER.spool. A process appends to a segment of its own, which it has locked, and begins a
- * new one when it is large enough. A segment is a sequence of frames, which begin at multiples of 8 bytes. A frame is a
- * header and a message (wire/wire.h). Readers find incomplete frames by their checksums.
+ * The folder has segments, NUMBER.spool. Each process appends to its own segment, which it has locked, and begins a new
+ * one when the segment is large enough. A segment is a sequence of frames, which begin at multiples of 8 bytes. A frame
+ * is a header and a message (wire/wire.h). Readers find incomplete frames by their checksums.
  */
 #ifndef SLURMHOOKS_SPOOL_H
 #define SLURMHOOKS_SPOOL_H

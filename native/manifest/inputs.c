@@ -30,7 +30,10 @@ int input_absent(const struct record *record)
     return stat(record->words[1], &status) == 0;
 }
 
-/* RET how many entries of a folder match START*END as in slurmhooks/paths.py, where hidden ones do not; -1 on error. */
+/*
+ * RET how many entries of a folder match START*END by the rules of slurmhooks/paths.py (hidden files never match); -1
+ * on error.
+ */
 static int64_t count_entries(const char *folder, const char *start, const char *end)
 {
     DIR *directory = opendir(folder);
@@ -52,8 +55,8 @@ static int64_t count_entries(const char *folder, const char *start, const char *
 /*
  * glob INODE SIZE MTIME_NS COUNT FOLDER START END: START*END must match the same files in the folder as before.
  *
- * That is so if the folder is unchanged, or if as many entries match as before: each file that matched then has a
- * record of its own, and must still exist.
+ * This holds if the folder is unchanged. It also holds if the number of matching entries is unchanged, since each file
+ * that matched before has its own record and must still exist.
  */
 int input_glob(const struct record *record)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares the files that a manifest was made from with what it recorded of them. */
+/* Compares the files that a manifest was made from with what the manifest recorded about them. */
 #ifndef SLURMHOOKS_MANIFEST_INPUTS_H
 #define SLURMHOOKS_MANIFEST_INPUTS_H
 

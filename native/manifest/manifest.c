@@ -68,11 +68,14 @@ done:
     return text;
 }
 
-/* RET all lines of the manifest, which is read at the first call; NULL if there are none. OUT why a line is missing. */
+/*
+ * RET all lines of the manifest, which is read at the first call; NULL if there are none. OUT why: the reason why a
+ * line is missing.
+ */
 static struct manifest_line *lines_of_machine(const char **why)
 {
     static int tried;
-    static char *text; /* the lines point into it */
+    static char *text; /* never freed: the lines point into it */
     static struct manifest_line *lines;
     static const char *reason;
 

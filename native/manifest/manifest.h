@@ -28,7 +28,7 @@
 #define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
 enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 
-/* The functions of a cli_filter plugin, the same for them. */
+/* The functions of a cli_filter plugin, likewise. */
 #define SLURMHOOKS_FILTERS(X) \
     X(setup_defaults)         \
     X(pre_submit)             \
@@ -37,7 +37,10 @@ enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 #define SLURMHOOKS_FILTER_ENUMERATOR(name) FILTER_##name,
 enum filter { SLURMHOOKS_FILTERS(SLURMHOOKS_FILTER_ENUMERATOR) FILTER_COUNT };
 
-/* Per line of plugstack.conf. The number by which Slurm knows an option names the line as well (spank/lines.h). */
+/*
+ * The most options per line of plugstack.conf. The number by which Slurm identifies an option also encodes the line
+ * (spank/lines.h).
+ */
 #define MOST_OPTIONS 256
 
 /* A command line option; the first members are those of struct spank_option. */
@@ -50,7 +53,7 @@ struct manifest_option {
     int checked;       /* Python must check the value when it is given */
 };
 
-/* The argc of plugin points that have no line in plugstack.conf. */
+/* A value of argc that stands for a plugin point without lines in plugstack.conf. */
 enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2 };
 
 /* What the manifest records for one line of plugstack.conf, or for another plugin point. Never freed. */

@@ -146,14 +146,17 @@ static int read_record(const struct record *record, struct manifest_line **lines
         return add_option(record, *lines);
     if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
-    /* These are for Python, which loads the line: see slurmhooks/manifest.py. */
+    /* Only Python, which loads the line, uses these records: see slurmhooks/manifest.py. */
     return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "packages") || !strcmp(kind, "log") ||
                    (!scrun && !strcmp(kind, "lua"))
                ? 0
                : -1;
 }
 
-/* slurmhooks-manifest 2 0xVERSION: this format, and the release of Slurm of this build. RET 0 or -1. */
+/*
+ * slurmhooks-manifest 2 0xVERSION: the version of this format, and the Slurm release that this build is for. RET 0 or
+ * -1.
+ */
 static int check_header(const struct record *record)
 {
     unsigned version;
@@ -196,7 +199,7 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     }
     if (rc > 0)
         *why = "a file that it was made from has changed since";
-    /* Nothing may follow the record "end", and no NUL may stand before it. */
+    /* Nothing may follow the record "end", and the text before must not contain a NUL. */
     if (rc || !ended || rest != text + size) {
         free_lines(lines);
         return NULL;

@@ -7,8 +7,8 @@
 /*
  * Read a manifest from memory, and compare it with the files that it was made from.
  *
- * IN text  the content, with room for a NUL at text[size]; is written to, and must outlive the result
- * OUT why  if NULL is returned: the reason; else what to say of a line that is not in the list
+ * IN text  the content, with room for a NUL at text[size]; is modified, and must outlive the result
+ * OUT why if NULL is returned: the reason; else the reason to give for a line that is not in the list
  * RET a list of lines, the last one of the manifest first; NULL if the text is damaged or a file has changed
  */
 struct manifest_line *manifest_parse(char *text, size_t size, const char **why);

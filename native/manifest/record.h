@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* MOST_ARGUMENTS of slurmhooks/manifest.py leaves one for the kind of the record. */
+/* MOST_ARGUMENTS in slurmhooks/manifest.py is one less: the first word is the kind of the record. */
 #define MOST_WORDS 64
 
 struct record {
@@ -16,7 +16,8 @@ struct record {
 /*
  * Split the next line into words, in place, and decode %XX.
  *
- * One pass without functions of libc: the dynamic linker would have to look up each one in every sbatch and srun.
+ * Does it in one pass without libc functions: the dynamic linker would have to look up each of them in every sbatch and
+ * srun.
  *
  * IN/OUT rest  the start of the line; then the start of the next line, or the NUL that ends the text
  * OUT record   words inside the text

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_LINKS 40 /* in one path, as in the kernel */
+#define MOST_LINKS 40 /* the most links in one path, as in the kernel */
 #define BY_PATH (O_PATH | O_NOFOLLOW | O_CLOEXEC)
-/* Not blocking: somebody may have put a FIFO in place of the file. */
+/* O_NONBLOCK: somebody may have replaced the file with a FIFO. */
 #define TO_READ (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /* Check owner and mode of an open component. OUT status; why, with EPERM. RET 0, or -1 with errno. */
@@ -42,7 +42,7 @@ static int check(int fd, const char *component, struct stat *status, char *why, 
     return -1;
 }
 
-/* Open the file itself, and check it again: its name may refer to another file by now. RET as trusted_open(). */
+/* Open the file itself, and check it again: its name may now refer to another file. RET as trusted_open(). */
 static int open_file(int folder, const char *name, int flags, const char *component, char *why, size_t size)
 {
     struct stat status;
@@ -69,7 +69,9 @@ static int open_entry(int folder, const char *name)
     return fd < 0 && errno == ENOTDIR ? openat(folder, name, BY_PATH) : fd;
 }
 
-/* Set the remaining path to the target of a link and what came after the link. RET 0, or -1 with errno. */
+/*
+ * Replace the remaining path by the target of a link and the part of the path after the link. RET 0, or -1 with errno.
+ */
 static int follow(int link, char *left, const char *rest)
 {
     char target[PATH_MAX];
@@ -88,7 +90,7 @@ static int follow(int link, char *left, const char *rest)
 }
 
 /*
- * Open one component after the other, as the kernel does, and check each.
+ * Open the components of a path one after the other, as the kernel does, and check each.
  *
  * IN/OUT here  the folder where the path starts; then the last folder that was opened
  * IN/OUT left  the path; PATH_MAX bytes, which are written to

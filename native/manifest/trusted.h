@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens files that root obeys, unless another user could have written them. slurmhooks/trusted.py has the same rules.
+/*
+ * Opens files that control what root does, unless another user could have written them. slurmhooks/trusted.py has the
+ * same rules.
  */
 #ifndef SLURMHOOKS_TRUSTED_H
 #define SLURMHOOKS_TRUSTED_H
@@ -10,7 +12,7 @@
  * Open a regular file for reading.
  *
  * If the real user is root, every component of the path, links included, must belong to root and must not be writable
- * by its group or by others. For other users this holds for the file alone, which may also belong to the user.
+ * by its group or by others. For other users only the file itself is checked, and may also belong to that user.
  *
  * IN path   absolute
  * OUT why   with EPERM: the component, what is wrong with it, and the command that repairs it; else unchanged

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin of PrEpPlugins=prep/script,prep/python: runs handlers in slurmctld when a job starts and ends. Without
- * Python.
+ * The plugin for PrEpPlugins=prep/script,prep/python: has workers run handlers when a job starts and ends. Runs no
+ * Python itself.
  *
- * slurmctld calls it under its write locks and does not wait. A thread sends the event to a worker, and calls slurmctld
- * back. slurmd also loads the plugin, but it does nothing there: nodes have SPANK's job_prolog and job_epilog.
+ * slurmctld calls the plugin under its write locks, and does not wait for the result. A thread sends the event to a
+ * worker, and calls slurmctld back. slurmd also loads the plugin, but it does nothing there: nodes have SPANK's
+ * job_prolog and job_epilog.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -25,9 +26,9 @@ const char plugin_name[] = "PrEp Python plugin (slurmhooks)";
 const char plugin_type[] = "prep/python";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* How many events are handled at the same time, if there are so many workers. Others wait in order. */
+/* The most events that are handled at the same time, given enough workers. Others wait in order. */
 #define THREADS 16
-/* How often, in milliseconds, a thread checks whether a slurmctld that reconfigures itself goes on. */
+/* How often, in milliseconds, a thread checks whether a slurmctld that is reconfiguring continues. */
 #define ENDING_MS 50
 /* The wait status of a script that ends with exit code 1. */
 #define FAILED (1 << 8)
@@ -51,7 +52,7 @@ struct job {
     struct slurmhooks_event event;
     uint32_t id;
     bool epilog;
-    bool broken;                      /* it could not be packed: it fails without handlers */
+    bool broken;                      /* could not be packed, so it fails without running handlers */
     char *text;                       /* why it failed, for the user; or NULL */
     struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
@@ -137,7 +138,7 @@ static int handle(struct job *job)
     return failed ? FAILED : 0;
 }
 
-/* Wait until slurmctld takes callbacks. RET false if it never will: it ends, or another one takes its place. */
+/* Wait until slurmctld accepts callbacks. RET false if it never will, because it is ending or is being replaced. */
 static bool takes_callbacks(void)
 {
     for (;;) {
@@ -150,7 +151,7 @@ static bool takes_callbacks(void)
     }
 }
 
-/* Tell slurmctld how an event ended. An event that the end of slurmctld interrupts runs again in the next one. */
+/* Tell slurmctld how an event ended. If slurmctld ends first, the next slurmctld runs the event again. */
 static void finish(const struct job *job, int status)
 {
     if (!takes_callbacks())
@@ -188,7 +189,9 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Pack the job's record and the variables, and free the variables. OUT job: also its id. RET false if memory is short.
+/*
+ * Pack the job's record and the variables, and free the variables. OUT job: the packed data and the job's id. RET false
+ * if memory is short.
  */
 static bool pack_event(struct job *job, void *record, char **variables)
 {
@@ -217,14 +220,14 @@ static bool pack_event(struct job *job, void *record, char **variables)
 /*
  * Give an event to the threads. RET whether slurmctld must wait for a callback.
  *
- * Only the callback can stop a job, so an event that cannot be packed goes to the threads, too, and fails there.
+ * Only the callback can stop a job, so even an event that cannot be packed goes to the threads, and fails there.
  */
 static bool begin(void *record, bool epilog)
 {
     struct job *job = thread_count ? calloc(1, sizeof(*job)) : NULL;
 
     if (!job) {
-        log_error("a %s did not run: memory is short, or there are no threads",
+        log_error("a %s did not run: out of memory, or there are no threads",
                   epilog ? "controller_epilog" : "controller_prolog");
         return false;
     }

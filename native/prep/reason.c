@@ -12,7 +12,7 @@
 
 #include "slurmctld/weak.h"
 
-/* Its header differs between releases, and in 22.05 its return type. */
+/* Declared here since its header differs between releases; 22.05 has another return type. */
 extern void srun_user_message(job_record_t *job, char *text);
 
 static const slurmctld_lock_t LOCKS = {.job = WRITE_LOCK, .node = READ_LOCK};

@@ -15,7 +15,7 @@ PyObject *slurmhooks_text(const char *value)
 PyObject *slurmhooks_log_line(PyObject *self, PyObject *arguments)
 {
     const char *line;
-    Py_ssize_t length; /* "y#" accepts NUL bytes, at which Slurm ends the line */
+    Py_ssize_t length; /* "y#" accepts NUL bytes, at which Slurm would cut off the line */
     int level;
 
     (void)self;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts and Slurm's log for the Python modules that do not use cffi. */
+/* Text conversion and Slurm's log, for the Python modules that do not use cffi. */
 #ifndef SLURMHOOKS_PYTHON_MODULE_H
 #define SLURMHOOKS_PYTHON_MODULE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Decode a text as text_from_c() of slurmhooks/values.py does. RET new, None for NULL; or NULL with an exception. */
+/*
+ * Decode a text as text_from_c() of slurmhooks/values.py does. RET new (None for a NULL text), or NULL with an
+ * exception.
+ */
 PyObject *slurmhooks_text(const char *value);
 
 /* The methods `log` and `syslog`. */

@@ -10,10 +10,10 @@ def values(address: int, /) -> dict[str, Any]:
     """Return the texts and numbers of a container, by name; a text that scrun does not give is None."""
 
 def job_env(address: int, /) -> list[str]:
-    """Return the entries of the job's environment; none in stage_out."""
+    """Return the entries of the job's environment; in stage_out there are none."""
 
 def cancelled(address: int, /) -> bool:
-    """Tell whether scrun has called stage_out while stage_in runs."""
+    """Tell whether scrun has called stage_out while stage_in is running."""
 
 def ask(address: int, function: str, argument: bytes, /) -> tuple[bool, int, bytes]:
     """Call a function of scrun; return whether it failed, its status and output."""

@@ -5,7 +5,7 @@
 #include <sys/time.h>
 
 #define ALARM_AGAIN_US 1000
-/* After ten seconds the signal is deadly, as it is without this handler. */
+/* After ten seconds the signal is fatal, as it would be without this handler. */
 #define ALARMS 10000
 
 static void repeat_alarm(int number)

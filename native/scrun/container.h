@@ -22,7 +22,7 @@ struct slurmhooks_container {
     volatile int cancelled; /* set when scrun calls stage_out while stage_in still runs */
 
     /*
-     * Call a function of the `slurm` table, which scrun gives to Lua scripts, with one string.
+     * Call a function of the table `slurm`, which scrun gives to Lua scripts, with one string as argument.
      *
      * OUT status  its first result if that is a number, else 0
      * OUT output  its last result as text, or the message of its error; from malloc(), freed by the caller; may be NULL

@@ -9,7 +9,7 @@ int job_is_over(uint32_t job_id)
 {
     job_info_msg_t *jobs = NULL;
     int over = 0;
-#ifdef SLURMHOOKS_JOBS_BY_STEP_ID /* meson.build asks the compiler */
+#ifdef SLURMHOOKS_JOBS_BY_STEP_ID /* slurm_load_job() takes a step id; meson.build checks this */
     slurm_step_id_t job = {.job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL};
 #else
     uint32_t job = job_id;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python module _slurmhooks_scrun, by which slurmhooks.scrun.entry reads the arguments of scrun's calls, and asks
- * scrun and Slurm. Addresses are those of a struct slurmhooks_container.
+ * The Python module _slurmhooks_scrun, with which slurmhooks.scrun.entry reads the arguments of scrun's calls, and
+ * calls scrun and Slurm. Addresses are those of a struct slurmhooks_container.
  *
- * Unlike the module for SPANK it does not use cffi: it is small, and loading cffi would take a tenth of the time that a
- * container waits for Python.
+ * Unlike the module for SPANK, it does not use cffi: the module is small, and loading cffi would take a tenth of the
+ * time that a container waits for Python.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -103,8 +103,8 @@ static PyObject *job_ended(PyObject *self, PyObject *job_id)
 
 static PyMethodDef methods[] = {
     {"values", values, METH_O, "Return the texts and numbers of a container, by name."},
-    {"job_env", job_env, METH_O, "Return the entries of the job's environment; none in stage_out."},
-    {"cancelled", cancelled, METH_O, "Tell whether scrun has called stage_out while stage_in runs."},
+    {"job_env", job_env, METH_O, "Return the entries of the job's environment; in stage_out there are none."},
+    {"cancelled", cancelled, METH_O, "Tell whether scrun has called stage_out while stage_in is running."},
     {"ask", ask, METH_VARARGS, "Call a function of scrun; return whether it failed, its status and output."},
     {"job_is_over", job_ended, METH_O, "Tell whether a job has ended."},
     LOG_METHODS,

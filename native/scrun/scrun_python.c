@@ -46,7 +46,10 @@ static void copy_text(const char *text, size_t length, char **output, size_t *co
     *copied = length;
 }
 
-/* Answer a question. Called by lua_pcall(), since Lua errors are longjmps, which must not cross frames of Python. */
+/*
+ * Answer a question. Called through lua_pcall(), since a Lua error is a longjmp, which must not skip Python's stack
+ * frames.
+ */
 static int ask_protected(lua_State *L)
 {
     const struct question *question = lua_touserdata(L, 1);
@@ -55,7 +58,7 @@ static int ask_protected(lua_State *L)
     lua_getfield(L, -1, question->function);
     lua_pushstring(L, question->argument);
     lua_call(L, 1, LUA_MULTRET);
-    int results = lua_gettop(L) - 2; /* the stack also has the question and the table */
+    int results = lua_gettop(L) - 2; /* 3: the question and the table are also on the stack */
     if (results > 0 && lua_isnumber(L, 3))
         *question->status = (int)lua_tonumber(L, 3);
     size_t length = 0;
@@ -65,7 +68,7 @@ static int ask_protected(lua_State *L)
     return 0;
 }
 
-/* The bundle's path if a handler of stage_in has changed it, else NULL. */
+/* The bundle's path, if a handler of stage_in has changed it; else NULL. */
 static char *moved_bundle;
 
 /* See `ask` in container.h. */
@@ -95,7 +98,7 @@ static int ask(struct slurmhooks_container *container, const char *function, con
 }
 
 /*
- * Call the function of the site's own scrun.lua, which is upvalue 1, with the arguments of this call.
+ * Call upvalue 1, the function of the site's own scrun.lua, with the arguments of this call.
  *
  * Pushes one value onto L: the result, or the error.
  *
@@ -122,7 +125,9 @@ static int read_answer(int failed, struct slurmhooks_answer *answer)
     return failed ? FAILED : answer->rc;
 }
 
-/* RET the job's environment from a table that begins at index 0. The array and its strings live on Lua's stack. */
+/*
+ * RET the job's environment, from a table that begins at index 0. The array and its strings are owned by Lua's stack.
+ */
 static const char **read_environment(lua_State *L, int table)
 {
     size_t count = 0;
@@ -145,7 +150,7 @@ static const char **read_environment(lua_State *L, int table)
 /* Whether the manifest records what Python loads for scrun. Otherwise Python reads the configuration. */
 static int in_manifest;
 
-/* Whether the container has not been staged in successfully. */
+/* Whether staging in the container has failed, or has not ended yet. */
 static int not_staged_in = 1;
 
 /* slurm_scrun_stage_in(): run the handlers, then the function of the site's own script. */
@@ -162,7 +167,7 @@ static int stage_in(lua_State *L)
         .user_id = (uint32_t)luaL_checknumber(L, 6),
         .group_id = (uint32_t)luaL_checknumber(L, 7),
         .job_env = read_environment(L, 8),
-        /* Not L: stage_out may be called on L, from another thread, while a handler asks something. */
+        /* Not L: scrun may call stage_out on L from another thread while a handler calls a function of scrun. */
         .lua = lua_newthread(L),
         .ask = ask,
     };
@@ -212,7 +217,7 @@ static int stage_out(lua_State *L)
 
     turns_begin_out();
     int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, in_manifest), &answer), failed = 0;
-    /* Also if Python has failed: what the site's script has staged in must be staged out. */
+    /* Called even if Python has failed: what the site's script has staged in must be staged out. */
     int has_script = lua_isfunction(L, lua_upvalueindex(1));
     if (has_script)
         failed = call_site(L, container.lua, 10);
@@ -228,8 +233,8 @@ static int stage_out(lua_State *L)
 /*
  * Lua function: return the path of the site's own scrun.lua, or nil if there is none.
  *
- * Without a manifest Python is asked, and then runs before scrun forks. If the configuration is wrong, this is a Lua
- * error, and scrun ends before it asks for a job: it never starts a container without the site's script.
+ * Without a manifest, Python must be asked, so it is started before scrun forks. If the configuration is wrong, this
+ * is a Lua error, and scrun ends before it asks for a job: it never starts a container without the site's script.
  */
 __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
 {
@@ -258,14 +263,14 @@ static void *open_core_in_thread(void *unused)
 }
 
 /*
- * Runs in each child that scrun forks; the first one is the anchor.
+ * Runs in each child that scrun forks; the first child is the anchor.
  *
- * The anchor asks slurmctld for a job and waits. Opening libpython takes a millisecond: it is done meanwhile, so that
- * the container does not wait for it.
+ * Opening libpython takes a millisecond. It is done while the anchor waits for slurmctld to give it a job, so that the
+ * container does not wait for it.
  */
 static void after_fork_in_child(void)
 {
-    static int done; /* the anchor forks, too, to run srun */
+    static int done; /* the anchor also forks, to run srun */
     pthread_t thread;
     sigset_t all, old_mask;
 
@@ -285,9 +290,9 @@ static void after_fork_in_child(void)
  * Lua function, called by scrun.lua: define the staging functions. The arguments are the two functions of the site's
  * own script, or nothing.
  *
- * scrun reads scrun.lua before it forks the anchor, which calls the staging functions. With a manifest Python starts at
- * the first call, not earlier in a thread: an anchor that gets less processor time while it starts may run the
- * container without staging it (anchor.c:_on_startup_con; 3 of 16 containers on a busy machine, with 26.05).
+ * scrun reads scrun.lua before it forks the anchor, which calls the staging functions. With a manifest, Python starts
+ * at the first call, and not earlier in another thread: an anchor that gets too little processor time at its start may
+ * run the container without staging it (anchor.c:_on_startup_con; 3 of 16 containers on a busy machine, with 26.05).
  */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {

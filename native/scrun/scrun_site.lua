@@ -36,7 +36,7 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
--- The last searcher: a module of the site comes first.
+-- Added as the last searcher: a module of the site takes precedence.
 table.insert(package.searchers or package.loaders, function(module)
    if module == "json" then
       return assert(loadfile(plugins .. "/slurmhooks/json.lua"))

@@ -10,9 +10,9 @@
 static struct turns {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    volatile int *cancelled; /* of the stage_in whose handlers run, else NULL */
+    volatile int *cancelled; /* the flag of the stage_in whose handlers are running; else NULL */
     int in_runs;             /* from turns_begin_in() to the end of turns_end_in() */
-    int out_was_called;      /* scrun has called stage_out meanwhile */
+    int out_was_called;      /* scrun has called stage_out in that time */
     int out_is_done;
 } turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 

@@ -4,13 +4,13 @@
  *
  * If the job ends or the container is deleted while stage_in runs, scrun calls stage_out from another thread, on the
  * same lua_State (anchor.c:stop_anchor, _stage_out). A lua_State has one call stack, so the second call must return
- * before the first one; and Python runs one event at a time. Therefore stage_out cancels stage_in and waits until its
- * handlers have ended, and stage_in then waits until stage_out has returned to scrun.
+ * before the first one; and Python runs one event at a time. Therefore stage_out cancels stage_in and waits until the
+ * handlers of stage_in have ended; stage_in then waits until stage_out has returned to scrun.
  */
 #ifndef SLURMHOOKS_SCRUN_TURNS_H
 #define SLURMHOOKS_SCRUN_TURNS_H
 
-/* Call before the handlers of stage_in. IN cancelled: is set to 1 if scrun calls stage_out while they run. */
+/* Call before the handlers of stage_in. IN cancelled: set to 1 if scrun calls stage_out while they run. */
 void turns_begin_in(volatile int *cancelled);
 
 /* Call after the handlers of stage_in. RET 1 if scrun has called stage_out, which has then returned; else 0. */

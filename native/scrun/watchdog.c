@@ -27,7 +27,7 @@ void watchdog_start(const char *spool_dir, int failed)
     char *path = spool_dir ? strdup(spool_dir) : NULL;
 
     watchdog_status = failed ? EXIT_FAILURE : EXIT_SUCCESS;
-    /* A folder that does not exist now would look like one that was removed. */
+    /* A folder that did not exist from the start would look like one that was removed. */
     if (!path || access(path, F_OK) || pthread_create(&thread, NULL, watchdog_run, path))
         free(path);
     else

@@ -20,11 +20,14 @@
 
 /* Jobs per message, so that packing it and applying its answer hold the locks for less than a millisecond. */
 #define BATCH 500
-/* Jobs per message while it is not known which members handlers read: the worker asks for the record of each. */
+/* Jobs per message while it is unknown which members handlers read: the worker then asks for the record of each job. */
 #define FIRST_BATCH 10
-/* How many seconds before they are used all values are calculated; at most half of the period. */
+/* How many seconds before their use all values are calculated; at most half of the period. */
 #define AHEAD 10
-/* How often, in milliseconds, the thread checks whether slurmctld ends while it waits for the first worker. */
+/*
+ * How often, in milliseconds, the thread checks whether slurmctld is ending while the thread waits for the first
+ * worker.
+ */
 #define WORKER_MS 200
 /* The table of job_record_t (STRUCTS in native/generate/tables.py), and the most members that it may have. */
 #define RECORD 1
@@ -42,15 +45,15 @@ static pthread_cond_t changed;
 static bool stopping;
 static struct timespec due; /* when to calculate all values; 0: after they have been used */
 
-/* The members of jobs that batches have: job_id, and those that handlers read, as workers have answered. */
+/* The job members that batches contain: job_id, and those that handlers read according to the workers' answers. */
 static uint32_t members[MOST_MEMBERS];
 static uint32_t member_count;
-static bool members_known; /* the last batch needed no others */
+static bool members_known; /* the last batch needed no other members */
 
 /* Jobs whose values are calculated by one message. */
 struct batch {
     struct slurmhooks_event event;
-    job_record_t *job; /* the only job, whose lock is held; NULL: the jobs with these ids */
+    job_record_t *job; /* the only job, while the lock of jobs is held; NULL: the jobs with these ids */
     const uint32_t *job_ids;
     uint32_t count;
     uint32_t packed[BATCH]; /* the ids of the jobs that were packed, in order */
@@ -92,7 +95,10 @@ static bool answer_batch(void *context, const void *question, size_t length, voi
                                                                                  answer, answer_length);
 }
 
-/* Read an answer. OUT values: one per job; used, used_count: the members that handlers read. RET NULL, or its fault. */
+/*
+ * Read an answer. OUT values: one per job; used, used_count: the members that handlers read. RET NULL, or what is wrong
+ * with the answer.
+ */
 static const char *read_answer(const void *answer, size_t size, uint32_t count, const uint32_t **values,
                                const uint32_t **used, uint32_t *used_count)
 {
@@ -119,7 +125,7 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
     return position == size && *values ? NULL : "it ends within an item, or has no values";
 }
 
-/* Set the value of a job. IN value: NO_VAL: it keeps its own. */
+/* Set the value of a job. IN value: NO_VAL if the job keeps its present value. */
 static void apply(job_record_t *job, uint32_t value)
 {
     if (value == NO_VAL || value == job->site_factor)
@@ -145,13 +151,16 @@ static void apply_batch(const struct batch *batch, const uint32_t *values)
     unlock_slurmctld(locks);
 }
 
-/* Let a worker calculate the values of a batch, and apply them. RET false if it failed, which has been reported. */
+/*
+ * Let a worker calculate the values of a batch, and apply them. RET false if that failed; the failure has been
+ * reported.
+ */
 static bool calculate(struct batch *batch, const char *whom)
 {
     const struct slurmhooks_call call = {
         .hook = "priority",
         .whom = whom,
-        .failed = "keeps the site factor that it has",
+        .failed = "keeps its present site factor",
         .pack = pack_batch,
         .query = answer_batch,
         .context = batch,
@@ -183,7 +192,7 @@ void slurmhooks_calculate_one(void *job_record)
     char whom[32], reason[SLURMHOOKS_DETAIL_MAX];
     struct batch batch = {.job = job_record, .event = {.record = job_record, .unasked = true}};
 
-    /* Without workers, as after a start, the job does not wait: the thread calculates its value later. */
+    /* If there are no workers yet, as after a start, the job does not wait: the thread calculates its value later. */
     if (!point.client || !slurmhooks_client_wait(point.client, 1, reason))
         return;
     snprintf(whom, sizeof(whom), "JobId=%u", batch.job->job_id);
@@ -275,7 +284,7 @@ static void *run(void *unused)
     char reason[SLURMHOOKS_DETAIL_MAX];
 
     (void)unused;
-    /* Replace the values of the previous slurmctld, or of other hook files, as soon as possible. */
+    /* Calculate at once: values of the previous slurmctld, or of other hook files, must be replaced soon. */
     while (!is_stopping() && !slurmhooks_client_wait(point.client, WORKER_MS, reason))
         nanosleep(&(struct timespec){.tv_nsec = WORKER_MS * 1000000L}, NULL);
     do

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin of PrioritySiteFactorPlugin=site_factor/python: handlers calculate site factors. Without Python. */
+/*
+ * The plugin for PrioritySiteFactorPlugin=site_factor/python: handlers in workers calculate site factors. Runs no
+ * Python itself.
+ */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
@@ -24,13 +27,13 @@ extern int fini(void)
     return SLURM_SUCCESS;
 }
 
-/* A job is new, or is requeued. slurmctld holds its write lock of jobs. */
+/* Called for a new or requeued job. slurmctld holds its write lock of jobs. */
 extern void site_factor_p_set(void *job_record)
 {
     slurmhooks_calculate_one(job_record);
 }
 
-/* slurmctld computes all priorities now. It holds its write lock of jobs, so that nothing may wait here. */
+/* Called when slurmctld computes all priorities. It holds its write lock of jobs, so nothing here may wait. */
 extern void site_factor_p_update(void)
 {
     slurmhooks_calculation_used();

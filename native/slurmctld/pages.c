@@ -5,26 +5,26 @@
 
 #include "slurmctld/records.h"
 
-/* A page ends with the first row that makes it larger. */
+/* A page ends with the first row that makes it larger than this, in bytes. */
 #define PAGE_SIZE ((size_t)256 << 10)
 #define MOST_CONDITIONS 8
 
-/* A member must be equal to a text, or to a number in the bits of a mask. */
+/* A condition: a member equals a text, or equals a number in the bits of a mask. */
 struct condition {
     const struct slurmhooks_member *member;
     uint64_t value, mask;
     const char *text;
 };
 
-/* An answer while it is written. */
+/* An answer that is being written. */
 struct page {
     struct slurmhooks_question *question;
     const struct slurmhooks_records *records;
     struct condition conditions[MOST_CONDITIONS];
     size_t count;
     uint32_t start; /* the index of its first record */
-    uint32_t index; /* of the record after the current one */
-    bool single;    /* it has one row at most */
+    uint32_t index; /* the index of the record after the current one */
+    bool single;    /* the answer has at most one row */
 };
 
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text)
@@ -49,7 +49,9 @@ static bool meets(const struct condition *condition, const void *object)
     return text && !strcmp(text, condition->text);
 }
 
-/* RET whether an object meets the conditions. IN of_row: only those on members that a row adds; else only the others.
+/*
+ * RET whether an object meets the conditions. IN of_row: whether to check those on members that a row adds, or the
+ * others.
  */
 static bool meets_all(const struct page *page, const void *object, bool of_row)
 {
@@ -73,7 +75,7 @@ static int add_row(void *row, void *argument)
     return page->single ? -1 : 0;
 }
 
-/* A slurmhooks_visit: add the row of a record to the page, or end the page before it. */
+/* A slurmhooks_visit: add the row of a record to the page, or end the page before that record. */
 static int add_record(void *record, void *argument)
 {
     struct page *page = argument;
@@ -92,7 +94,7 @@ static int add_record(void *record, void *argument)
     return page->records->row ? page->records->row(record, add_row, page) : add_row(record, page);
 }
 
-/* Begin the answer to a question. RET false if it names no table that has records. */
+/* Begin the answer to a question. RET false if the question names no table that has records. */
 static bool open_page(struct page *page, struct slurmhooks_question *question)
 {
     uint32_t table = question->header.second;
@@ -103,7 +105,10 @@ static bool open_page(struct page *page, struct slurmhooks_question *question)
     return page->records != NULL;
 }
 
-/* OUT condition: the key is this name, or if that is NULL, this number. RET false if the key is of the other kind. */
+/*
+ * OUT condition: the key equals this name, or if the name is NULL, this number. RET false if the key is of the other
+ * kind.
+ */
 static bool key_is(struct condition *condition, const struct page *page, const char *name, uint32_t number)
 {
     const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.second];

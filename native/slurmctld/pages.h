@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers questions for records of a table: for one by its key, and for all that meet conditions, page by page. */
+/*
+ * Answers questions about the records of a table: finds one by its key, or lists all that meet conditions, page by
+ * page.
+ */
 #ifndef SLURMHOOKS_PAGES_H
 #define SLURMHOOKS_PAGES_H
 

@@ -18,7 +18,7 @@
 /* How long a slurmctld that was started by 'scontrol reconfigure' waits for the hooks to load, in milliseconds. */
 #define RECONFIGURE_MS 30000
 
-/* How a request without an answer ends; as VERDICTS in slurmhooks/worker/control.py. */
+/* How a request without an answer ends; the same as VERDICTS in slurmhooks/worker/control.py. */
 enum unserved { LEFT_OUT, PASSED_ON_ERROR, FAILED, PASSED_UNAVAILABLE, FAILED_UNAVAILABLE };
 
 static void log_line(enum slurmhooks_level level, const char *line)
@@ -27,10 +27,10 @@ static void log_line(enum slurmhooks_level level, const char *line)
 }
 
 /*
- * RET whether this slurmctld must end since its hooks do not load.
+ * RET whether this slurmctld must end because its hooks do not load.
  *
- * From 23.11 on 'scontrol reconfigure' starts a new slurmctld, and the old one continues if that fails. The old one has
- * handlers in service, so it is replaced only by one whose hooks load.
+ * From 23.11 on 'scontrol reconfigure' starts a new slurmctld, and the old one continues if that fails. The handlers of
+ * the old one are in service, so only a slurmctld whose hooks load may replace it.
  */
 static bool must_not_replace(struct slurmhooks_point *point)
 {
@@ -93,7 +93,7 @@ unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char 
     return id;
 }
 
-/* Have the decision log say how a request ended that got no answer. IN id: of the error; 0: it has none */
+/* Record in the decision log how a request without an answer ended. IN id: of the error; 0: there is none */
 static void log_decision(const struct slurmhooks_point *point, const struct slurmhooks_call *call, enum unserved how,
                          enum slurmhooks_result result, unsigned id, const struct slurmhooks_failure *failure)
 {
@@ -148,8 +148,10 @@ static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS
     return slurmhooks_end(request, call->first, call->second, call->third);
 }
 
-/* Add a handler to those that must not run. The list is on the heap, since memory of stacks that was used once stays in
- * use in each of slurmctld's threads. RET false if memory is short. */
+/*
+ * Add a handler to those that must not run. The list is on the heap, since stack memory that was used once stays
+ * allocated in each of slurmctld's threads. RET false if memory is short.
+ */
 static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
 {
     char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Starts the workers of a plugin of slurmctld, and sends requests to them. Without Python.
+ * Starts the workers of a plugin of slurmctld, and sends requests to them. Runs no Python itself.
  *
  * Each plugin links its own copy and has its own workers, so that a slow handler of one does not delay requests of
  * another.
@@ -32,7 +32,7 @@ struct slurmhooks_point {
 struct slurmhooks_call {
     const char *hook;                                               /* its name, for messages */
     const char *whom;                                               /* whose request it is: "user 1000" or "JobId=17" */
-    const char *failed;                                             /* what a failure means for it: "refused" */
+    const char *failed;                                             /* what a failure leads to: "refused" */
     uint32_t first, second, third;                                  /* see struct slurmhooks_header */
     unsigned ms;                                                    /* time limit; 0: that of the section */
     void (*pack)(void *context, struct slurmhooks_buffer *request); /* appends the structs */
@@ -44,36 +44,36 @@ struct slurmhooks_call {
 /* How a request ends. */
 enum slurmhooks_end {
     SLURMHOOKS_ANSWERED,
-    SLURMHOOKS_PASSED, /* no answer, but on_error or on_unavailable lets the request pass; has been reported */
-    SLURMHOOKS_FAILED, /* no answer; has been reported */
+    SLURMHOOKS_PASSED, /* no answer, but on_error or on_unavailable lets the request pass; already reported */
+    SLURMHOOKS_FAILED, /* no answer; already reported */
 };
 
 /*
  * Start the workers of a plugin, in its init().
  *
- * If that fails, slurmctld starts all the same, and requests fail as long as there are no workers.
+ * slurmctld starts even if that fails; requests then fail as long as there are no workers.
  *
  * RET SLURM_SUCCESS; SLURM_ERROR if 'scontrol reconfigure' started this slurmctld and the hooks do not load
  */
 int slurmhooks_point_start(struct slurmhooks_point *point);
 
-/* Stop the workers. No other thread may be in, or begin, slurmhooks_point_call(). */
+/* Stop the workers. No other thread may be in slurmhooks_point_call(), or call it later. */
 void slurmhooks_point_stop(struct slurmhooks_point *point);
 
 /*
  * Let the handlers answer a request. Any number of threads may call this at the same time.
  *
- * If a handler with a lenient on_error ends its worker, the others run again without it.
+ * If a handler with a lenient on_error ends its worker, the other handlers run again without it.
  *
  * OUT answer, size  with SLURMHOOKS_ANSWERED: the message, freed by the caller
  */
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           void **answer, size_t *size);
 
-/* Report a failure: a line with an id for the user, the reason for the log. IN what: what it means. RET the id */
+/* Report a failure: the user gets a line with an id, the log gets the reason. IN what: what it means. RET the id */
 unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
 
-/* Start a thread that gets no signals: slurmctld's are for its own threads. RET false if that is not possible. */
+/* Start a thread that receives no signals: slurmctld's own threads handle them. RET false if that fails. */
 bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "slurmctld/pages.h"
 
-/* The kinds of questions: What and Fact of slurmhooks/wire/message.py. */
+/* The kinds of questions; the same as What and Fact in slurmhooks/wire/message.py. */
 enum what { MEMBER = 1, ROW, PAGE, FACT };
 enum fact {
     USER_NAME = 1,
@@ -18,7 +18,7 @@ enum fact {
     CLUSTER_NAME,
     JOB_SCRIPT
 };
-/* The tables of the structs in a request: the first ones of STRUCTS in native/generate/tables.py. */
+/* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
 /* The status of a result. TOO_LONG, without a value: no message can hold it, such as a script of 100 MB. */
 enum status { FOUND, NOTHING, TOO_LONG };
@@ -72,7 +72,7 @@ static void *record_of(uint32_t job_id)
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-    /* The identity of an update is that of the user who changes the job, who may not be its owner. */
+    /* The identity of an update is that of the user who changes the job, who need not be the job's owner. */
     if (event->job_desc && !event->modify && user_id == event->owner)
         return ((job_desc_msg_t *)event->job_desc)->id;
 #else
@@ -81,7 +81,7 @@ static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
     return NULL;
 }
 
-/* RET the batch script of a job, read from slurmctld's state folder; freed by the caller. NULL if it has none. */
+/* RET the batch script of a job, read from slurmctld's state folder; freed by the caller. NULL if the job has none. */
 static char *script_of(uint32_t job_id)
 {
     job_record_t *job = find_job_record(job_id);

@@ -9,7 +9,7 @@
 
 #include "wire/late.h"
 
-/* A call of a plugin, about which handlers ask questions. */
+/* A call of a plugin by slurmctld, about which handlers ask questions. */
 struct slurmhooks_event {
     void *job_desc;
     void *record; /* the job_record_t of an update, in a build with Slurm's sources; else NULL */
@@ -17,8 +17,8 @@ struct slurmhooks_event {
     uint32_t uid;    /* the user who submits or changes the job */
     uint32_t owner;  /* the owner of the job */
     char **err_msg;  /* the messages for the user; NULL: this release shows none */
-    bool unasked;    /* no user has caused the call: handlers see all partitions, not only those of a user */
-    uint32_t job_id; /* for slurmhooks_answer_with_locks(): the job whose record it finds; 0: none */
+    bool unasked;    /* no user caused the call, so handlers see all partitions, not only those that a user may use */
+    uint32_t job_id; /* for slurmhooks_answer_with_locks(), which finds the record of this job; 0: none */
 };
 
 /* RET the owner of a job. A build without Slurm's sources cannot read the record, and returns the sender. */
@@ -31,7 +31,7 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
  */
 bool slurmhooks_answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length);
 
-/* Answers questions about the request of a struct slurmhooks_whose, with slurmctld's locks. */
+/* Answers questions about the request of a struct slurmhooks_whose, and takes slurmctld's locks for that. */
 extern const struct slurmhooks_late slurmhooks_late_queries;
 
 /* As slurmhooks_answer_query(), for a thread that does not hold slurmctld's locks: takes them for the question. */

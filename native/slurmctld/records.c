@@ -3,10 +3,11 @@
  * Locks: while slurmctld calls job_submit(), it holds read locks on configuration, jobs, nodes and partitions
  * (job_submit_g_submit() in src/interfaces/job_submit.c asserts that); while it calls job_modify(), those on jobs and
  * nodes are write locks (_slurm_rpc_update_job() in src/slurmctld/proc_req.c). So jobs, nodes, partitions and
- * reservations do not change. For plugins that are called without these locks slurmhooks_answer_with_locks() takes
- * them, for each question. QOS and associations have the locks of the association manager, which come after slurmctld's
- * (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two pages. Licenses
- * have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
+ * reservations do not change during a call. For plugins that are called without these locks
+ * slurmhooks_answer_with_locks() takes them, for each question. QOS and associations have the locks of the association
+ * manager, which come after slurmctld's (src/common/assoc_mgr.h). They are held for one question: records may be added
+ * or removed between two pages. Licenses have a mutex that is static in src/slurmctld/licenses.c;
+ * get_all_license_info() takes it.
  */
 #include "slurmctld/records.h"
 
@@ -30,7 +31,7 @@
 #include "slurmctld/rows.h"
 #include "slurmctld/weak.h"
 
-/* slurmhooks/slurmctld/fields/reservation.py has these values. */
+/* slurmhooks/slurmctld/fields/reservation.py has the same values. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 typedef __typeof__(job_list) slurm_list;
@@ -245,7 +246,7 @@ static int association_row(void *visited, slurmhooks_visit *visit, void *argumen
     struct slurmhooks_association row = {
         .record = *record,
         .default_qos = qos_name(record->def_qos_id),
-        /* slurmctld checks jobs by valid_qos; qos_list has what was given to sacctmgr. */
+        /* slurmctld checks jobs against valid_qos; qos_list is what sacctmgr was given. */
         .qos = qos_names(record->usage ? record->usage->valid_qos : NULL),
         SLURMHOOKS_ASSOCIATION_TRES(BY_NAME)};
 

@@ -9,7 +9,7 @@
 
 #include "slurmctld/queries.h"
 
-/* A function that gets one record, as Slurm's ListForF. RET a negative number to end the visit. */
+/* A function that is called with one record, like Slurm's ListForF. RET a negative number to end the visit. */
 typedef int slurmhooks_visit(void *record, void *argument);
 
 /* A table. */
@@ -24,11 +24,11 @@ struct slurmhooks_records {
     void *(*find)(char *name, uint32_t number);
     /* Visit all records. Their order stays the same while none is added or removed. */
     void (*walk)(slurmhooks_visit *visit, void *argument);
-    /* RET whether the user of a request may know about a record. NULL: about each. */
+    /* RET whether the user of a request may see a record. NULL: users may see all. */
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
     /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
-    bool accounting; /* the association manager has the records: its locks are needed */
+    bool accounting; /* the association manager owns the records, so its locks are needed */
 };
 
 /* RET the table with a name, or NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of tables that have more members than Slurm's struct: a copy of that, and the members that records.c adds.
+ * Rows of tables that have more members than Slurm's struct: a copy of that struct, and the members that records.c
+ * adds.
  *
  * native/generate/tables.py reads these structs. An added member hides a member of the same name in the copy.
  * Conditions for members of the copy are checked before a row is built. Include Slurm's headers before this one.
@@ -15,7 +16,7 @@ struct slurmhooks_node {
     char *partitions; /* names, separated by commas */
 };
 
-/* Limits that the association manager has as "id=count,...". Rows have them as "name=count,...", like sacctmgr. */
+/* Limits, which the association manager stores as "id=count,...". Rows have them as "name=count,...", like sacctmgr. */
 #define SLURMHOOKS_QOS_TRES(EACH) \
     EACH(grp_tres)                \
     EACH(grp_tres_mins)           \

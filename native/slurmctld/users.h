@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* IN identity: the identity_t of the request; NULL: the name service is asked */
+/* IN identity: the identity_t of the request; NULL: ask the name service */
 char *slurmhooks_user_name(void *identity, uint32_t user_id);
 
 char *slurmhooks_default_account(uint32_t user_id);

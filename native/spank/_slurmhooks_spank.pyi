@@ -5,7 +5,7 @@ from _cffi_backend import FFI, _CDataBase
 
 class _FFI(FFI):
     def string(self, cdata: _CDataBase, maxlen: int = -1) -> bytes:
-        """Return the bytes of a C string. No string of this module is of wide characters."""
+        """Return the bytes of a C string. No string of this module has wide characters."""
 
 class _Lib:
     """Functions return a ``spank_err_t`` unless their annotation says otherwise."""
@@ -23,7 +23,7 @@ class _Lib:
     def spank_job_control_setenv(self, spank: _CDataBase, name: bytes, value: bytes, overwrite: int, /) -> int: ...
     def spank_job_control_unsetenv(self, spank: _CDataBase, name: bytes, /) -> int: ...
     def spank_prepend_task_argv(self, spank: _CDataBase, argc: int, argv: _CDataBase, /) -> int:
-        """Call it only where `lib` has it: from Slurm 23.11 on."""
+        """Exists in `lib` only from Slurm 23.11 on."""
     # From native/spank/items.h: spank_get_item() is variadic.
     def slurmhooks_get_item(self, spank: _CDataBase, item: int, first: _CDataBase, second: _CDataBase, /) -> int: ...
     def slurmhooks_convert(self, spank: _CDataBase, item: int, number: int, to: _CDataBase, /) -> int: ...

@@ -35,8 +35,8 @@ static char **copy(int argc, char *argv[])
 }
 
 /*
- * Read init_failure_mode=, as slurmhooks/site.py does, which refuses other values. The first argument that is not one
- * of slurmhooks' is the GLOB; what follows belongs to the handlers.
+ * Read init_failure_mode= as slurmhooks/site.py does, which also refuses invalid values. The first argument that is not
+ * an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
  */
 static enum failure_mode mode_of(int argc, char *argv[])
 {

@@ -10,7 +10,7 @@
 
 #define MOST_LINES 64
 
-/* What slurmstepd does to node or job if the hooks do not load: the values of the argument init_failure_mode=. */
+/* What slurmstepd does to the node or the job if the hooks do not load: the values of init_failure_mode=. */
 enum failure_mode { FAILURE_UNSET, FAILURE_NODE, FAILURE_JOB };
 
 struct line {
@@ -19,18 +19,18 @@ struct line {
     char **argv;                          /* a copy: Slurm may free its own before it calls option callbacks */
     const struct manifest_line *manifest; /* NULL: Python must be asked */
     enum failure_mode mode;               /* from the arguments */
-    int to_check;                         /* in slurmstepd: an option has a value that Python must check */
+    int to_check;                         /* in slurmstepd: whether an option has a value that Python must check */
 };
 
 /*
- * Find a line by its arguments; remember it at the first call.
+ * Find a line by its arguments; the first call stores the line.
  *
  * OUT why  at the first call: why the manifest does not have the line, for the log; else NULL
  * RET the line, never freed; NULL if there are more than MOST_LINES or memory is short
  */
 struct line *line_of(int argc, char *argv[], const char **why);
 
-/* RET the number by which Slurm knows an option of a line (struct spank_option.val). */
+/* RET the number by which Slurm identifies an option of a line (struct spank_option.val). */
 int option_value(const struct line *line, int index);
 
 /* RET the line that an option's number belongs to, or NULL. OUT index of the option in that line. */

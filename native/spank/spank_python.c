@@ -2,9 +2,9 @@
 /*
  * The SPANK plugin: calls slurmhooks.spank.entry for each callback of Slurm that has a handler.
  *
- * This file is compiled once and linked several times (native/meson.build). These variants export different callbacks,
- * since some cost time only because they are exported: Slurm starts a process for prolog and epilog, and a clone for
- * each task.
+ * This file is compiled once and linked several times (native/meson.build). The variants export different callbacks,
+ * since some cost time merely by being exported: Slurm then starts a process for each prolog and epilog, and a clone
+ * for each task.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -18,7 +18,7 @@
 #include "spank/lines.h"
 #include "stub/stub.h"
 
-/* Part of the environment variables by which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
+/* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
 SPANK_PLUGIN(python, 1)
 
 /* The return code for Slurm if Python has no answer. Before 25.05 slurmstepd treats only negative codes as failures. */
@@ -26,12 +26,13 @@ SPANK_PLUGIN(python, 1)
 #define BIT(context) (1u << (context))
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-/* If init() has failed, Slurm reads this in place of the return code. */
+/* If init() has failed, Slurm reads this variable in place of the return code. */
 int slurm_spank_init_failure_mode = ESPANK_NODE_FAILURE;
 
 /*
  * Return the code for slurmstepd if init fails: that of the handler's Reject, or else the failure mode in
- * slurmhooks.toml, or else rc. The same for init_post_opt, because with a manifest Python does not start before it.
+ * slurmhooks.toml, or else rc. This also applies to init_post_opt, because with a manifest Python does not start
+ * earlier.
  */
 static int by_mode(const struct line *line, enum callback callback_id, unsigned context, int rc)
 {
@@ -73,7 +74,9 @@ static int ask_option(const struct given_option *option)
 
     if (!line)
         return FAILED;
-    /* By name, since the hook files that Python reads may be newer than the manifest that this process has read. */
+    /*
+     * Passed by name, since the hook files that Python reads may be newer than the manifest that this process has read.
+     */
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
     if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
@@ -117,7 +120,10 @@ static int keep(int value, const char *argument, int remote)
     return 0;
 }
 
-/* Slurm calls it when the user gives an option; in slurmstepd again, with `remote` set. RET 0, or a failure code. */
+/*
+ * Slurm calls this function when the user gives an option, and again in slurmstepd, with `remote` set. RET 0, or a
+ * failure code.
+ */
 static int option_callback(int value, const char *argument, int remote)
 {
     int index;
@@ -125,7 +131,7 @@ static int option_callback(int value, const char *argument, int remote)
 
     if (!line || keep(value, argument, remote))
         return FAILED;
-    /* An option that a Lua script registers at run time is not in the manifest; Python runs already then. */
+    /* The manifest lacks options that a Lua script registers at run time, but then Python is already running. */
     int in_manifest = line->manifest && index < line->manifest->option_count;
     int checked = in_manifest && line->manifest->options[index].checked;
     /* slurmstepd only logs a failure here. Python checks the value later, and fails task_init_privileged. */
@@ -135,7 +141,7 @@ static int option_callback(int value, const char *argument, int remote)
     return tell_waiting();
 }
 
-/* Tell Python the step of slurmstepd, which is cancelled if a handler ends the process. */
+/* Tell Python which step slurmstepd runs: the step is cancelled if a handler ends the process. */
 static void tell_step(spank_t spank)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "step", NULL};
@@ -154,7 +160,7 @@ static void tell_step(spank_t spank)
  * Let Python run the handlers of a callback.
  *
  * IN missing  the names of callbacks that this variant does not export, or NULL
- * RET what Slurm gets
+ * RET the return code for Slurm
  */
 static int ask_callback(const struct line *line, enum callback callback_id, spank_t spank, const char *missing)
 {
@@ -162,7 +168,7 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     struct slurmhooks_answer answer;
 
     tell_step(spank);
-    /* Python remembers a failure among these for a later callback; in srun a failure has ended the command already. */
+    /* Python keeps a failure of an option for a later callback. In srun a failure has already ended the command. */
     tell_waiting();
     if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
@@ -225,7 +231,7 @@ static const char *missing_callbacks(void)
 /* RET whether this variant exports each callback that has a handler. */
 static int fits(const struct manifest_line *manifest)
 {
-    /* Every variant exports the others (meson.build), so that launches need not look them up. */
+    /* Every variant exports the other callbacks (meson.build), so launches need not look them up. */
     static const unsigned not_in_all_variants = BIT(CALLBACK_job_prolog) | BIT(CALLBACK_job_epilog) |
                                                 BIT(CALLBACK_user_init) | BIT(CALLBACK_task_post_fork) |
                                                 BIT(CALLBACK_task_exit);
@@ -236,7 +242,10 @@ static int fits(const struct manifest_line *manifest)
     return 1;
 }
 
-/* RET whether tasks will need Python. It must start before slurmstepd forks them, or each task starts its own. */
+/*
+ * RET whether tasks will need Python. If so, it must start before slurmstepd forks the tasks; otherwise each task would
+ * start its own.
+ */
 static int tasks_need_python(const struct line *line, spank_t spank)
 {
     const unsigned *calls = line->manifest->calls;

@@ -11,9 +11,9 @@
 #define CORE_FILE "slurmhooks/libslurmhooks_core.so"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct slurmhooks_core *core; /* written with the lock held, read without it */
+static const struct slurmhooks_core *core; /* written with the lock held, read without */
 
-/* Find the core library: in a folder beside this plugin. RET 0, or -1. */
+/* Find the core library, in a folder beside this plugin. RET 0, or -1. */
 static int core_path(char *buffer, size_t size)
 {
     Dl_info info;
@@ -34,8 +34,10 @@ static const struct slurmhooks_core *open_core(void)
         log_error("cannot find out where this plugin was loaded from");
         return NULL;
     }
-    /* RTLD_GLOBAL adds libpython's symbols to the global scope. Slurm opens plugins RTLD_LOCAL, and Debian's extension
-     * modules, which are not linked to libpython, find its symbols only there. */
+    /*
+     * RTLD_GLOBAL adds libpython's symbols to the global scope, which Slurm does not do, since it opens plugins with
+     * RTLD_LOCAL. Debian's extension modules are not linked to libpython, and find its symbols only there.
+     */
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE);
     if (!library) {
         log_error("cannot open %s: %s; run 'slurmhooks build' and 'slurmhooks install' again", path, dlerror());
@@ -43,7 +45,7 @@ static const struct slurmhooks_core *open_core(void)
     }
     const struct slurmhooks_core *opened = dlsym(library, SLURMHOOKS_CORE_SYMBOL);
     if (!opened || opened->abi != SLURMHOOKS_CORE_ABI) {
-        log_error("%s is of another build than this plugin; run 'slurmhooks install' again", path);
+        log_error("%s is from another build than this plugin; run 'slurmhooks install' again", path);
         return NULL;
     }
     return opened;

@@ -7,8 +7,8 @@
 /*
  * Call an entry point in Python; open the core library first if necessary. May be called from any thread.
  *
- * Arguments and results are those of slurmhooks_call_f. RET -1, with the reason in Slurm's log, also if the core
- * library or libpython cannot be opened.
+ * Arguments and results are those of slurmhooks_call_f. If the core library or libpython cannot be opened, RET -1 with
+ * the reason in Slurm's log.
  */
 __attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
                                                     const intptr_t *arguments, int count);
@@ -16,7 +16,7 @@ __attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *ent
 /* Open the core library ahead of time, so that the first call does not wait for it. Does not start Python. */
 __attribute__((visibility("hidden"))) void stub_open(void);
 
-/* As stub_call(), with the arguments of the entry point in place of an array. */
+/* Like stub_call(), but takes the arguments of the entry point instead of an array. */
 #define STUB_CALL(entry, answer, ...)                         \
     stub_call(entry, answer, (const intptr_t[]){__VA_ARGS__}, \
               (int)(sizeof((const intptr_t[]){__VA_ARGS__}) / sizeof(intptr_t)))

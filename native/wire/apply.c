@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads messages, and applies answers: the whole answer is checked before its first write is applied. */
+/* Reads messages, and applies answers. The whole answer is checked before its first write is applied. */
 #include <string.h>
 
 #include "wire/wire.h"
@@ -97,9 +97,9 @@ static const char *check(const void *answer, size_t size, bool writable, struct 
     *verdict = (struct slurmhooks_verdict){(int32_t)header.first, NULL};
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER) {
-            const char *wrong = verdict->code ? "it refuses the request and writes to it" : check_write(&item);
+            const char *wrong = verdict->code ? "it both refuses the request and writes to it" : check_write(&item);
             if (!wrong && !writable)
-                wrong = "it writes, and there is no request to write to";
+                wrong = "it writes, but there is no request to write to";
             if (wrong)
                 return wrong;
         } else if (verdict->text || !slurmhooks_is_text(&item)) {

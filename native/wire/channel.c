@@ -18,8 +18,10 @@ struct header {
     uint32_t kind;
 };
 
-/* The first read, in bytes: most answers are smaller. The buffer is not on the stack, since slurmctld has many threads,
- * and the part of a stack that was used once stays in memory. */
+/*
+ * The first read, in bytes: most answers are smaller. The buffer is not on the stack, since slurmctld has many threads,
+ * and stack memory that was used once stays allocated.
+ */
 #define START 4096
 
 int64_t channel_now(void)

@@ -11,8 +11,8 @@ enum channel_kind {
     CHANNEL_QUERY = 2,
     CHANNEL_REPLY = 3,
     CHANNEL_ANSWER = 4,
-    CHANNEL_LAST = 5,  /* the answer of a worker that ends after it */
-    CHANNEL_LIMIT = 7, /* uint32_t: the time limit of the handler that begins, in ms; 0: it has none of its own */
+    CHANNEL_LAST = 5,  /* the answer of a worker that ends after this answer */
+    CHANNEL_LIMIT = 7, /* uint32_t: time limit of the next handler in ms; 0: it has none of its own */
 };
 
 enum channel_result {

@@ -20,7 +20,7 @@
 #include "wire/late.h"
 #include "wire/pool.h"
 
-/* The timeout of requests until the first workers tell the configured one. Python needs time to start. */
+/* The timeout of requests until the first workers report the configured one. Python needs time to start. */
 #define START_MS 10000
 #define STACK_SIZE ((size_t)256 * 1024)
 
@@ -40,7 +40,7 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     struct control released = {CONTROL_RELEASED, worker->generation, (uint32_t)worker->pid, 0};
     struct worker **link = &client->workers;
 
-    /* The supervisor waits for it only after it was released: until then the process id is not used again. */
+    /* The supervisor reaps the worker only after its release; until then its process id is not reused. */
     if (kill)
         killpg(worker->pid, SIGKILL);
     while (*link != worker)
@@ -48,7 +48,7 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     *link = worker->next;
     close(worker->channel);
     close(worker->page);
-    /* When slurmctld ends, no other worker must start. */
+    /* When slurmctld ends, no more workers may start. */
     if (client->control >= 0 && !client->stopping)
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
     free(worker);
@@ -66,7 +66,7 @@ static char **copy_command(const char *const *command)
     return copy;
 }
 
-/* Free the client and what it has open. */
+/* Free the client, and close its descriptors. */
 static void free_client(struct slurmhooks_client *client)
 {
     for (int i = 0; i < 2; i++)

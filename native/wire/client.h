@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Exchanges messages with workers, each within a deadline. Does not look into the messages. Without Python and Slurm.
+/*
+ * Exchanges messages with workers, each within a deadline. Does not interpret the messages. Needs neither Python nor
+ * Slurm.
  */
 #ifndef SLURMHOOKS_CLIENT_H
 #define SLURMHOOKS_CLIENT_H
@@ -11,7 +13,7 @@
 struct slurmhooks_client;
 struct slurmhooks_late;
 
-/* How an exchange ended. There is an answer only with SLURMHOOKS_OK. */
+/* How an exchange ended. Only SLURMHOOKS_OK comes with an answer. */
 enum slurmhooks_result {
     SLURMHOOKS_OK,
     SLURMHOOKS_TIMED_OUT,   /* a worker did not answer before the deadline; it is killed */
@@ -31,14 +33,14 @@ enum slurmhooks_level {
 };
 
 struct slurmhooks_client_config {
-    /* The command of the supervisor, which is copied: the absolute path of Python, its arguments, and NULL, such as
+    /* The command of the supervisor (copied): the absolute path of Python, its arguments, and NULL, such as
      * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }. FUNCTION loads the hooks
      * (slurmhooks/worker/service.py). */
     const char *const *command;
     /* Log one line, without a line feed. Called in any thread, also while output of workers is read;
      * it must not call the client. */
     void (*log)(enum slurmhooks_level level, const char *line);
-    /* Answers questions after the answer (wire/late.h); NULL: such questions fail. */
+    /* Answers questions that come after the answer (wire/late.h); NULL: such questions fail. */
     const struct slurmhooks_late *late;
 };
 
@@ -56,22 +58,22 @@ struct slurmhooks_failure {
     /* One line for the log: what happened, with worker and handler; empty with SLURMHOOKS_OK. */
     char detail[SLURMHOOKS_DETAIL_MAX];
     char handler[SLURMHOOKS_HANDLER_MAX]; /* the running handler; empty: none */
-    bool lenient;                         /* on_error of that handler lets requests pass */
-    bool all_lenient;                     /* on_error of all handlers of the hook does */
+    bool lenient;                         /* whether on_error of that handler lets requests pass */
+    bool all_lenient;                     /* whether on_error of all handlers of the hook lets requests pass */
 };
 
 /*
  * Start the monitor thread, which starts the supervisor. Does not wait for workers.
  *
- * RET the client, or NULL with errno if memory or threads are short. If the supervisor cannot be started, that is
- * logged and tried again: slurmctld starts all the same.
+ * RET the client, or NULL with errno if memory or threads are short. If the supervisor cannot be started, this is
+ * logged and tried again, and slurmctld still starts.
  */
 struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client_config *config);
 
 /*
  * Answer a question of a worker, in the thread that called slurmhooks_client_exchange().
  *
- * IN context  the one that was given there
+ * IN context  the context that was passed to that call
  * IN question, length  valid during the call
  * OUT answer  from malloc(), freed by the client; may be NULL if answer_length is 0
  * RET false if the question is invalid; the exchange then ends as SLURMHOOKS_PROTOCOL
@@ -89,7 +91,7 @@ typedef bool (*slurmhooks_query)(void *context, const void *question, size_t len
 bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason);
 
 /*
- * Tell the supervisor, for the decision log, about a request that got no answer. Never waits.
+ * Report a request that got no answer to the supervisor, for the decision log. Never waits.
  *
  * IN how     an index of VERDICTS in slurmhooks/worker/control.py
  * IN result  of the exchange
@@ -119,12 +121,12 @@ int64_t slurmhooks_client_left(int64_t deadline);
 /* RET whether on_unavailable is "accept"; false until workers have read the configuration. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);
 
-/* Have running exchanges end, and all later ones at once, as SLURMHOOKS_UNAVAILABLE or SLURMHOOKS_WORKER_DIED. */
+/* Make running exchanges end soon, and later ones at once, as SLURMHOOKS_UNAVAILABLE or SLURMHOOKS_WORKER_DIED. */
 void slurmhooks_client_interrupt(struct slurmhooks_client *client);
 
 /*
  * End workers, supervisor and monitor thread, and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
- * SLURMHOOKS_WORKER_DIED; the caller makes sure that no new ones begin. Usually takes milliseconds, at most seconds.
+ * SLURMHOOKS_WORKER_DIED; the caller ensures that no new ones begin. Usually takes milliseconds, at most seconds.
  */
 void slurmhooks_client_stop(struct slurmhooks_client *client);
 

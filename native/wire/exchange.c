@@ -14,10 +14,10 @@
 
 #define PAGE_SIZE 256
 #define MS INT64_C(1000000)
-/* If a request has waited longer than this for a worker, the log says so when it misses its deadline. */
+/* If a request misses its deadline after it has waited longer than this for a worker, the log says so. */
 #define LONG_WAIT (100 * MS)
 
-/* The beginning of a status page; a text follows. The same as in slurmhooks/worker/channel.py. */
+/* The beginning of a status page, followed by a text. The same as in slurmhooks/worker/channel.py. */
 struct page_start {
     uint32_t begun; /* how many requests the worker has begun */
     uint32_t flags; /* of the running handler: the enum below */
@@ -25,13 +25,13 @@ struct page_start {
 
 enum { LENIENT = 1, ALL_LENIENT = 2 };
 
-/* RET a deadline as condition variables need it. */
+/* RET a deadline in the form that condition variables need. */
 static struct timespec timespec_of(int64_t time)
 {
     return (struct timespec){time / 1000000000, time % 1000000000};
 }
 
-/* RET a free worker, which becomes busy and the first of the list; or NULL. The caller holds the lock. */
+/* RET a free worker, marked busy and moved to the front of the list; or NULL. The caller holds the lock. */
 static struct worker *find_free(struct slurmhooks_client *client)
 {
     for (struct worker **link = &client->workers; *link; link = &(*link)->next) {
@@ -47,7 +47,7 @@ static struct worker *find_free(struct slurmhooks_client *client)
     return NULL;
 }
 
-/* Wait for a free worker. RET NULL if there is none until the deadline. OUT detail: why, if NULL is returned. */
+/* Wait for a free worker. RET NULL if none is free before the deadline. OUT detail: why, if NULL is returned. */
 static struct worker *take_worker(struct slurmhooks_client *client, int64_t deadline, char *detail)
 {
     struct timespec until = timespec_of(deadline);
@@ -75,7 +75,7 @@ static struct worker *take_worker(struct slurmhooks_client *client, int64_t dead
 }
 
 /*
- * Read the status page of a worker. The worker may have written anything into it.
+ * Read the status page of a worker, whose content cannot be trusted: the worker can write anything.
  *
  * OUT failure  the running handler
  * OUT text     " in HANDLER", or an empty text
@@ -111,7 +111,7 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
  *
  * IN result   of the exchange
  * IN last     whether the worker ends after its answer
- * IN waited   nanoseconds that the request has waited for the worker
+ * IN waited   how long the request has waited for the worker, in nanoseconds
  * OUT failure what went wrong
  * RET whether the worker had begun the request
  */
@@ -130,7 +130,10 @@ static bool release_worker(struct slurmhooks_client *client, struct worker *work
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
     if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
-        /* It may still run, with its channel closed. The monitor discards it when the supervisor tells how it ended. */
+        /*
+         * The worker may still run, with its channel closed. The monitor discards it when the supervisor reports its
+         * end.
+         */
         worker->dead = true;
         killpg(pid, SIGKILL);
     } else if (result != SLURMHOOKS_OK)
@@ -202,7 +205,7 @@ static enum slurmhooks_result run_exchange(struct worker *worker, const void *re
     }
 }
 
-/* Count a running exchange: the client is not freed before it has ended. */
+/* Count a running exchange: the client is not freed before all exchanges have ended. */
 static void count_begin(struct slurmhooks_client *client)
 {
     pthread_mutex_lock(&client->lock);
@@ -247,7 +250,7 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
         int64_t waited = channel_now() - arrived;
         result = run_exchange(worker, request, length, deadline, query, context, answer, answer_length, &last);
         begun = release_worker(client, worker, result, last, waited, failure);
-        /* A worker that has not begun the request has not run a handler: another worker can get it. */
+        /* A worker that has not begun the request has run no handler, so the request can be sent to another worker. */
     } while (result == SLURMHOOKS_WORKER_DIED && !begun && channel_now() < deadline);
     /* Log the lines of the handlers before those of slurmctld about this request. */
     lines_read(&client->lines);

@@ -10,7 +10,7 @@
 
 #include "wire/channel.h"
 
-/* How long an observer may take to read a reply, in nanoseconds. No lock is held meanwhile. */
+/* How long an observer may take to read a reply, in nanoseconds. No lock is held during that time. */
 #define PATIENCE (60 * INT64_C(1000000000))
 
 /* One channel. */
@@ -24,7 +24,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned answering; /* threads between enter() and leave() */
 static bool stopped;
 
-/* Take the locks. RET false if no question is to be answered any more; then they are not held. */
+/* Take the locks. RET false, without the locks, if questions are no longer to be answered. */
 static bool enter(const struct slurmhooks_late *late)
 {
     late->lock();
@@ -87,7 +87,7 @@ static bool pin(void)
     if (!dladdr((void *)pin, &info) || !info.dli_fname)
         return false;
     void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    /* A program finds itself without a name only. */
+    /* The code is part of a program, not of a library: a program can be opened only as NULL. */
     if (!self)
         self = dlopen(NULL, RTLD_LAZY);
     if (self)
@@ -95,7 +95,7 @@ static bool pin(void)
     return self != NULL;
 }
 
-/* RET whether a thread was started, which gets no signals, and for which nobody waits. */
+/* Start a thread that receives no signals, and for which nobody waits. RET whether this worked. */
 static bool start(struct source *source)
 {
     pthread_t thread;

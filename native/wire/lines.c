@@ -75,7 +75,9 @@ static void finish_line(struct lines *lines)
     } else if (lines->length > UNMARKED_MAX_BYTES) {
         memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
     }
-    /* No control characters: they would change the terminal of whoever reads the log, or begin a new line there. */
+    /*
+     * Replace control characters, which could change the terminal of whoever reads the log, or begin a new line there.
+     */
     for (char *byte = text; *byte; byte++)
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
             *byte = *byte == '\t' ? ' ' : '?';
@@ -85,7 +87,7 @@ static void finish_line(struct lines *lines)
     lines->overlong = false;
 }
 
-/* Add bytes to the unfinished line; log each line that is finished by them. */
+/* Add bytes to the unfinished line; log each line that they complete. */
 static void add_bytes(struct lines *lines, const char *data, size_t size)
 {
     while (size) {

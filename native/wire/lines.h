@@ -34,13 +34,13 @@ struct lines {
     char line[LINE_MAX_BYTES + 1]; /* the unfinished line */
 };
 
-/* Initialize the members. IN fd: the read end of a non-blocking pipe; log: logs one line. */
+/* Initialize the struct. IN fd: the read end of a non-blocking pipe; log: a function that logs one line. */
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line));
 
 /* Log the lines that have arrived, up to a limited number of bytes. */
 void lines_read(struct lines *lines);
 
-/* RET whether lines_flush() has something to log. To be called when nothing more arrives for a while. */
+/* RET whether lines_flush() has something to log. Call it when nothing more has arrived for a while. */
 bool lines_pending(struct lines *lines);
 
 /* Log the unfinished line, and how many lines were dropped. */

@@ -21,9 +21,9 @@
 #define MS 1000000LL
 #define BACKOFF_MIN_MS 50
 #define BACKOFF_MAX_MS 10000
-/* A supervisor that ran for so long is started again without a longer delay. */
+/* If a supervisor has run for at least this long, the delay before its restart is not increased. */
 #define STABLE_MS 10000
-/* An unfinished line is logged after so long. */
+/* An unfinished line is logged after this time. */
 #define FLUSH_MS 1000
 /* How long the supervisor may take to end. */
 #define END_MS 4000
@@ -83,7 +83,7 @@ static int end_supervisor(struct slurmhooks_client *client)
     if (!client->supervisor)
         return status;
     kill(client->supervisor, SIGKILL);
-    /* Fails if slurmctld has waited for it, or ignores SIGCHLD. */
+    /* Fails if slurmctld has already waited for this process, or ignores SIGCHLD. */
     while (waitpid(client->supervisor, &status, 0) < 0 && errno == EINTR)
         ;
     client->supervisor = 0;
@@ -111,7 +111,7 @@ static void replace_supervisor(struct slurmhooks_client *client)
 /* Handle CONTROL_WORKER. */
 static void add_worker(struct slurmhooks_client *client, struct message *message)
 {
-    /* killpg() of 1 or less would reach every process of slurmctld's user. */
+    /* killpg() with 1 or less would signal every process of slurmctld's user. */
     bool valid = message->fds[1] >= 0 && (pid_t)message->control.pid > 1;
     struct worker *worker = valid ? calloc(1, sizeof(*worker)) : NULL;
 
@@ -130,14 +130,14 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
     worker->next = client->workers;
     client->workers = worker;
     client->unavailable = false;
-    /* It has come too late to be used. */
+    /* The message has come too late for this worker to be used. */
     if (client->stopping || worker->generation < client->serving)
         pool_discard(client, worker, false);
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->lock);
 }
 
-/* OUT text: how a process ended, for the log. */
+/* Describe how a process ended. OUT text: for the log. */
 static void describe(char *text, size_t size, int status)
 {
     if (WIFSIGNALED(status))
@@ -158,8 +158,10 @@ static void remove_worker(struct slurmhooks_client *client, const struct control
             break;
     bool in_pool = worker != NULL;
     if (worker && worker->busy) {
-        /* The thread that uses it discards it; shutdown() wakes that thread even if a child of the worker still has the
-         * other end open. */
+        /*
+         * The thread that uses the worker discards it; shutdown() wakes that thread even if a child of the worker still
+         * has the other end open.
+         */
         worker->dead = true;
         shutdown(worker->channel, SHUT_RDWR);
     } else if (worker) {
@@ -217,7 +219,7 @@ static void take_descriptors(struct msghdr *header, int fds[2])
     }
 }
 
-/* Receive and handle one message. RET false if the supervisor has ended or sends nonsense. */
+/* Receive and handle one message. RET false if the supervisor has ended or the message is invalid. */
 static bool receive(struct slurmhooks_client *client, struct message *message)
 {
     union {
@@ -255,15 +257,20 @@ static bool receive(struct slurmhooks_client *client, struct message *message)
     return true;
 }
 
-/* End the supervisor and all workers: it gets END_MS to do that itself. Log what they still write. */
+/*
+ * End the supervisor and all workers: the supervisor has END_MS to end the workers and itself. Log what they still
+ * write.
+ */
 static void finish(struct slurmhooks_client *client)
 {
     int64_t until = channel_now() + END_MS * MS;
     struct pollfd polled = {.fd = client->output[0], .events = POLLIN};
 
     if (client->supervisor) {
-        /* Not only close(): a process that slurmctld has forked may have the socket open, too. And a worker whose
-         * descriptors are in an unread message would otherwise wait for requests for ever. */
+        /*
+         * close() is not enough: a process that slurmctld has forked may also have the socket open, and a worker whose
+         * descriptors are in an unread message would wait for requests forever.
+         */
         shutdown(client->control, SHUT_RDWR);
         pthread_mutex_lock(&client->lock);
         close(client->control);

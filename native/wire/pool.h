@@ -16,9 +16,9 @@ struct worker {
     pid_t pid;
     uint32_t generation;
     int channel;
-    int page; /* descriptor of the status page, in which the worker says what it does: see read_page() */
+    int page; /* descriptor of the status page, in which the worker reports what it is doing: see read_page() */
     uint32_t requests;
-    bool busy; /* a thread uses it without the lock, and discards it afterwards if it is dead */
+    bool busy; /* in use by a thread, without the lock; that thread discards the worker afterwards if it is dead */
     bool dead; /* not to be used again */
 };
 
@@ -26,7 +26,7 @@ struct slurmhooks_client {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a worker is free, or a member below has changed */
     struct worker *workers; /* the most recently used first: its memory is in the processor's caches */
-    uint32_t serving;       /* generation; workers of earlier ones are not used any more */
+    uint32_t serving;       /* the present generation; workers of earlier generations are no longer used */
     unsigned timeout_ms;
     bool accepts; /* on_unavailable of the plugin's section is "accept" */
     bool stopping;
@@ -38,7 +38,7 @@ struct slurmhooks_client {
     /* Used by the monitor thread only. */
     pid_t supervisor;    /* 0: none runs */
     int64_t started;     /* when, by channel_now() */
-    int64_t restart;     /* when to start it again; 0: it runs */
+    int64_t restart;     /* when to start the supervisor again; 0: it is running */
     unsigned backoff_ms; /* the last delay of a restart; 0: there was none */
     struct lines lines;
 
@@ -56,7 +56,8 @@ void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, con
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Remove a worker that no thread uses from the list, close its descriptors, and free it. The caller holds the lock.
+ * Remove a worker from the list, close its descriptors, and free it. No thread may be using the worker. The caller
+ * holds the lock.
  *
  * IN kill  whether to kill it, with all programs that it has started
  */

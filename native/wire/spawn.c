@@ -26,7 +26,10 @@ static bool is_python_path(const char *variable)
     return false;
 }
 
-/* RET the environment of the new process, freed with free(); its strings are slurmctld's. NULL if memory is short. */
+/*
+ * RET the environment of the new process, freed with free(); its strings belong to slurmctld's environment. NULL if
+ * memory is short.
+ */
 static char **environment(void)
 {
     char *const *variables = environ;
@@ -59,7 +62,7 @@ static int spawn(char *const *command, char *const *variables, int output, int c
     }
     sigemptyset(&none);
     sigfillset(&all);
-    /* slurmctld blocks most signals, and programs that handlers start would inherit that. */
+    /* slurmctld blocks most signals, and programs that handlers start would inherit the blocked set. */
     error = posix_spawnattr_setsigmask(&attributes, &none);
     if (!error)
         error = posix_spawnattr_setsigdefault(&attributes, &all);

@@ -7,8 +7,8 @@
 /*
  * Start Python. Safe in a process with threads, since no code of ours runs between fork and exec.
  *
- * The new process leads a session of its own. No signal is blocked or ignored, no variable of the environment changes
- * where Python looks for itself, and standard input is /dev/null. From glibc 2.34 on no other descriptor is open.
+ * The new process leads a session of its own. No signal is blocked or ignored, no environment variable changes where
+ * Python looks for its files, and standard input is /dev/null. From glibc 2.34 on no other descriptor is open.
  *
  * IN command   path and arguments
  * IN output    its standard output and error
@@ -19,8 +19,8 @@
 int spawn_python(char *const *command, int output, int control, pid_t *pid);
 
 /*
- * Start the supervisor, as spawn_python() does, with a control socket. With a glibc before 2.34 it closes itself what
- * else is open.
+ * Start the supervisor, as spawn_python() does, with a control socket. With a glibc before 2.34, the supervisor itself
+ * closes all other descriptors.
  *
  * IN command   path and arguments
  * IN output    its standard output and error

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes and reads messages between slurmctld and workers. Counterpart: slurmhooks/wire/message.py. Without Python and
- * Slurm.
+ * Writes and reads messages between slurmctld and workers. Counterpart: slurmhooks/wire/message.py. Needs neither
+ * Python nor Slurm.
  *
  * A message is a header and items, which begin at multiples of 8 bytes. Byte order and alignment are those of the
- * machine, which must have 64 bits. The value of an item is one of these:
+ * machine, which must be a 64-bit machine. The value of an item is one of these:
  *
  *   a number        8 bytes
  *   a text          with the NUL at its end
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-_Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "slurmhooks needs a machine of 64 bits");
+_Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "slurmhooks needs a 64-bit machine");
 
 /* Tables: the members of Slurm's structs. native/generate/tables.py writes them. */
 
@@ -29,7 +29,7 @@ enum slurmhooks_kind {
     SLURMHOOKS_U32,
     SLURMHOOKS_U64,
     SLURMHOOKS_TIME,
-    SLURMHOOKS_POINTER, /* to a nested struct, whose members are in the table; its value is 1 if it is not NULL */
+    SLURMHOOKS_POINTER, /* to a nested struct whose members are in the table; value 1 if not NULL */
     SLURMHOOKS_TEXT,
     SLURMHOOKS_TEXTS,
 };
@@ -39,7 +39,7 @@ struct slurmhooks_member {
     uint8_t kind;
     bool writable;
     uint32_t via;    /* offset of the pointer to the nested struct of the member, or SLURMHOOKS_DIRECT */
-    uint32_t offset; /* in the nested struct, or in the struct of the table */
+    uint32_t offset; /* offset in the nested struct, or in the struct of the table */
     uint32_t count;  /* for SLURMHOOKS_TEXTS: offset of the uint32_t that counts them */
 };
 
@@ -58,13 +58,13 @@ struct slurmhooks_table {
 #define SLURMHOOKS_MOST_TABLES 16
 
 struct slurmhooks_tables {
-    uint64_t identity; /* of the tables as text, which workers read */
+    uint64_t identity; /* a hash of the tables as text, which workers read */
     uint32_t count;
-    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first one is that of job_desc_msg_t */
+    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first table is that of job_desc_msg_t */
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;
-/* That text: messages that are kept can be read as long as it is kept, too. */
+/* That text. Stored messages can be read as long as the text is stored with them. */
 extern const char slurmhooks_tables_text[];
 
 /* Messages */
@@ -86,7 +86,7 @@ struct slurmhooks_header {
 #define SLURMHOOKS_LARGEST ((size_t)64 << 20)
 
 struct slurmhooks_item {
-    uint32_t tag; /* packed struct: its table; write: the member; else depends on the message */
+    uint32_t tag; /* packed struct: its table; write: the member; otherwise depends on the message */
     uint32_t size;
     const char *value;
 };
@@ -96,9 +96,12 @@ struct slurmhooks_item {
 /* The tag of a text in a request: the name of a handler that must not run. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
-/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all. */
+/*
+ * The tag of an item with the numbers (32 bits each) of the members that the structs of a message have. Without this
+ * item they have all.
+ */
 #define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
-/* The tag of the variables, as texts, that scripts of the same event find in their environment. */
+/* The tag of the environment variables, as texts, that Slurm's scripts for the same event get. */
 #define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
 
 /* The slot of a text or texts that are too long for a packed struct; workers ask for them. */
@@ -111,7 +114,7 @@ struct slurmhooks_buffer {
     char *data; /* from malloc() */
     size_t size;
     size_t capacity;
-    bool failed; /* it is too large, or memory is short: nothing more is added */
+    bool failed; /* it is too large, or memory is short: nothing more can be added */
 };
 
 /* Begin a message. */
@@ -127,7 +130,7 @@ void slurmhooks_put(struct slurmhooks_buffer *buffer, uint32_t tag, const void *
 /* Append a text; NULL is an item of size 0. */
 void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const char *text);
 
-/* Append a packed struct. IN object: the struct of this table. */
+/* Append a packed struct. IN object: a struct that the table describes. */
 void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object);
 
 /* Append a packed struct of some members. IN members: their numbers, in the order of the slots; NULL: the first count.
@@ -135,7 +138,7 @@ void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, con
 void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
                          uint32_t count);
 
-/* Append one member of a struct, also if it is too long for a packed struct. */
+/* Append one member of a struct, even if it is too long for a packed struct. */
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t member, const void *object);
 
 /* Read the header of a message. RET false if it is not a message of this type with these tables. */
@@ -145,11 +148,11 @@ bool slurmhooks_open(const void *data, size_t size, enum slurmhooks_type type, s
  * Read the next item.
  *
  * IN/OUT position  of the item; then behind it
- * RET false at the end of the message, or if the item is damaged: position is less than the size then
+ * RET false at the end of the message, or if the item is damaged: in the second case the position is less than the size
  */
 bool slurmhooks_next(const void *data, size_t size, size_t *position, struct slurmhooks_item *item);
 
-/* Read the value of an item that is a number. RET false if it is not. */
+/* Read the value of an item that is a number. RET false if it is not a number. */
 bool slurmhooks_number(const struct slurmhooks_item *item, uint64_t *number);
 
 /* RET whether an item is a text. */

@@ -20,7 +20,8 @@ SAME = "--comment=seen --time=60 --nodes=1 --partition=debug"
 """The values that policy.py writes: slurmctld needs more time for such jobs, whoever sets the values."""
 CASES = {"none": ("", ""), "python": ("JobSubmitPlugins=python\n", ""), "same": ("", SAME)}
 """The line of slurm.conf and additional options of sbatch, for each case."""
-# The jobs are held, so that slurmctld only accepts them. Timed inside, from the first sbatch to the end of the last.
+# The jobs are held, so that slurmctld only accepts them. Timed in the cluster, from the first sbatch to the end of the
+# last.
 BURST = """\
 one() { for number in $(seq $1); do
     sbatch @OPTIONS@ --account=physics --hold --output=/dev/null --wrap=true >/dev/null 2>&1 || echo refused
@@ -40,7 +41,7 @@ def measure(lab: Lab) -> Iterator[Row]:
     names = list(CASES)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for pair in range(PAIRS):
-        # In turns, each first equally often, because the speed of the machine varies.
+        # In turns, and each case is first equally often, because the speed of the machine varies.
         for name in turn(names, pair):
             seconds[name].append(burst(lab, name))
     rate = f"{COUNT:,} sbatch commands: rate relative to no plugin (median of {PAIRS} pairs)"

@@ -33,7 +33,10 @@ def measure(machine: Machine) -> Iterator[Row]:
 
 
 def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[str, str]) -> Row:
-    """Count instructions. The median, not the minimum: one salloc in twenty gets its allocation with a message less."""
+    """Count instructions.
+
+    The median, not the minimum: one salloc in twenty gets its allocation with one message less.
+    """
     spreads = {}
     for plugin, plugstack in plugstacks.items():
         machine.put(plugstack, "/etc/slurm/plugstack.conf")

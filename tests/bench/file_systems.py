@@ -56,7 +56,7 @@ def measuring() -> ModuleType:
 
 
 def missing(kind: str) -> str | None:
-    """Return why this kind of file system cannot be made here, or None."""
+    """Return why this kind of file system cannot be created here, or None."""
     if os.geteuid() != 0:
         return "mounting needs root"
     if shutil.which("rsync") is None:
@@ -88,7 +88,7 @@ def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
         try:
             yield place
         finally:
-            # Lazily, because threads may still be copying after an interrupt.
+            # Unmounted lazily, because threads may still be copying after an interrupt.
             subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 

@@ -136,7 +136,7 @@ def _script(machine: Machine) -> Iterator[Row]:
 
 
 def _per_task(machine: Machine) -> Iterator[Row]:
-    """Measure the time that the 2nd to the 64th task add, with the handler minus without."""
+    """Measure the time that the 2nd to the 64th task add: the time with the handler minus the time without it."""
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
     plugins = {"no plugin": "", "slurmhooks": PLUGSTACK, "bare plugin": f"required {BARE_PLUGIN}\n"}
     if machine.spank_lua:
@@ -181,7 +181,10 @@ def _case(name: str, count: int, unit: str) -> str:
 def _further(
     milliseconds: Mapping[str, Sequence[float]], what: str, limit: float | None, unit: str, without: str, with_it: str
 ) -> Row:
-    """Return the row for all tasks except the first, compared in turns because the machine may be slow for a while."""
+    """Return the row for all tasks except the first.
+
+    The cases run in turns, because the machine may be slow for a while.
+    """
     cases = [_case(name, count, unit) for count in (TASKS, 1) for name in (with_it, without)]
     turns = [
         ((many_with - many_without) - (one_with - one_without)) / (TASKS - 1)

@@ -86,7 +86,7 @@ class Machine:
         return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(request)))
 
     def site(self, hooks: Mapping[str, str], local: str = "", plugstack: str = PLUGSTACK) -> None:
-        """Replace the whole configuration, compile it, and restart the daemons.
+        """Replace the whole configuration, run 'slurmhooks compile', and restart the daemons.
 
         Args:
             hooks: hook files by name.
@@ -125,9 +125,9 @@ class Machine:
     def instructions(self, command: str, times: int) -> list[int]:
         """Return the instructions that a command of alice executes each time, without those of its children."""
         self._valgrind()
-        # A child that does not exec writes a file of its own: the first one is the command's.
-        # Slurm's env_array_merge() callocs 256 KiB. Memory from the heap takes 130,000 instructions to clear, and
-        # whether it comes from there depends on all earlier allocations: the variable makes it always mapped.
+        # Each child that does not exec writes its own file; the first file is that of the command.
+        # Slurm's env_array_merge() callocs 256 KiB. Memory from the heap takes 130,000 instructions to clear, and all
+        # earlier allocations decide whether the memory comes from the heap: with the variable it is always mapped.
         output = self.user(
             f"""
             folder=$(mktemp -d)

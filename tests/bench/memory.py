@@ -49,7 +49,7 @@ def measure(lab: Lab, count: int = COUNT) -> Iterator[Row]:
 
 
 def prepare(lab: Lab) -> None:
-    """Install the client, and the hooks as the only ones."""
+    """Install the client and the hooks, without any other hooks."""
     lab("put", str(FILES / "submit.c"), f"{CLIENT}.c")
     lab("exec", "--", "gcc", "-O2", "-o", CLIENT, f"{CLIENT}.c", "-lslurm")
     lab("exec", "--", "sh", "-c", "rm -rf /etc/slurm/hooks.d/*; : > /etc/slurm/plugstack.conf")

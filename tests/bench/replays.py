@@ -51,7 +51,7 @@ def measure() -> Iterator[Row]:
 
 
 def write(file: Path) -> None:
-    """Record requests of which each thousand is the same: handlers do not know."""
+    """Record requests that repeat after each thousand, which handlers cannot notice."""
     variables = {f"VARIABLE_{number}": "a value of usual length" for number in range(60)}
     jobs = [
         {

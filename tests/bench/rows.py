@@ -29,7 +29,7 @@ class Row:
 
     Attributes:
         group: the module that measured it.
-        what: was measured, in words.
+        what: what was measured, in words.
         limit: of `value`; None for a row that only informs.
         unit: of `value` and `limit`; "x" for a ratio.
         value: the figure; None if it could not be measured.
@@ -89,7 +89,7 @@ def as_text(rows: Iterable[Row], details: bool = True) -> str:
 
 
 def as_json(date: str, machine: dict[str, str], tables: dict[str | None, list[Row]]) -> str:
-    """Return a run in the format of docs/tables.py; `tables` has the rows by release, None: without Slurm."""
+    """Return a run in the format of docs/tables.py; `tables` has the rows by release (None: rows without Slurm)."""
     rows = [
         {"release": release, **asdict(row), "verdict": row.verdict} for release, rows in tables.items() for row in rows
     ]

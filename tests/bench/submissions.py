@@ -45,7 +45,7 @@ def modes(machine: Machine) -> dict[str, str]:
 def compare(machine: Machine, group: str, what: str, limit: float | None, mode: str, plugin: str = "python") -> Row:
     """Measure calls of a plugin and of job_submit/lua in turns, each against its neighbour, and return the row.
 
-    The machine may be slow for a while. Lua comes first, because the first calls warm up what both use.
+    The machine may be slow for a while. Lua comes first, because the first calls warm up caches that both use.
     """
     turns = [[calls(machine, name, mode) for name in ("lua", plugin)] for _ in range(TURNS)]
     ratio = spread([statistics.median(ours) / statistics.median(lua) for lua, ours in turns])

@@ -82,7 +82,7 @@ def replaced(machine: Machine) -> Row:
 def rate(machine: Machine, plugin: str) -> float:
     """Return how many submissions slurmctld answers in a second."""
     machine.site({"ask.py": POLICY}, plugstack="")
-    # slurmctld does not start without the script.
+    # slurmctld does not start if the script is missing.
     machine.put(SCRIPT, "/etc/slurm/job_submit.lua")
     machine.put(f"JobSubmitPlugins={plugin}\nSlurmctldDebug=error\n", "/etc/slurm/local.conf")
     machine.lab("restart")
@@ -98,7 +98,10 @@ def rate(machine: Machine, plugin: str) -> float:
 
 
 def memory(machine: Machine) -> Row:
-    """Return how much memory slurmctld uses more with the plugin, after requests, each time freshly started."""
+    """Return how much more memory slurmctld uses with the plugin, after requests.
+
+    slurmctld is restarted for each measurement.
+    """
     resident: dict[str, list[float]] = {"require_timelimit": [], "python,require_timelimit": []}
     for _ in range(TURNS):
         for plugins, values in resident.items():

@@ -57,7 +57,7 @@ timeout 60 sh -c 'until sacctmgr -n list cluster >/dev/null 2>&1; do sleep 0.05;
 
 
 def works(cluster: "Cluster") -> bool:
-    """Return whether the release's slurmdbd runs, which only tests of releases with Slurm's sources need.
+    """Return whether the release's slurmdbd works; only tests of releases with Slurm's sources need it.
 
     That of 26.05 in Debian forky ends at its first query with the current libmariadb3 ("Number of columns in result set
     ... maximum allowed number of columns (=0)").
@@ -90,7 +90,7 @@ def start(
         more: lines for slurm.conf.
     """
     release = find(cluster.release)
-    # Those from a source tree have a slurmdbd.
+    # Releases that were built from a source tree have a slurmdbd.
     cluster.tool("add", *(PACKAGES[1:] if release.on else PACKAGES), timeout=MAKE_SECONDS)
     port, auth, name = str(release.ctld_port + 50), release.auth, cluster_name(cluster.release)
     cluster.put(CONF.replace("@AUTH@", auth).replace("@PORT@", port), "/etc/slurm/slurmdbd.conf", 0o600)
@@ -101,7 +101,7 @@ def start(
     cluster.root("sh", "-c", START, check=True, timeout=180)
     calls = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
     script = "\n".join("sacctmgr -i " + command for command in calls)
-    # It contains an id of the cluster from the time before the database could assign one.
+    # The file contains a cluster id from the time before the database could assign one.
     script += "\nrm -f /var/lib/slurm/slurmctld/clustername"
     cluster.root("sh", "-ec", script, check=True)
     cluster.restart()

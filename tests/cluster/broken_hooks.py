@@ -16,7 +16,7 @@ def bug_in_job_submit(job):
 
 @hook.spank.task_init
 def bug_in_task_init(spank):
-    """Fail if asked to."""
+    """Fail if the option asks for it."""
     if bug.value == "task_init":
         spank.task_id / 0
 

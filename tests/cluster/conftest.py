@@ -49,7 +49,7 @@ class Cluster:
 
     Attributes:
         release: of Slurm, such as "24.11", or "25.05.8" if it was built from a source tree.
-        version: its two numbers, such as (25, 5), for what depends on the release.
+        version: the first two numbers, such as (25, 5), for tests that depend on the release.
         has_scrun: whether this release ships a scrun that works. That of 23.11 loses requests of every second container
             by itself ("protocol_version 0 not supported").
     """
@@ -134,7 +134,7 @@ class Cluster:
         self.tool("restart", timeout=UP_SECONDS)
 
     def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
-        """Call `predicate` until it is true: ever less often, because it mostly starts a process, while others wait.
+        """Call `predicate` until it returns true, with growing pauses, because most calls start a process.
 
         Raises:
             AssertionError: it did not become true within `timeout` seconds.
@@ -228,7 +228,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Repeat tests with containers while scrun itself loses one, and report how many it has lost."""
+    """Repeat tests with containers while scrun itself loses one, and report how many were lost."""
     users = [value for value in pyfuncitem.funcargs.values() if isinstance(value, User)]
     if not users:
         return None

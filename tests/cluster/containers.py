@@ -49,7 +49,7 @@ def trace(container, what):
 
 
 class ContainerLostError(Exception):
-    """scrun itself has lost a container of this test."""
+    """Raised when scrun itself has lost a container of this test."""
 
 
 class User:
@@ -107,7 +107,7 @@ class User:
 
     def create_in_background(self, name: str, seconds: int = CREATE_SECONDS, **env: str) -> None:
         """Start to create a container; its exit code is written to NAME.rc."""
-        # Background jobs of a shell without a terminal ignore SIGINT.
+        # Not a background job: in a shell without a terminal these ignore SIGINT.
         command = f"{self.create_command(name, seconds=seconds)}; echo $? > ~/{name}.rc"
         self.sh(f"rm -f ~/{name}.rc; setsid env --default-signal=INT sh -c '{command}' > /dev/null 2>&1 &", env=env)
 
@@ -235,7 +235,7 @@ class User:
     def clean(self) -> None:
         """End the remaining containers and jobs of this user, and remove their files."""
         anchors = f"pgrep -u {self.name} -f '^: |scrun'"
-        # An anchor without its folder has finished, although some of 24.11's do not end.
+        # An anchor without its folder has finished its work, although some anchors of 24.11 do not end.
         working = f"{anchors} > /dev/null && ls -A {self.root} | grep -q ."
         wait = f"for i in $(seq {ENDS}); do {working} || break; sleep 0.1; done"
         self.sh(f"scancel -u {self.name}; chmod -R u+w ~/bundle* 2>/dev/null", check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian packages for the tests of packages: downloaded once, with what a root file system lacks, and kept."""
+"""Debian packages for tests of packages, with the dependencies that a root file system lacks; downloaded only once."""
 
 import hashlib
 import os
@@ -59,7 +59,7 @@ def _download(
         os.chdir(layer)
         options = f"lowerdir={os.path.relpath(lower, layer)},upperdir=upper,workdir=work"
         namespace.mount("overlay", "merged", "overlay", 0, options)
-        # Some machines find the mirror by this file.
+        # On some machines this file names the mirror.
         namespace.mount("/etc/hosts", "merged/etc/hosts", "", namespace.MS_BIND)
         for folder in installed:
             shutil.copytree(folder, f"merged{INSIDE}/installed", dirs_exist_ok=True)

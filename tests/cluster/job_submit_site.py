@@ -57,7 +57,7 @@ class Site:
         self.reload(f"touch -d '1 minute ago' {TOML}")
 
     def reset(self) -> None:
-        """Remove all hooks, jobs and records, and skip the log so far."""
+        """Remove all hooks, jobs and records, and ignore the present log in :meth:`logged`."""
         self.clear()
         self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
         self.mark()
@@ -77,7 +77,7 @@ class Site:
         self.cluster.restart()
 
     def mark(self) -> None:
-        """Skip the log so far."""
+        """Ignore the present log in :meth:`logged`."""
         self._logged = len(self.cluster.log())
 
     def logged(self) -> str:

@@ -41,7 +41,7 @@ def config(command: list[str]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make the bundle, and replace an existing one."""
+    """Create the bundle, and replace an existing one."""
     bundle, command = Path(sys.argv[1]), sys.argv[2:]
     shutil.rmtree(bundle, ignore_errors=True)
     for name in ("bin", "dev", "etc", "proc", "sys", "tmp"):

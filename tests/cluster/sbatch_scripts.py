@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Batch scripts with every option of sbatch, for test_try_like_sbatch.py: what stands in their #SBATCH lines."""
+"""Batch scripts with every option of sbatch, for test_try_like_sbatch.py: the contents of their #SBATCH lines."""
 
 LINES = """
 -A physics

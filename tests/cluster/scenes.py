@@ -61,7 +61,7 @@ class Scene:
         shows: one line for the reader.
         steps: in order.
         since: the first release that has what it shows.
-        container: it uses a container, and is played again if scrun loses that.
+        container: whether it uses a container; it is played again if scrun loses that.
     """
 
     name: str
@@ -222,7 +222,8 @@ def scenes(release: str) -> tuple[Scene, ...]:
             "A bug in stage_in: the container does not start, scrun's user sees one line.",
             (
                 Step(f"{BUNDLE_PATH} bundle /bin/true"),
-                # Faults of Slurm: scrun exits with 0 on 24.11 and does not return on 26.05, so a time limit.
+                # Faults of Slurm: scrun exits with 0 on 24.11, and on 26.05 it does not return, so there is a time
+                # limit.
                 Step(
                     f"timeout -k 1 30 {CREATE} --bundle $PWD/bundle bug > out.txt 2>&1; cat out.txt",
                     (ID, "scrun.stage_in handler broken:bug_in_stage_in failed"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mount a file system over a file or folder inside a cluster, and answer none of its requests until SIGTERM.
 
-As a network file system whose server is gone: whoever touches it waits, and only SIGKILL ends that.
+This simulates a network file system whose server is gone: any process that accesses it waits until SIGKILL.
 """
 
 import ctypes
@@ -26,8 +26,8 @@ def main(path: str) -> None:
         sys.exit(f"mount: {os.strerror(ctypes.get_errno())}")
     print(os.getpid(), flush=True)  # noqa: T201
     signal.sigwait([signal.SIGTERM])
-    libc.umount2(path.encode(), 2)  # MNT_DETACH: it is in use
-    os.close(fd)  # whoever waits gets an error
+    libc.umount2(path.encode(), 2)  # MNT_DETACH, because the mount is in use
+    os.close(fd)  # waiting processes get an error
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What scontrol and sacctmgr call the fields of nodes, licenses, QOS and associations, and how they write them."""
+"""The names and formats that scontrol and sacctmgr have for the fields of nodes, licenses, QOS and associations."""
 
 import re
 from collections.abc import Callable
@@ -149,7 +149,7 @@ GROUP = {
 
 
 def used(text: str, label: str) -> str:
-    """Return what is in use of something that is limited."""
+    """Return how much of a limited resource is in use."""
     found = re.search(rf"\b{label}=[^ (]*\(([\d.]+)\)", text)
     assert found, f"{label} in {text}"
     return found[1]
@@ -164,7 +164,7 @@ def used_tres(text: str) -> set[str]:
 
 
 def words(text: str | None) -> set[str]:
-    """Return what stands between commas."""
+    """Return the texts between commas."""
     return set(text.split(",")) if text else set()
 
 

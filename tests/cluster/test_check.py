@@ -43,7 +43,7 @@ def check(site: Site) -> tuple[int, str]:
 
 
 def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
-    """check ends with 1 and prints the line that slurm.conf needs; it finds nothing once the line is back."""
+    """check ends with 1 and prints the line that slurm.conf needs; once the line is back, it has no finding."""
     code, said = check(site)
     assert code == 0, said
     before = site.cluster.root("cat", CONF, check=True).stdout
@@ -71,7 +71,10 @@ def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
 
 
 def test_a_file_of_slurm_user(site: Site) -> None:
-    """root's commands do not run a file of SlurmUser, who would become root; SlurmUser's own do, like slurmctld."""
+    """Commands of root do not run a file of SlurmUser, who could become root.
+
+    Commands of SlurmUser do, as slurmctld does.
+    """
     site.cluster.root("chown", "slurm", f"{HOOKS_D}/life.py", check=True)
     try:
         code, said = check(site)
@@ -86,7 +89,7 @@ def test_a_file_of_slurm_user(site: Site) -> None:
 
 
 def test_text_of_a_user(site: Site) -> None:
-    """A user's text forges no line of the log, controls no terminal and has a limited length, also in an update."""
+    """A user's text forges no line of the log, controls no terminal and has a limited length, even in an update."""
     site.mark()
     done = site.cluster.user(
         "alice", "sbatch", "--hold", f"--comment={NASTY}", input="#!/bin/sh\n# " + "x" * 10_000 + "\n"

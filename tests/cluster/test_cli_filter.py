@@ -115,20 +115,20 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 
 
 def configure(lent: Site, plugin: str) -> None:
-    """Have one plugin for cli_filter."""
+    """Configure one plugin for cli_filter."""
     scron = "" if lent.since < (23, 2) else "ScronParameters=enable\n"
     lent.cluster.put(f"JobSubmitPlugins=python\nCliFilterPlugins={plugin}\n{scron}", "/etc/slurm/local.conf")
     lent.cluster.restart()
 
 
 def said(output: str) -> list[dict[str, object]]:
-    """Return what handlers have said in the output of a command."""
+    """Return the handlers' messages in the output of a command."""
     lines = output.splitlines()
     return [json.loads(line.partition("SAID ")[2]) for line in lines if "SAID " in line]
 
 
 def test_options_reach_handlers_and_slurm(lent: Site) -> None:
-    """Handlers read text and values, what they write is in the job, and what pre_submit keeps is in post_submit."""
+    """Handlers read text and values; the job has what they write; post_submit sees the globals of pre_submit."""
     lent.hooks(filter=ALL)
     done = lent.shell("sbatch -J mine -t 60 --mem=2G -N1-2 -H --wrap 'echo $FROM_FILTER'")
     early, late, pre, post = said(done.stdout)
@@ -150,7 +150,7 @@ def test_options_reach_handlers_and_slurm(lent: Site) -> None:
 
 
 def test_each_command(lent: Site) -> None:
-    """Every command calls the handlers, with the words behind its options as Slurm has them."""
+    """Every command calls the handlers, with the words after its options as Slurm has them."""
     lent.hooks(filter=ALL)
     done = lent.shell("srun -Q -n1 sh -c 'echo $FROM_FILTER; true' 'a  b'")
     early, pre, post = said(done.stdout)
@@ -181,7 +181,7 @@ def test_each_command(lent: Site) -> None:
 
 
 def test_components(lent: Site) -> None:
-    """Handlers see each component of a heterogeneous job by itself."""
+    """Handlers see each component of a heterogeneous job separately."""
     lent.hooks(filter=ALL)
     done = lent.shell("sbatch -H -n1 : -n2 --wrap true")
     found = said(done.stdout)
@@ -192,7 +192,7 @@ def test_components(lent: Site) -> None:
 
 
 def test_what_slurm_refuses(lent: Site) -> None:
-    """A value that Slurm does not take raises and changes nothing; None puts an option back."""
+    """A value that Slurm does not accept raises and changes nothing; None resets an option."""
     lent.hooks(filter=REFUSALS)
     done = lent.shell("sbatch -H -t 3 -n2 --wrap true")
     assert [(one["what"], one.get("name")) for one in said(done.stdout)] == [
@@ -217,7 +217,10 @@ def test_a_refusal(lent: Site) -> None:
 
 
 def test_a_bug(lent: Site) -> None:
-    """It refuses with one line and an id, or passes without what it had written if its bugs are to be ignored."""
+    """A bug refuses with one line and an id.
+
+    With on_error="ignore" the command continues without the handler's writes.
+    """
     lent.hooks(filter=BUG.format(how=""))
     done = lent.shell("sbatch -H --wrap true")
     assert done.returncode != 0
@@ -240,7 +243,7 @@ def test_files_that_do_not_load(lent: Site) -> None:
 
 
 def test_no_python_without_a_handler(lent: Site) -> None:
-    """With a manifest, a command loads libpython only if it has a handler itself."""
+    """With a manifest, a command loads libpython only if there is a handler for that command."""
     lent.hooks(filter=ELSEWHERE)
     lent.compile()
     for command, loads in (("sbatch -H --wrap true", False), ("srun true", False), ("salloc true", True)):
@@ -284,7 +287,7 @@ def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
 
 
 def test_the_options_of_stand_ins(lent: Site) -> None:
-    """The testing kit knows every option that a command has."""
+    """slurmhooks.testing knows every option that a command has."""
     lent.hooks(filter="from slurmhooks import hook, log\n@hook.cli_filter.pre_submit\ndef f(options):\n"
                "    log.user(f'NAMES {options.command} ' + ' '.join(options))\n")  # fmt: skip
     for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
@@ -301,7 +304,7 @@ def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
 
 
 def test_one_rule_at_two_places(lent: Site) -> None:
-    """The example's function refuses in the command, and in slurmctld for a user who avoids the command's filters."""
+    """The example's function refuses in the command, and in slurmctld if a user avoids the command's filters."""
     lent.hooks(limits=EXAMPLE.read_text())
     lent.root("slurmhooks reload")
     text = "partition debug takes at most 60 minutes: lower --time"

@@ -51,7 +51,7 @@ def complaints(lent: Site) -> int:
 
 
 def test_what_makes_a_manifest_void(lent: Site) -> None:
-    """Hook files that appear, disappear or change make it void, editors' backups do not; launches still work."""
+    """Added, removed or changed hook files invalidate the manifest, editors' backups do not; launches still work."""
     lent.hooks(a=HOOKS)
     assert complaints(lent) > 0
     lent.compile()
@@ -69,7 +69,7 @@ def test_what_makes_a_manifest_void(lent: Site) -> None:
 
 
 def test_two_compile_at_once(lent: Site) -> None:
-    """Both succeed, and leave one valid manifest."""
+    """Two simultaneous runs succeed, and leave one valid manifest."""
     lent.hooks(a=HOOKS)
     done = lent.shell("slurmhooks compile & slurmhooks compile; wait $!", user="root")
     assert done.returncode == 0, done.stdout
@@ -103,7 +103,7 @@ def allocates(spank):
 
 
 def test_handlers_of_a_package(lent: Site) -> None:
-    """Handlers of an installed package run, with a manifest, too, which is void when the package changes.
+    """Handlers of an installed package run, also with a manifest, which becomes invalid when the package changes.
 
     The line of plugstack.conf is in an included file, and scrontab is an allocator like sbatch.
     """
@@ -125,7 +125,7 @@ def test_handlers_of_a_package(lent: Site) -> None:
         assert complaints(lent) == 0
         if lent.shell("command -v scrontab").returncode == 0:
             lent.forget_records()
-            # slurmctld does not accept it; the command alone is what counts here.
+            # slurmctld does not accept this; only the command matters here.
             lent.root("(cat /etc/slurm/slurm.conf; echo ScronParameters=enable) > /etc/slurm/scron.conf")
             command = "printf '0 0 1 1 * true\\n' | scrontab -"
             done = lent.shell(command, SLURM_CONF="/etc/slurm/scron.conf")

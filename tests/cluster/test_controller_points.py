@@ -97,7 +97,10 @@ def site(cluster: Cluster) -> Site:
 
 
 def test_priority(site: Site) -> None:
-    """A new job gets the handler's number; after a bug only that job has none; changed files take effect for all."""
+    """A new job gets the handler's number; after a bug only that job gets none.
+
+    Changed files take effect for all jobs.
+    """
     if not site.private:
         assert NOTHING in site.cluster.log()
         assert site.submit("any", "--begin=now+1hour")
@@ -118,7 +121,7 @@ def test_priority(site: Site) -> None:
 
 
 def test_a_prolog_lets_jobs_start(site: Site) -> None:
-    """The script of slurm.conf and the handler run before the job, and the epilog runs after it."""
+    """The script in slurm.conf and the handler run before the job, and the epilog runs after it."""
     done = site.cluster.user("alice", "srun", "--job-name=yes", "hostname", check=True)
     assert done.stdout
     log = site.cluster.log()
@@ -129,11 +132,14 @@ def test_a_prolog_lets_jobs_start(site: Site) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])
 def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
-    """After a refusal srun ends with the text, a batch job is requeued and shows it; others start meanwhile."""
+    """After a refusal, srun ends with the text, and a batch job is requeued and shows the text.
+
+    Other jobs start meanwhile.
+    """
     batch = site.submit(name)
     done = site.cluster.user("alice", "srun", f"--job-name={name}", "hostname")
     assert done.returncode != 0
-    # On a busy machine srun of 26.05 hears of the end of its job first, and prints only that, besides the text.
+    # On a busy machine, srun of 26.05 may first learn that its job has ended; it then prints only that and the text.
     assert "PrologSlurmctld failed, job killed" in done.stderr or "has been revoked" in done.stderr
     site.cluster.wait(lambda: site.shown(batch, "Restarts") == "1", what="requeue")
     if site.private:
@@ -156,7 +162,7 @@ def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
 
 
 def test_plugins_do_not_delay_each_other(site: Site) -> None:
-    """While a prolog hangs, submissions are answered, as each plugin has workers of its own."""
+    """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
     job = site.submit("hangs")
     site.cluster.wait(lambda: site.shown(job, "JobState") == "CONFIGURING", what="prolog")
     assert site.submit("other", "--begin=now+1hour")
@@ -168,7 +174,8 @@ def test_plugins_do_not_delay_each_other(site: Site) -> None:
 def test_reconfigure(site: Site) -> None:
     """scontrol reconfigure starts another slurmctld in recent releases: all plugins serve, and prologs run again.
 
-    A prolog of the slurmctld before may end while that waits for the new one. Only with Slurm's sources it can be told.
+    A prolog of the old slurmctld may end while that waits for the new one, which only a build with Slurm's sources can
+    detect.
     """
     job = site.submit("hangs") if site.private else None
     if job is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers that do not come back, in srun, slurmstepd, a task, the prolog and the epilog: something ends, not hangs."""
+"""Handlers that do not return, in srun, slurmstepd, a task, the prolog and the epilog, do not make Slurm hang."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 def test_a_step_fails(lent: Site, where: str, how: str) -> None:
     """The step fails with a line for the user, its program does not run, and the next step does."""
     failed = lent.shell("srun echo ran", **{f"HANG_{where.upper()}": how})
-    if lent.since >= (23, 11) or where != "user":  # whose srun ends with 0 after any failed user_init
+    if lent.since >= (23, 11) or where != "user":  # where srun ends with 0 after any failed user_init
         assert failed.returncode != 0
     assert "ran" not in failed.stdout.split()
     assert f"handler hangs:{where} failed (error " in failed.stdout
@@ -74,7 +74,7 @@ def test_a_step_fails(lent: Site, where: str, how: str) -> None:
 
 @pytest.mark.parametrize("where", ["local", "user", "task"])
 def test_a_process_ends(lent: Site, where: str) -> None:
-    """srun, slurmstepd or a task whose handler nothing can interrupt ends; the log names the handler."""
+    """If a handler cannot be interrupted, its srun, slurmstepd or task ends; the log names the handler."""
     failed = lent.shell("srun echo ran", **{f"HANG_{where.upper()}": "in C"})
     if where == "user":  # srun itself then ends with 0
         assert "aborted before step completely launched" in failed.stdout

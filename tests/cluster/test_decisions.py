@@ -99,11 +99,11 @@ class Site:
         return line
 
     def why(self, *arguments: str) -> str:
-        """Return what ``slurmhooks why`` says."""
+        """Return the output of ``slurmhooks why``."""
         return self.cluster.root("slurmhooks", "why", *arguments, check=True).stdout
 
     def text(self) -> str:
-        """Return the textfile; nothing if there is none."""
+        """Return the text of the textfile; empty if there is none."""
         return self.cluster.root("cat", "/run/slurmhooks/slurmhooks_job_submit.prom").stdout
 
     def counted(self, sample: str, **labels: str) -> float:
@@ -120,7 +120,7 @@ def site(cluster: Cluster) -> Iterator[Site]:
 
 
 def test_what_changed_and_who_refused(site: Site) -> None:
-    """The log has a line for each request with what each handler did; ``why`` says it in words, by the job's id."""
+    """The log has a line for each request with what each handler did; ``why`` explains it, by the job's id."""
     job_id, _ = site.submit("yes")
     line = site.decision(name="yes", hook="job_submit")
     assert (line["verdict"], line["user"]) == ("accepted", "alice")
@@ -144,7 +144,7 @@ def test_what_changed_and_who_refused(site: Site) -> None:
 
 
 def test_an_update_and_a_prolog_know_their_job(site: Site) -> None:
-    """What happens to a job after its submission is found by its id, too."""
+    """Later events of a job are also found by its id."""
     job_id, _ = site.submit("later", "--hold")
     site.decision(name="later", hook="job_submit")
     site.cluster.user("alice", "scontrol", "update", f"JobId={job_id}", "Comment=x", check=True)
@@ -159,7 +159,7 @@ def test_an_update_and_a_prolog_know_their_job(site: Site) -> None:
 
 
 def test_bugs_are_found_by_their_ids(site: Site) -> None:
-    """A bug that let the request pass, and a handler that was killed, are found by the ids that the user was told."""
+    """The ids that users were told find a bug that let the request pass, and a handler that was killed."""
     _, told = site.submit("bug")
     error = re.search(r"error ([0-9a-f]{8})", told)
     assert error is not None
@@ -202,7 +202,7 @@ def test_metrics(site: Site) -> None:
 
 
 def test_a_killed_collector_costs_nothing(site: Site) -> None:
-    """Requests are answered while the collector is being replaced, and their decisions are logged by the next one."""
+    """Requests are answered while the collector is being replaced, and the next collector logs their decisions."""
     site.cluster.root("sh", "-c", "kill -9 $(pgrep -x slurmhooks-coll)", check=True)
     site.submit("meanwhile")
     site.decision(name="meanwhile", hook="job_submit")

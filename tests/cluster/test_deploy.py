@@ -70,7 +70,10 @@ def site(cluster: "Cluster") -> Site:
 
 
 def refused(site: Site) -> str:
-    """Submit as a user; return the version of the policy that refuses, which must be one of its own in all parts."""
+    """Submit as a user.
+
+    Return the version of the policy that refuses, all of whose parts must have the same version.
+    """
     said = site.shell("sbatch --wrap=true").stdout
     match = VERSION.search(said)
     assert match is not None, said
@@ -84,7 +87,7 @@ def status(site: Site, *options: str) -> Any:
 
 
 def test_jobs_meet_one_version(site: Site) -> None:
-    """While versions are deployed, each job is refused by one or the other as a whole, and the latest is in force."""
+    """While versions are deployed, each job is refused by one version as a whole; afterwards the latest is in force."""
     site.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
     loop = "while [ ! -e /opt/stop ]; do sbatch --wrap=true >> /opt/said 2>&1; done"
     site.shell(f"for i in 1 2; do setsid sh -c '{loop}' < /dev/null > /dev/null 2>&1 & done", user="alice")
@@ -128,7 +131,7 @@ def test_killed(site: Site) -> None:
 
 
 def test_rollback(site: Site) -> None:
-    """The version before is in force again, in slurmctld and in new steps."""
+    """The previous version is in force again, in slurmctld and in new steps."""
     site.root("slurmhooks deploy /root/1.tar; slurmhooks deploy /root/2.tar")
     site.root("slurmhooks rollback")
     assert refused(site) == "1"
@@ -146,12 +149,12 @@ def test_the_page(site: Site) -> None:
 
 
 def test_a_node_without_configuration(site: Site) -> None:
-    """slurmctld hands a bundle to a configless node in a prolog; status names the node while it has another one.
+    """slurmctld sends a bundle to a configless node in a prolog; status names the node while it has another bundle.
 
     If the bundle cannot be deployed on the node, it is drained, and no step runs there.
     """
     if site.cluster.release.startswith("23.11"):
-        # Its slurmstepd waits for an answer of auth/slurm for ever, also without a plugin and a prolog of ours.
+        # Its slurmstepd waits forever for an answer of auth/slurm, even without a plugin or a prolog of slurmhooks.
         pytest.skip("NO CONFIGLESS NODE OF 23.11 WAS TESTED: steps do not end on a node with its own /run/slurm")
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")
     site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
@@ -187,12 +190,12 @@ def test_a_node_without_configuration(site: Site) -> None:
 
 
 def step_on_n2(site: Site) -> bool:
-    """Tell whether a step can run on n2; the version before is in force there then."""
+    """Tell whether a step can run on n2, where the previous version must then be in force."""
     done = site.shell("srun -w n2 --immediate=20 sh -c 'echo $VERSION'", user="root")
     assert done.returncode or done.stdout == "2\n", done.stdout
     return not done.returncode
 
 
 def version_on_n2(site: Site) -> str:
-    """Return which version a step on n2 meets."""
+    """Return the version of the policy that a step on n2 gets."""
     return site.root("srun -w n2 sh -c 'echo $VERSION'").strip()

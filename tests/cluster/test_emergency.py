@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What docs/emergency.md says helps, on real clusters that are broken in the way that it describes."""
+"""The commands in docs/emergency.md help on real clusters that are broken as the page describes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ slurmhooks compile
 
 
 def test_what_helps(cluster: "Cluster") -> None:
-    """After the commands of each part jobs run that did not run before, and each command prints what the page shows."""
+    """After the commands of each part, jobs run that failed before, and each command prints what the page shows."""
     cluster.put(BUGS, "/etc/slurm/hooks.d/rules.py")
     cluster.root("sh", "-ec", SITE, check=True)
     cluster.restart()
@@ -39,7 +39,7 @@ def test_what_helps(cluster: "Cluster") -> None:
     assert "handler rules:require_account failed" in cluster.user("alice", *SBATCH).stderr
     play(cluster, PARTS["Switch off one handler"])
 
-    # The job that this has submitted meets the next bug.
+    # The job that this command has submitted meets the next bug.
     cluster.wait(lambda: cluster.root("sinfo", "-h", "-n", "n1", "-o", "%T").stdout == "drained\n", what="drained node")
     play(cluster, PARTS["Switch off all handlers"].partition("Put them back")[0])
     play(cluster, PARTS["Return drained nodes"])

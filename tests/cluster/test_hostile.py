@@ -129,7 +129,10 @@ def check_nodes(lent: Site) -> None:
 
 
 def test_what_ends(lent: Site) -> None:
-    """The step ends and its program does not run; the log names the handler; slurmd and later steps do not notice."""
+    """The step ends and its program does not run; the log names the handler.
+
+    slurmd and later steps are not affected.
+    """
     slurmd = daemon(lent)
     for (where, code, text), (status, output) in zip(
         ENDS, launched(lent, [(where, code) for where, code, _ in ENDS]), strict=True
@@ -162,7 +165,7 @@ def test_what_passes(lent: Site) -> None:
 
 @pytest.mark.parametrize("script", ["prolog", "epilog"])
 def test_prolog_and_epilog(lent: Site, script: str) -> None:
-    """os._exit(0) and a crash are failures, which drain the node as those of any prolog or epilog do."""
+    """os._exit(0) and a crash are failures, which drain the node like any failure of a prolog or epilog."""
     for code in (EXIT, CRASH):
         lent.root(f"echo '{code}' > /opt/spank/in_{script}")
         try:
@@ -179,7 +182,10 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
 
 
 def test_a_burst_of_steps(lent: Site) -> None:
-    """Without a manifest slurmd has Python; 48 steps in bursts all run, and leave it no thread and no descriptor."""
+    """Without a manifest, slurmd has Python.
+
+    48 steps in bursts all run, and leave no thread or descriptor in slurmd.
+    """
     assert "libpython" in lent.root("cat /proc/$(pgrep -o slurmd)/maps")
     lent.wait_until_idle()
     before = size_of_slurmd(lent)

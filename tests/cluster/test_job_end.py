@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records for handlers of job start and end on real slurmctlds, also after kills, and for other jobcomp plugins."""
+"""Records for handlers of job start and end on real slurmctlds, even after kills, and for other jobcomp plugins."""
 
 import json
 from typing import Any
@@ -148,7 +148,7 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
         go = f"/tmp/go{number}"
         new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.1; done") for _ in range(4)}
         site.wait(lambda: len(running(site)) == 4, what="start of the jobs")
-        # What slurmctld had not saved it would forget itself, and use the ids again.
+        # slurmctld itself would forget jobs that it had not saved, and use their ids again.
         shell(site, "touch /root/submitted; sleep 0.01")
         site.user("alice", "scontrol", "update", f"jobid={min(new)}", "comment=saved", check=True)
         site.wait(lambda: shell(site, SAVED), what="that slurmctld saves its state")
@@ -158,7 +158,7 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
             site.wait(lambda: len(running(site)) < 4, what="the first end")
             shell(site, "kill -9 $(cat /run/slurmctld.pid)")
             site.restart()
-            # It takes those for running whose end it had not saved, and would for many minutes.
+            # slurmctld considers jobs running whose end it had not saved, and would do so for many minutes.
             site.root("scancel", "-u", "alice", check=True)
         else:
             site.wait(lambda: site.root("pkill", "-9", "-xo", victim).returncode == 0, what=victim)  # noqa: B023
@@ -166,7 +166,7 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
     site.wait(lambda: not waiting(site), 120, "the delivery of all")
     if has_records(site):
         assert ids <= {line["job"] for line in delivered(site)}
-    # slurmctld may report an end twice, if it was killed before it saved that: never less often than to filetxt.
+    # slurmctld may report an end twice, if it was killed before it saved that; filetxt gets it at most as often.
     assert len({line["id"] for line in delivered(site)}) == ends(site)
 
 

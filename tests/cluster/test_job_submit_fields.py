@@ -399,7 +399,7 @@ def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
         elif name == "sluid":
             assert (value is None) == (raw == 0)
         elif value is None:
-            # Unset, the other of two meanings, or a user that Slurm's own tools omit.
+            # Unset values, values with a second meaning, or a user that Slurm's own tools omit.
             assert raw in (NO_VAL[bits(row)], 0, 99) or isinstance(row, Tagged), name
         elif name in ("nice", "site_factor"):
             assert value == raw - 0x80000000, name
@@ -439,7 +439,7 @@ def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
 
 
 def test_every_writable_field_is_written(probe: Probe) -> None:
-    """Each writable field that a handler writes, also None, is in the request that the next plugin gets."""
+    """Each writable field that a handler writes, even with None, is in the request that the next plugin gets."""
     plan = writable(probe)
     values = {name: value for name, (value, _, _) in plan.items()}
     shared_member = {"oversubscribe", "gres", "ntasks_per_gpu", "thread_spec", "min_mem_per_cpu", "pn_min_memory"}

@@ -34,7 +34,8 @@ end
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
     site = Site(cluster)
-    # The commands would load the same hook files, and fail on broken ones before they contact slurmctld.
+    # With the SPANK plugin, commands would load the same hook files, and fail on broken ones before they contact
+    # slurmctld.
     cluster.put("", "/etc/slurm/plugstack.conf")
     cluster.put(LUA, "/etc/slurm/job_submit.lua")
     site.reset()
@@ -54,7 +55,7 @@ def site(module_site: Site) -> Iterator[Site]:
 
 
 def test_a_change_is_in_force_after_reload(site: Site) -> None:
-    """Ten contents of the same size, written or moved into place within seconds, all take effect."""
+    """Ten versions of the same size, written or moved into place within seconds, all take effect."""
     script = f"""
     for number in 11 12 13 14 15; do
         for way in over move; do
@@ -82,7 +83,7 @@ def test_a_change_counts_without_reload(site: Site) -> None:
 
 
 def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
-    """A new file takes effect under any name; test_policy_stays has files that disappear."""
+    """A new file takes effect under any name; test_policy_stays tests files that disappear."""
     site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
     assert "second" not in site.said("sbatch", "--test-only", "--wrap=true")
     site.hooks("@hook.job_submit\ndef second(job): log.user('second')\n", "b.py")
@@ -279,7 +280,7 @@ def test_queued_jobs_outlive_a_restart(site: Site) -> None:
 
 @pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
 def test_reconfigure(site: Site, how: str) -> None:
-    """Handlers answer before and after, and slurmctld keeps its jobs."""
+    """Handlers answer before and after a restart, and slurmctld keeps its jobs."""
     site.hooks("@hook.job_submit\ndef say(job): log.user('still here')\n")
     job_id = site.submit()
     _reconfigure(site, how)
@@ -349,7 +350,7 @@ def test_many_at_once(site: Site) -> None:
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
-    """A user's text cannot overflow the stack of slurmctld's threads, an eighth of what CPython expects."""
+    """A user's text cannot overflow the stack of slurmctld's threads, an eighth of the size that CPython expects."""
     site.hooks("""
         import json
         @hook.job_submit
@@ -367,7 +368,7 @@ def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
 
 
 def test_a_child_that_comes_back(site: Site) -> None:
-    """A handler that forks and does not end its child does not make a second slurmctld."""
+    """A handler that forks and does not end its child does not create a second slurmctld."""
     site.hooks("""
         import os
         @hook.job_submit
@@ -418,7 +419,7 @@ def test_messages_of_a_submission(site: Site, command: str) -> None:
 
 
 def test_messages_of_an_update(site: Site) -> None:
-    """The same for scontrol; 22.05 cannot show them, so the log has them."""
+    """The same for scontrol; 22.05 cannot show texts there, so the log has them."""
     site.hooks(MESSENGER)
     job_id = site.submit()
     accepted = site.run("scontrol", "update", f"jobid={job_id}", "comment=x")
@@ -616,7 +617,7 @@ def test_slurmrestd(site: Site) -> None:
 
 @pytest.mark.soak
 def test_memory(site: Site) -> None:
-    """Five thousand submissions, refused by a handler or after it, use no more memory than without handlers."""
+    """Five thousand submissions that a handler, or Slurm after it, refuses use no more memory than without handlers."""
 
     def lab(verb: str, /, *arguments: str, stdin: str | None = None) -> str:
         return site.cluster.tool(verb, *arguments, stdin=stdin, timeout=300)
@@ -647,7 +648,7 @@ def test_constants(site: Site) -> None:
     headers = site.shell("cat /usr/include/slurm/slurm.h /usr/include/slurm/slurm_errno.h")
     words = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)))
     assert {word for word in words if word.startswith("ESLURM_")} - set(python) == set()
-    # The others are in headers that Slurm does not install.
+    # The other codes are in headers that Slurm does not install.
     public = sorted(words & set(python))
     assert len(public) > 300
     lines = "".join(f'printf("{name}=%llu\\n", (unsigned long long)({name}));' for name in public)

@@ -141,7 +141,7 @@ ONCE = ["submit1", "submit2", "submit3"]
 def test_7_20_reject(site: Site, name: str, request_: list[str], times: int) -> None:
     """Every kind of job is refused; the client gets the messages of each called component as errors.
 
-    It does not get texts of a file while it is loaded, because no user waits then; a Lua script differs in this.
+    It does not get texts of a file that is being loaded, because no user waits then; Lua scripts differ in this.
     """
     site.hooks(REJECT)
     done = site.run(*_command(name, request_, "--qos=wide"))
@@ -232,7 +232,7 @@ def test_157_1(site: Site) -> None:
     ids=["neither", "cores", "threads"],
 )
 def test_157_2(site: Site, options: list[str], cores: str, threads: str) -> None:
-    """A job has specialized cores, threads or neither; the other field is None, on every release."""
+    """A job has specialized cores, specialized threads or neither; the other field is None, on every release."""
     site.hooks(SPEC)
     done = site.run("srun", *options, "true")
     assert done.returncode == 0, done.stderr

@@ -141,7 +141,7 @@ class Tables:
         self.seen: dict[str, Any] = {}
 
     def look(self) -> None:
-        """Let the handler read."""
+        """Make the handler read all tables."""
         done = self.site.run("sbatch", "--test-only", "--job-name=look", "--wrap=true")
         assert done.returncode == 0, done.stderr + self.site.logged()[-3000:]
         (self.seen,) = self.site.told()
@@ -267,7 +267,7 @@ def test_nodes(tables: Tables) -> None:
 
 
 def test_licenses(tables: Tables) -> None:
-    """Every field of every license is the same as in scontrol, also for jobs, reservations and remote licenses."""
+    """Every field of every license is the same as in scontrol, with uses by jobs, reservations and remote licenses."""
     assert set(LICENSE) == set(rows(LicenseFields))
     lines = {line["LicenseName"]: line for line in tables.scontrol("license")}
     seen = tables.seen["license"]
@@ -357,7 +357,7 @@ def test_associations(tables: Tables) -> None:
 
 
 def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
-    """A hook file that takes these tables is refused, with instructions how to get them."""
+    """A hook file that takes these tables is refused, and the error says how to get them."""
     if large_cluster.has_sources:
         pytest.skip("this release has sources")
     site = Site(large_cluster)

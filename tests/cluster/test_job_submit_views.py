@@ -177,7 +177,7 @@ class Views:
         self.python: dict[str, Any] = {}
 
     def look(self, *command: str, user: str = "alice") -> None:
-        """Let both read, with a command that calls them."""
+        """Make both plugins read, with a command that calls them."""
         done = self.site.run(*command, user=user)
         assert done.returncode == 0, done.stderr + self.site.logged()[-3000:]
         (self.python,) = self.site.told()
@@ -187,7 +187,7 @@ class Views:
             self.lua.setdefault(kind, {}).setdefault(key, {})[name] = _decoded(value)
 
     def submit(self, user: str = "alice") -> None:
-        """Let both read a submission."""
+        """Make both plugins read a submission."""
         self.look("sbatch", "--test-only", "--job-name=look", "--wrap=true", user=user)
 
 

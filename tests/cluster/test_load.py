@@ -44,7 +44,7 @@ NEVER = (
 
 @pytest.mark.soak
 def test_load(cluster: Cluster) -> None:
-    """Of a million submissions none is lost or accepted against the policy, and no process grows."""
+    """Of a million submissions, none is lost or accepted against the policy, and no process grows."""
     if cluster.release != RELEASE:
         pytest.skip(f"takes most of an hour: only for {RELEASE}, see SLURMHOOKS_SOAK_RELEASE")
     install(cluster)
@@ -60,7 +60,7 @@ def test_load(cluster: Cluster) -> None:
     print(json.dumps(compared, indent=1))  # noqa: T201
     assert {name: compared[name] for name in NEVER if compared[name]} == {}
     assert compared["accepted"] + compared["created, and the client had an error"] == compared["created by slurmctld"]
-    # Killed processes cost the requests that they had, and those of a short time.
+    # Killed processes cost only the requests that they were serving, and requests of a short time afterwards.
     unserved = sum(count for name, count in compared["answers"].items() if "without an answer" in name)
     assert unserved < total / 10
     assert sum(part["counts"].get("clients failed", 0) for part in parts) == 0
@@ -72,7 +72,7 @@ def test_load(cluster: Cluster) -> None:
 
 
 def install(cluster: Cluster) -> None:
-    """Have the policy in force."""
+    """Put the policy in force."""
     for path in LOAD.iterdir():
         cluster.put(path, f"/opt/load/{path.name}")
     cluster.root("gcc", "-O1", "/opt/load/client.c", "-o", "/opt/load/client", "-lslurm", check=True)

@@ -107,6 +107,6 @@ def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster)
     assert any("QOS=low" in job for seen in theirs for job in seen.jobs)
     assert theirs[-1].listed
     for wanted, got in zip(theirs, ours, strict=True):
-        # job_submit/lua reads again only in another second.
+        # job_submit/lua loads a script again only in a later second.
         assert set(wanted.listed) <= set(got.listed), got.command
         assert got._replace(listed=[]) == wanted._replace(listed=[])

@@ -73,7 +73,7 @@ EVERYTHING = (
     "timeout 60 srun -J odd true",
     f"{BATCH} -J change --wrap true",
     f"{BATCH} -J change --mem 50 --comment users --wrap true",
-    # job_submit/lua notices changed jobs only in another second.
+    # job_submit/lua notices changed jobs only in a later second.
     f"sleep 1.1; {BATCH} -J list --wrap true",
     f"{BATCH} -J table --wrap true",
     f"{BATCH} -J say -t 3 --wrap true",
@@ -135,7 +135,7 @@ def source_of(name: str, release: str) -> str:
 
 
 def names_module(release: str) -> str:
-    """Return the module with the names for everything.lua: all of any release, and some that do not exist."""
+    """Return the module with the names for everything.lua: the names of all releases, and some that do not exist."""
     by_kind = {}
     for kind in ("job_desc", "job_rec", "part", "reservation"):
         names: set[str] = set()
@@ -180,7 +180,10 @@ class Side:
             cluster.root("slurmhooks", "reload", check=True)
 
     def place(self, script: str) -> None:
-        """Put a script in force, newer than the previous one; for one that cannot be loaded, only try."""
+        """Put a script in force, with a later time than the previous one.
+
+        A script that cannot be loaded stays out of force.
+        """
         self.clock += 10
         self.logged = len(self.cluster.log())
         self.cluster.put(script, f"{SCRIPT}.new")
@@ -224,7 +227,7 @@ def everything() -> str:
 
 
 def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return the scripts in the order in which they replace each other, each with its submissions."""
+    """Return the scripts in the order in which the test puts them in force, each with its submissions."""
     taken = [name for name in SLURMS_OWN if has_sources(release) or name not in WALKS_PARTITIONS]
     own = [(name, source_of(name, release), PLAIN) for name in taken]
     once = (f"{BATCH} -J count --wrap true",)
@@ -292,7 +295,7 @@ _JOBS = "lua: jobs: "
 
 
 def _caught_up(theirs: str, ours: str) -> str:
-    """Return the line of job_submit/lua with the newer jobs of slurmhooks, which it notices a second later."""
+    """Return the line of job_submit/lua with slurmhooks' newer jobs, which job_submit/lua notices a second later."""
     if not (theirs.startswith(_JOBS) and ours.startswith(_JOBS)):
         return theirs
     old, new = (set(map(int, line.removeprefix(_JOBS).split())) for line in (theirs, ours))
@@ -348,7 +351,7 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     assert "Comment=before, lua 1, after" in shown
     assert 'AdminComment={"a":[1]}a' in shown
     assert "Comment=before, lua 2, after" in submitted("second")
-    # Another file changes: everything is loaded again, and the script's globals start afresh.
+    # If another file changes, everything is loaded again, and the script's globals are reset.
     cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
     cluster.root("slurmhooks", "reload", check=True)
     assert "Comment=changed, lua 1, after" in submitted("third")

@@ -72,12 +72,12 @@ class Lab(User):
         self.is_ours = True
 
     def own(self, script: str) -> None:
-        """Let scrun read a script itself."""
+        """Make scrun read a script itself."""
         self.cluster.put(script, OURS)
         self.is_ours = False
 
     def behind_ours(self, script: str) -> None:
-        """Let slurmhooks' scrun.lua run a script."""
+        """Make slurmhooks' scrun.lua run a script."""
         self.cluster.put(self.stub, OURS)
         self.cluster.put(script, SITE)
         self.cluster.put(f'{self.toml}[scrun]\nlua = "scrun.site.lua"\n', TOML)
@@ -96,7 +96,7 @@ class Lab(User):
         self.sh(f"rm -rf {STAGED}")
 
     def live(self) -> Outcome:
-        """Create, start and delete a container that ends by itself; repeat this after a fault of scrun."""
+        """Create, start and delete a container that ends by itself; repeat this if scrun itself fails."""
         for _ in range(LIVES):
             self.clean()
             try:
@@ -125,7 +125,7 @@ class Lab(User):
             self.wait_over()
             outcome.codes["delete"] = self._code("delete")
         outcome.output = sorted(self.output("box").splitlines())
-        # Without the files that the job's node mounts, whose names have the job's id.
+        # Leave out files that the job's node mounts, whose names contain the job's id.
         outcome.files = self.sh("cd ~/bundle && find . -path ./rootfs/var -prune -o -print | sort").splitlines()
         outcome.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
         return outcome
@@ -194,7 +194,7 @@ def failure(found: Outcome) -> list[str]:
 
 
 def test_the_manuals_scripts(lab: Lab) -> None:
-    """The manual's scripts run unchanged with the same result as in scrun alone, also without a JSON module."""
+    """The manual's scripts run unchanged with the same result as in scrun alone, even without a JSON module."""
     passed = 0
     for script in scripts_of_the_manual(lab):
         for text in dict.fromkeys((script, with_json_module(script))):

@@ -60,7 +60,7 @@ def wait_for(lent: Site, *starts: str) -> None:
 
 
 def facts(lent: Site) -> Facts:
-    """Return the records of the probe."""
+    """Return the records of the probe script."""
     found: Facts = {}
     for row in rows(lent):
         place, what, answers = row.split(" | ", 2)
@@ -250,7 +250,7 @@ def test_the_job_control_environment(probed: Facts) -> None:
 
 
 def test_steps_of_a_batch_job(lua: Site) -> None:
-    """Special steps have negative ids, as in spank-lua; options of sbatch reach prolog and all steps."""
+    """Special steps have negative ids, as in spank-lua; options of sbatch reach the prolog and all steps."""
     scripts(lua, PROBE, compiled=True)
     done = lua.shell("cd; sbatch -w n1 --probe-word=of-sbatch -o /dev/null --wrap 'srun true'")
     job = re.search(r"Submitted batch job (\d+)", done.stdout)
@@ -404,7 +404,7 @@ def test_a_script_that_cannot_be_loaded(lua: Site, word: str) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_an_option_may_be_refused(lua: Site, compiled: bool) -> None:
-    """Any result but 0 of an option's function ends the command; --help shows the option."""
+    """Any result other than 0 of an option's function ends the command; --help shows the option."""
     text = """
     spank_options = {{name = "limit", arginfo = "N", usage = "a limit", has_arg = true, cb = "given"}}
     function given(val, optarg, remote)

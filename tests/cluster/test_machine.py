@@ -42,7 +42,7 @@ def site(cluster: Cluster) -> Site:
 
 @contextlib.contextmanager
 def stuck(site: Site, path: str) -> Iterator[None]:
-    """Have the file system of a file or folder not answer."""
+    """Make the file system of a file or folder stop answering."""
     file = f"/root/stuck-{path.rpartition('/')[2]}"
     site.shell(f"setsid python3 /opt/stuck_mount.py {path} > {file} 2>&1 &", user="root")
 
@@ -74,7 +74,10 @@ def kill_workers(site: Site) -> None:
 
 @pytest.mark.parametrize("path", [HOOKS_D, pytest.param(TOML, marks=pytest.mark.soak)])
 def test_a_file_system_that_does_not_answer(site: Site, path: str) -> None:
-    """The set in force goes on to answer, also after the end of its workers; later changes take effect afterwards."""
+    """The set in force continues to answer, even if its workers end.
+
+    Changes take effect once the file system answers.
+    """
     site.hooks(HANDLER.format(1))
     with stuck(site, path), stuck(site, DECISIONS):
         # The process that loads them waits for the files, and is not started a second time.
@@ -90,7 +93,7 @@ def test_a_file_system_that_does_not_answer(site: Site, path: str) -> None:
 
 
 def test_folders_that_cannot_be_written(site: Site) -> None:
-    """Neither /tmp nor /run nor /dev/shm is needed: not for requests, for new processes, nor by commands."""
+    """Requests, new processes and commands need neither /tmp nor /run nor /dev/shm."""
     site.hooks(HANDLER.format(1))
     site.shell("for folder in /tmp /run /dev/shm; do mount --bind -o ro $folder $folder; done", user="root")
     try:
@@ -151,7 +154,7 @@ def test_slurmctld_is_killed_while_users_submit(site: Site) -> None:
 
 
 def test_a_full_disk(site: Site) -> None:
-    """Requests are answered and slurmctld goes on while decision log and spool are full; the log names both."""
+    """Requests are answered and slurmctld continues while decision log and spool are full; the log names both."""
     site.shell(
         f"install -d -o slurm {SPOOL}; for folder in {SPOOL} {DECISIONS}; do"
         " mount -t tmpfs -o size=1m,mode=700,uid=$(id -u slurm) none $folder; done",
@@ -168,7 +171,7 @@ def test_a_full_disk(site: Site) -> None:
             site.shell("scancel " + site.submit("-J", "taken"))
         assert "version 1" in site.refused()
         site.cluster.wait(lambda: "the decision log cannot be written" in site.logged(), what="error")
-        assert re.search(r"records were not kept, the last one of JobId=\d+: No space left", site.logged())
+        assert re.search(r"records were not kept, the last of them for JobId=\d+: No space left", site.logged())
         site.shell(f"rm {SPOOL}/filler {DECISIONS}/filler", user="root")
         job = site.submit("-J", "taken")
         site.shell(f"scancel {job}")

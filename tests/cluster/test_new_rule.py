@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "new-rule.md"
 
 @pytest.fixture
 def untouched(cluster: "Cluster") -> Iterator["Cluster"]:
-    """A cluster without hook files, whose configuration is put back."""
+    """A cluster without hook files; its configuration is restored afterwards."""
     before = cluster.root("cat", "/etc/slurm/slurmhooks.toml", check=True).stdout
     cluster.root("sh", "-ec", "rm -rf /etc/slurm/hooks.d/* /etc/slurm/slurmhooks.manifest /var/log/slurm/slurmhooks")
     yield cluster

@@ -75,7 +75,7 @@ class Site(NamedTuple):
         return self.inside("sh", "-c", " ".join(("exec", "dpkg", *arguments, "2>&1")))
 
     def hooked(self) -> list[str]:
-        """Run a job and return what the hooks did to it, and errors."""
+        """Run a job; return the hooks' effects on it, and errors."""
         script = 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"'
         done = self.cluster.user("alice", "srun", "sh", "-c", script)
         return f"{done.stdout}{done.stderr}".split()
@@ -179,7 +179,7 @@ SHARED = (
 
 def test_manual_pages_and_completion(site: Site) -> None:
     """The packages have the manual pages, and completion where shells look for it."""
-    # dpkg may be told to leave manual pages out, as in containers.
+    # dpkg may be configured to leave out manual pages, as in containers.
     listed = site.cluster.root("dpkg", "--listfiles", "slurmhooks", check=True).stdout.split()
     # Debian's zsh has a folder of its own for packages.
     ours = {f"/usr/share/{name}".replace("site-functions", "vendor-completions") for name in SHARED}
@@ -187,10 +187,10 @@ def test_manual_pages_and_completion(site: Site) -> None:
 
 
 def test_used_plugins_are_not_removed(site: Site) -> None:
-    """dpkg refuses to remove the plugins while slurm.conf names them, says which line, and all stays as it was."""
+    """dpkg refuses to remove the plugins while slurm.conf names them, and says which line; nothing changes."""
     done = site.dpkg("--remove", "slurmhooks-plugins")
     assert done.returncode == 1
-    # dpkg remembers the wish.
+    # dpkg remembers the requested removal.
     site.cluster.root("dpkg", "--set-selections", input="slurmhooks-plugins install\n", check=True)
     assert "JobSubmitPlugins=python" in done.stdout
     assert site.hooked() == ["hooked", "hooked"]
@@ -198,7 +198,7 @@ def test_used_plugins_are_not_removed(site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def stopped(site: Site) -> subprocess.CompletedProcess[str]:
-    """Upgrade Slurm in a machine without a compiler; return what dpkg said, after checking that it touched nothing."""
+    """Upgrade Slurm on a machine without a compiler; check that nothing has changed, and return dpkg's output."""
     before = site.daemons()
     site.cluster.root("mv", "/usr/bin/cc", "/usr/bin/cc.away", check=True)
     done = site.dpkg("--install", "/opt/new/*.deb")
@@ -258,7 +258,7 @@ def test_downgrade_builds_before_the_daemons_start(downgraded: Site) -> None:
 
 
 def test_daemon_builds_before_it_starts(downgraded: Site) -> None:
-    """A slurmctld that is started with plugins of another release, as after a power failure, has fitting ones first."""
+    """If slurmctld starts with plugins of another release, as after a power failure, these are built again first."""
     record = f"{PLUGINS}/slurmhooks/build.json"
     downgraded.cluster.root("sh", "-c", f'sed -i \'s/"slurm": .*,/"slurm": "23.11.1",/\' {record}', check=True)
     assert OLD not in downgraded.built_for()
@@ -267,7 +267,7 @@ def test_daemon_builds_before_it_starts(downgraded: Site) -> None:
 
 
 def test_removed_packages_leave_nothing(downgraded: Site) -> None:
-    """Once the configuration does not name the plugins, the packages go, and Slurm runs without them."""
+    """Once the configuration does not name the plugins, the packages can be removed, and Slurm runs without them."""
     cluster = downgraded.cluster
     cluster.put("", "/etc/slurm/local.conf")
     cluster.put("", "/etc/slurm/plugstack.conf")
@@ -308,7 +308,7 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
     site.dpkg("--purge", "slurmhooks-plugins", "slurmhooks")
     site.unpack(fetch(OLD.rstrip("."), ("rpm",)), "/opt/rpm", tmp_path_factory.mktemp("rpm"))
     assert site.dpkg("--install", "/opt/rpm/*.deb").returncode == 0
-    # rpm knows nothing of what dpkg has installed.
+    # rpm does not know the packages that dpkg has installed.
     commands = (
         "/opt/source/tree/contrib/packaging/make-rpm /usr/bin/python3 /opt/rpm",
         "rpmbuild --rebuild --nodeps --define 'python3_sitelib /usr/lib/python3/dist-packages' /opt/rpm/*.src.rpm",

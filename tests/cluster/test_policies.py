@@ -109,7 +109,7 @@ def site(cluster: Cluster) -> Site:
 
 @pytest.fixture(scope="module")
 def outputs(site: Site) -> dict[str, str]:
-    """What users read about the job of each rule, and what scontrol shows of it."""
+    """The messages that users read about the job of each rule, and scontrol's output for it."""
     said: dict[str, str] = {}
     for user in ("alice", "bob"):
         lines = ["exec 2>&1"]
@@ -132,7 +132,7 @@ def test_all_rules_are_shown() -> None:
 
 @pytest.mark.parametrize("rule", SHOWN)
 def test_a_rule_in_slurmctld(outputs: dict[str, str], rule: str) -> None:
-    """A user reads the text of the rule; the job is refused, or is as the rule has made it."""
+    """A user reads the text of the rule; the job is refused, or has the value that the rule sets."""
     shown, said = SHOWN[rule], outputs[rule]
     assert re.search(shown.says, said), said
     if shown.field != "?":
@@ -142,7 +142,7 @@ def test_a_rule_in_slurmctld(outputs: dict[str, str], rule: str) -> None:
 
 
 def test_nobody_escapes_by_an_update(site: Site) -> None:
-    """An update that would break a rule is refused, one of another field passes, and root may do both."""
+    """An update that would break a rule is refused, an update of another field passes, and root may make both."""
     job = site.submit("-A", "reserved_names", "-J", "mine")
     assert site.run("scontrol", "update", f"JobId={job}", "JobName=sys-x").returncode != 0
     assert site.show(job)["JobName"] == "mine"
@@ -163,7 +163,10 @@ def test_rules_are_shown_as_handlers(site: Site) -> None:
 
 
 def test_a_changed_rule_goes_into_force(site: Site) -> None:
-    """After an edit of slurmhooks.toml the rules are others; a wrong rule leaves the ones before in force."""
+    """After an edit of slurmhooks.toml, the new rules are in force.
+
+    With an invalid rule, the previous rules stay in force.
+    """
     now = site.cluster.root("cat", TOML).stdout
     site.cluster.put(now.replace("limit = 60", "limit = 30"), TOML)
     site.cluster.wait(lambda: "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))

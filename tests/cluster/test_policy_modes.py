@@ -47,7 +47,7 @@ def policy(site: Site, table: str) -> str:
 
 
 def test_observers_change_nothing(site: Site) -> None:
-    """They read long fields after the answer; their refusals and changes have no effect."""
+    """Observing handlers read long fields after the answer; their refusals and changes have no effect."""
     site.hooks("""
         @hook.job_submit(mode="observe")
         def rule(job):
@@ -73,7 +73,7 @@ def test_observers_change_nothing(site: Site) -> None:
 
 
 def test_observers_ask_slurmctld(site: Site) -> None:
-    """After the answer they have slurmctld's tables, and the job that an update changes."""
+    """After the answer, observing handlers have slurmctld's tables, and the job that an update changes."""
     if not site.cluster.has_sources:
         pytest.skip(NO_SOURCES)
     site.hooks("""
@@ -92,7 +92,7 @@ def test_observers_ask_slurmctld(site: Site) -> None:
 
 
 def test_observers_cannot_hurt_requests(site: Site) -> None:
-    """Submissions go on while one hangs, crashes or takes memory; the log names it, and the next one is observed."""
+    """Submissions continue while an observing handler hangs, crashes or takes memory; the log names the handler."""
     site.hooks("""
         import os, signal, time
 
@@ -119,7 +119,10 @@ def test_observers_cannot_hurt_requests(site: Site) -> None:
 
 
 def test_modes_are_switched_by_reload(site: Site) -> None:
-    """A running site goes from enforce to warn and off by [policy] alone; a label without a handler changes nothing."""
+    """[policy] alone switches a running site from enforce to warn and off.
+
+    A label without a handler changes nothing.
+    """
     site.hooks("""
         @hook.job_submit
         def rule(job):
@@ -164,7 +167,7 @@ def test_shares(site: Site) -> None:
     assert (refused("alice"), refused("bob")) == (True, False)
     default = site.said("sh", "-c", "sinfo -ho %P | grep '*' | tr -d '*\\n'")
     policy(site, f'partitions = ["{default}"]\notherwise = "warn"')
-    assert refused("alice") is site.cluster.has_sources  # else slurmctld cannot be asked
+    assert refused("alice") is site.cluster.has_sources  # otherwise slurmctld cannot be asked
     assert refused("alice", f"--partition={default}")
     policy(site, 'partitions = ["none"]\notherwise = "warn"')
     assert not refused("alice")

@@ -108,7 +108,7 @@ def recorded(cluster: Cluster) -> Recorded:
 
 
 def test_the_same_hooks_differ_in_nothing(recorded: Recorded) -> None:
-    """The hooks in force decide all requests as they did, for root and SlurmUser; the file is SlurmUser's only."""
+    """The hooks in force decide all requests as before, for root and SlurmUser; only SlurmUser can read the file."""
     assert "6 requests" in recorded.said[-1], recorded.said
     assert "it was stopped" in recorded.said[-1]
     assert recorded.site.shell(f"stat -c '%a %U' {FILE}", user="root").split() == ["600", "slurm"]
@@ -137,7 +137,10 @@ def test_a_new_rule_differs_as_expected(recorded: Recorded) -> None:
 
 
 def test_secrets(recorded: Recorded) -> None:
-    """What reads scripts and environments is not compared unless they were recorded, long ones as a whole."""
+    """If a rule reads scripts or environments, requests are compared only if these were recorded.
+
+    Long ones are recorded whole.
+    """
     new = recorded.new(READS)
     _, report = recorded.replay(FILE, new)
     assert {need["what"]: need["record_with"] for need in report["needs"]} == {"script": "--with script"}
@@ -152,7 +155,7 @@ def test_secrets(recorded: Recorded) -> None:
 
 
 def test_questions_that_nobody_asked(recorded: Recorded) -> None:
-    """A new rule gets rows of tables and facts of users that no present rule asks for."""
+    """A new rule gets rows of tables and facts about users for which no present rule asks."""
     if not recorded.private:
         pytest.skip("Debian has no sources of this release, without which slurmctld's structs cannot be read")
     _, report = recorded.replay(FILE, recorded.new(ASKS))

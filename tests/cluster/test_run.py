@@ -124,7 +124,7 @@ def test_a_mount_namespace_can_be_kept_whichever_cpu_makes_it(lab: "Cluster") ->
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_new_mounts_can_keep_any_wherever_they_are_made(cpu: int) -> None:
-    """The tool may run on any CPU, too."""
+    """The tool may also run on any CPU."""
     made = (
         "import os, sys; from lab import namespace; everywhere = os.sched_getaffinity(0);"
         "os.sched_setaffinity(0, {int(sys.argv[1])}); os.sched_setaffinity(0, everywhere);"
@@ -169,7 +169,7 @@ def test_without_clusters_the_tests_say_what_is_left_out(ci: str, code: int) -> 
 
 @pytest.mark.cluster
 def test_the_demo_goes_on_without_slurm() -> None:
-    """Where no cluster is possible, the demo plays the part that needs none, and says how to get the rest."""
+    """Where no cluster is possible, the demo plays the part that needs no cluster, and says how to get the rest."""
     done = subprocess.run([*WITHOUT, sys.executable, str(RUN.parent / "demo")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Without Slurm: ")
@@ -348,7 +348,7 @@ def test_log_prints_each_daemons_log(lab: "Cluster") -> None:
 
 
 def test_two_calls_of_up_at_a_time_agree(lab: "Cluster") -> None:
-    """The second waits for the first, and finds the cluster up."""
+    """The second caller waits for the first one, and finds the cluster up."""
     lab.tool("down")
     env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
     calls = [subprocess.Popen([sys.executable, str(RUN), "up", lab.release], env=env) for _ in range(2)]
@@ -368,7 +368,7 @@ def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> Non
     lab.wait(keeper_runs, what="start of the keeper")
     process.terminate()
     process.communicate(timeout=60)
-    # It may have been faster than the signal: 0, or -15 while Python shuts down.
+    # The command may have been faster than the signal: 0, or -15 while Python shuts down.
     assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert ("down" if process.returncode > 0 else "idle") in lab.tool("status")
     lab.tool("up")

@@ -151,7 +151,7 @@ def test_exits_at_once(alice: User) -> None:
 
 @pytest.mark.parametrize("how", ["scancel", "kill", "delete"])
 def test_given_up_while_staging(alice: User, how: str) -> None:
-    """stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
+    """If the job ends, stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
     install(alice.cluster, SLOW)
     alice.bundle("/bin/true")
     alice.create_in_background("demo")
@@ -204,7 +204,8 @@ def test_job_times_out_while_staging(alice: User) -> None:
     alice.bundle("/bin/true")
     alice.create_in_background("demo", SCRUN_TIMELIMIT="1", seconds=200)
     alice.wait_trace("demo in")
-    # A minute is the smallest limit that scrun takes. Slurm looks every half minute for jobs that are over it.
+    # A minute is the smallest limit that scrun accepts. Slurm checks every half minute for jobs that exceed their
+    # limit.
     alice.sh("scontrol update JobId=$(squeue --noheader --format=%i --user=alice) EndTime=now")
     alice.wait(lambda: "demo out True" in alice.trace(), "end of the job's time", 180)
     assert alice.trace() == ["demo in", "demo told", "demo out True"]
@@ -291,7 +292,7 @@ def test_stage_in_has_a_bug(alice: User) -> None:
 
 
 def test_a_lenient_handler_has_a_bug(alice: User) -> None:
-    """With on_error="ignore" the container runs, without what the handler wrote."""
+    """With on_error="ignore" the container runs, without the handler's writes."""
     install(
         alice.cluster,
         COPY.replace("@hook.scrun.stage_in", "@hook.scrun.stage_in(order=10)")
@@ -400,7 +401,7 @@ def test_read_only_bundle(alice: User) -> None:
     ],
 )
 def test_no_configuration(alice: User, change: str, said: str) -> None:
-    """scrun itself refuses a bundle without a config.json, or with one that is not JSON; no job is made."""
+    """scrun itself refuses a bundle if config.json is missing or is not JSON; no job is created."""
     install(alice.cluster, COPY)
     alice.bundle("/bin/true")
     alice.sh(change)

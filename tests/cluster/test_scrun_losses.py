@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Statistics: scrun loses containers by itself, and not more of them with slurmhooks."""
+"""Statistics: scrun itself loses containers, and loses no more of them with slurmhooks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers can read and do under a real scrun, and the ported example of the manual."""
+"""Values and functions for handlers under a real scrun, and the ported example of the manual."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def stage_out(container):
 
 
 def test_handlers_of_a_package(alice: User) -> None:
-    """Handlers of an installed package stage containers, with a manifest, too."""
+    """Handlers of an installed package stage containers, also with a manifest."""
     cluster = alice.cluster
     [place] = cluster.root("sh", "-c", "ls -d /opt/slurmhooks/lib/python3.*/site-packages", check=True).stdout.split()
     toml = "/etc/slurm/slurmhooks.toml"

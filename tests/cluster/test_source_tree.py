@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `rootfs --source` takes a source tree for, without building it."""
+"""The checks of `rootfs --source` on a source tree, without building it."""
 
 import tarfile
 from pathlib import Path
@@ -15,7 +15,7 @@ META = "  Name:\t\tslurm\n  Major:\t{0}\n  Version:\t{0}\n  Release:\t{1}\n"
 
 @pytest.fixture(params=["directory", "tarball"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Return how the source is given."""
+    """Return the argument that names the source."""
     text: str = request.param
     return text
 
@@ -38,7 +38,10 @@ def tree(folder: Path, kind: str, number: str, candidate: str) -> str:
     ("number", "candidate", "name"), [("25.05.8", "1", "25.05.8"), ("26.11.0", "0rc1", "26.11.0-0rc1")]
 )
 def test_a_release_is_called_by_its_version(tmp_path: Path, kind: str, number: str, candidate: str, name: str) -> None:
-    """The name is the version that slurmctld will say; what depends on the release has its two numbers."""
+    """The name is the version that slurmctld will report.
+
+    Tests that depend on the release use its first two numbers.
+    """
     assert source.read_version(tree(tmp_path, kind, number, candidate)) == name
     assert version(name) == tuple(int(part) for part in name.split(".")[:2])
 
@@ -51,7 +54,7 @@ def test_a_release_without_its_own_authentication_is_refused(name: str) -> None:
 
 
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
-    """A directory without META, a file that is no tarball, and nothing at all are refused in one line."""
+    """A directory without META, a file that is not a tarball, and a missing path are refused in one line."""
     (tmp_path / "file").write_text("text")
     for path in (tmp_path, tmp_path / "file", tmp_path / "nothing"):
         with pytest.raises(UsageError, match="not a source tree of Slurm"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same hooks run in the same Python, whatever users have in their environment and directories."""
+"""The same hooks run in the same Python, whatever users' environments and directories contain."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

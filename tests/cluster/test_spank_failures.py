@@ -67,7 +67,7 @@ FINE = Result(0, "COMPLETED", ran=True)
 FAILS = Result(1, "FAILED")
 SILENT = replace(FAILS, says=False)
 LOGGED = replace(FINE, says=False)
-# 22.05: the launch fails, srun says so, and exits with 0.
+# 22.05: the launch fails, and srun says so but exits with 0.
 IGNORED = Result(0, "COMPLETED")
 IGNORED_SILENT = replace(IGNORED, says=False)
 PROLOG = Result(182, "gone", drains=True, says=False)
@@ -82,7 +82,7 @@ ROWS = (
     Row("srun", "init", "local", ENDS),
     Row("srun", "init_post_opt", "local", ENDS),
     Row("srun", "local_user_init", "local", Result(1, "CANCELLED")),
-    # The job that srun made counts as completed: no step of it has run.
+    # The job that srun created counts as completed, because no step of the job has run.
     Row("srun", "init", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
     Row("srun", "init_post_opt", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
     Row("srun", "user_init", "remote", FAILS, IGNORED),
@@ -167,7 +167,7 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
         what=f"end of {name}",
     )
     if drains:
-        with contextlib.suppress(AssertionError):  # the comparison of the row has a better message
+        with contextlib.suppress(AssertionError):  # ignored here: the comparison of the row gives a better message
             lent.cluster.wait(lambda: node in lent.drained(), what=f"drained {node}")
     drains = node in lent.drained()
     if drains:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers can do: environments, the task's command, the log, codes of refusals, calls of Slurm."""
+"""Actions of handlers: environments, the task's command, the log, codes of refusals, calls of Slurm."""
 
 import re
 from collections.abc import Iterator
@@ -324,7 +324,7 @@ def refuse(spank):
 
 
 def test_restart_count(lent: Site) -> None:
-    """A requeued job has its restart count in the batch step and in others, as soon as Slurm provides it."""
+    """A requeued job has its restart count in the batch step and in other steps, as soon as Slurm provides it."""
     use(
         lent,
         """

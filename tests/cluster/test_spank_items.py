@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every callback in every context, and every item there, recorded by one hook file."""
+"""One hook file records every callback in every context, and every item there."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -105,7 +105,7 @@ def test_item(recorded: Recorded, item: Item) -> None:
             assert answer["item"] == item.item
             assert item.where.text in answer["text"], where(record)
         elif "_PID_TO_" in item.item and (extern or record["callback"] == "exit"):
-            # It works, but the probe has no task for it.
+            # The item works, but the probe has no task for it.
             assert answer["error"] == "ESPANK_NOEXIST", where(record)
         else:
             assert answer.get("error", answer.get("value")) == truth.of(item.name), f"{where(record)}: {answer}"
@@ -126,7 +126,7 @@ def test_ids_past_the_end(recorded: Recorded, name: str) -> None:
 
 
 def test_step_names(recorded: Recorded) -> None:
-    """The name of a step is the one that Slurm's tools show, also for special steps."""
+    """The name of a step is the same as in the output of Slurm's tools, also for special steps."""
     names = set()
     for truth, record in recorded.all():
         if record["context"] == "remote":

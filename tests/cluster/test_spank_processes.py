@@ -97,7 +97,7 @@ def each(spank):
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_many_tasks_as_few(lent: Site, mode: str) -> None:
-    """Handlers of many tasks on a node apply, refuse and report like those of few."""
+    """With many tasks on a node, handlers write, refuse and report in the same way as with few."""
     use(
         lent,
         """
@@ -144,7 +144,7 @@ def task(spank):
 
 
 def test_busy_thread(lent: Site) -> None:
-    """A thread that a handler leaves running, whatever it does when Slurm forks, disturbs no later call and no task."""
+    """A thread that a handler leaves running disturbs no later call and no task, whatever it does when Slurm forks."""
     use(
         lent,
         """
@@ -274,7 +274,7 @@ def still_there(spank):
 
 
 def test_end_of_a_command(lent: Site) -> None:
-    """exit handlers run when the command ends, also by a signal or an error."""
+    """exit handlers run when the command ends, even if a signal or an error ends it."""
     use(
         lent,
         """
@@ -462,8 +462,8 @@ def test_contain_spank(contained: Site, mode: str) -> None:
         assert (record["namespace"] != host["namespace"]) == inside, record
         assert record["shallow"] == 500
         assert record["deep"] == "RecursionError"
-        # Recursion in C, as far as the clone's stack of 1 MiB goes (8 MiB on 26.05). CPython 3.11 counts it as that in
-        # Python, and allows less.
+        # Recursion in C, as deep as the clone's stack of 1 MiB allows (8 MiB on 26.05). CPython 3.11 counts it like
+        # recursion in Python, and allows less.
         assert record["encode"] == ("RecursionError" if find(contained.cluster.release).python == "3.11" else 6002)
     assert {tuple(r["uid"]) for r in records if r["callback"] == "user_init"} == {(0, 2001)}
     assert {r["status"] for r in records if r["callback"] == "task_exit"} == {0}

@@ -84,7 +84,7 @@ def test_tables_are_the_header(lent: Site) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_in_help(lent: Site, mode: str) -> None:
-    """srun has both options; salloc and sbatch lack the one for steps."""
+    """srun has both options; salloc and sbatch lack the option for steps."""
     use(lent, COUNTING, mode)
     for command, step in (("srun", 1), ("salloc", 0), ("sbatch", 0)):
         text = lent.shell(f"{command} --help").stdout
@@ -94,7 +94,10 @@ def test_options_in_help(lent: Site, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_travel(lent: Site, mode: str) -> None:
-    """The batch step, the srun inside and its step have sbatch's options; srun's options exist from srun on."""
+    """The batch step, the srun in it and the step of that have sbatch's options.
+
+    srun's own options exist only from srun on.
+    """
     use(lent, COUNTING, mode)
     _, submitted, output = batch(lent, "srun --count-step=5 true", "--count-job=4 -n1")
     assert count(submitted, "taken: count-job=4") == 1

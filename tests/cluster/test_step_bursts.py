@@ -30,7 +30,7 @@ def task(spank):
 
 
 def burst(lent: Site, count: int, at_once: int) -> int:
-    """Run steps of one job, so many at the same time; return how many have succeeded."""
+    """Run steps of one job, this many at the same time; return how many have succeeded."""
     step = "timeout -s KILL 120 srun --overlap -Q -n1 echo ran"
     rounds = f"for i in $(seq {count // at_once}); do for j in $(seq {at_once}); do {step} & done; wait; done"
     done = lent.cluster.user("alice", "salloc", "-Q", "-n8", "sh", "-c", rounds, timeout=3000)
@@ -47,7 +47,7 @@ def size_of_slurmd(lent: Site) -> dict[str, int]:
 
 
 def growth(lent: Site, count: int, at_once: int) -> dict[str, int]:
-    """Return how slurmd grows while it starts so many steps, after as many as run at once."""
+    """Return how much slurmd grows while it starts this many steps, measured after a first burst."""
     assert burst(lent, at_once, at_once) == at_once
     lent.wait_until_idle()
     before = size_of_slurmd(lent)

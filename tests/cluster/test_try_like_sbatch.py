@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`try` reads batch scripts as sbatch does: what it computes is what a real slurmctld receives for the same script."""
+"""`try` reads batch scripts as sbatch does: it computes the same request as a real slurmctld receives from sbatch."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def plain(value: Any) -> Any:
 
 
 def received(cluster: Cluster, scripts: dict[str, str]) -> dict[str, dict[str, Any] | str]:
-    """Return what slurmctld received for each script; a text is what sbatch said when it refused one."""
+    """Return the request that slurmctld received for each script; a text is the message of sbatch if it refused one."""
     files = {name: text.replace("@FOLDER@", FOLDER) for name, text in {**FILES, **scripts}.items()}
     done = cluster.root("sh", "-ec", SUBMIT, input=json.dumps(files), check=True, timeout=600)
     seen, said = json.loads(done.stdout)
@@ -99,7 +99,7 @@ def received(cluster: Cluster, scripts: dict[str, str]) -> dict[str, dict[str, A
 
 
 def computed(release: str, name: str, text: str, folder: Path) -> dict[str, Any] | str:
-    """Return what `try` makes of a script; a text is the error."""
+    """Return the request that `try` computes for a script; a text is the error."""
     here, there = str(folder), FOLDER
     try:
         fields = sbatch.submission(
@@ -122,9 +122,9 @@ def computed(release: str, name: str, text: str, folder: Path) -> dict[str, Any]
 
 
 def differences(ours: dict[str, Any] | str, theirs: dict[str, Any] | str, tolerance: float = 0) -> dict[str, Any]:
-    """Return what is different, by field."""
+    """Return the differences, by field."""
     if isinstance(theirs, str):
-        # What a release does not know may be an option of a plugin.
+        # An option that a release does not have may be that of a plugin.
         unknown = "unrecognized option" in theirs
         return {} if isinstance(ours, str) or unknown else {"sbatch refuses": theirs}
     if isinstance(ours, str):
@@ -148,7 +148,7 @@ def compare(cluster: Cluster, scripts: dict[str, str], folder: Path, tolerance: 
     for (name, text), what in zip(named.items(), scripts, strict=True):
         found = differences(computed(cluster.release, name, text, folder), theirs[name], tolerance)
         if "--export-file" in what and cluster.version >= (26, 5):
-            found.pop("environment", None)  # its sbatch reads the file and passes no variable of it
+            found.pop("environment", None)  # sbatch of this release reads the file, but passes none of its variables on
         if found:
             wrong[what] = found
     assert not wrong, "\n".join(f"{what}: {found}" for what, found in wrong.items())
@@ -162,7 +162,7 @@ def test_a_sample_of_scripts(submitting: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_all_scripts(submitting: Cluster, tmp_path: Path) -> None:
-    """So it is for each option of sbatch, and for times that depend on the clock."""
+    """The same holds for each option of sbatch, and for times that depend on the clock."""
     conf = submitting.root("cat", "/etc/slurm/local.conf").stdout
     submitting.put(f"{conf}\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\n", "/etc/slurm/local.conf")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever users send is accepted or refused with one line, acts on no terminal and no log, and stops nothing."""
+"""Whatever users send is accepted or refused with one line, controls no terminal, forges no log, and stops nothing."""
 
 import re
 import textwrap
@@ -34,7 +34,7 @@ def look(job, submit_uid):
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Site:
-    """A site that takes the largest scripts, with a handler that logs what users choose."""
+    """A site that accepts the largest scripts, with a handler that logs values that users choose."""
     site = Site(cluster)
     cluster.put("", "/etc/slurm/plugstack.conf")
     site.reset()
@@ -46,7 +46,7 @@ def site(cluster: Cluster) -> Site:
 
 
 def alive(site: Site) -> None:
-    """Expect slurmctld and its workers to serve the next request, and an innocent log."""
+    """Check that slurmctld and its workers serve the next request, and that the log has no unexpected errors."""
     assert "are UP" in site.said("scontrol", "ping") or "is UP" in site.said("scontrol", "ping")
     assert site.submit("--comment=next")
     logged = site.logged()
@@ -56,7 +56,7 @@ def alive(site: Site) -> None:
 
 
 def test_hostile_bytes_and_format_strings(site: Site) -> None:
-    """Each text option may hold anything: it is shown escaped, to the user and in the log, and formats nothing."""
+    """A text option may contain anything: it is shown escaped, to the user and in the log, never as a format string."""
     site.mark()
     script = "\n".join(
         f"sbatch --hold -o /dev/null {option}=$'{text}' --wrap=true || true"
@@ -71,7 +71,7 @@ def test_hostile_bytes_and_format_strings(site: Site) -> None:
 
 
 def test_large_scripts(site: Site) -> None:
-    """A script of 60 MiB is read; one of 100 MiB, which no message can hold, is refused, unless nobody reads it."""
+    """A script of 60 MiB is read; a script of 100 MiB, which no message can hold, is refused if a handler reads it."""
     site.mark()
     make = "(echo '#!/bin/sh'; yes '# long' | head -c {}) > /tmp/large.sh; sbatch --hold -o /dev/null --comment={} {}"
     said = site.said("sh", "-c", make.format(60 * MIB, "read", "/tmp/large.sh"))
@@ -97,7 +97,7 @@ def test_large_environments(site: Site) -> None:
                 file.write(b"V%d=%s\\0" % (index, b"x" * int(sys.argv[1])))
     """
     site.cluster.put(textwrap.dedent(source), "/tmp/variables.py")
-    # 26.05 takes the variables only with --export=ALL.
+    # 26.05 accepts the variables only with --export=ALL.
     options = "--hold -o /dev/null --export=ALL --export-file=/tmp/variables --comment=read"
     submit = f"{PYTHON} /tmp/variables.py {{}}; sbatch {options}"
     said = site.said("sh", "-c", f"{submit.format(4000)} --wrap=true")

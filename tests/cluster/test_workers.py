@@ -103,14 +103,14 @@ def test_killed_processes(site: Cluster) -> None:
 
 
 def test_reload(site: Cluster) -> None:
-    """When slurmhooks reload has returned, the new file is in force; one that does not load changes nothing."""
+    """When slurmhooks reload has returned, the new file is in force; a file that does not load changes nothing."""
     for number in range(3):
         site.put(HOOKS.replace("by the policy", f"by policy {number}"), HOOKS_FILE)
         shell(site, "slurmhooks reload")
         assert f"refused by policy {number}" in submit(site, "--comment=refused")
     site.put("def broken(", HOOKS_FILE)
     assert "'(' was never closed" in site.root("slurmhooks", "reload").stderr
-    # Repaired first, because sbatch would load the same file for SPANK.
+    # The file is repaired first, because sbatch would load the same file for SPANK.
     site.put(HOOKS, HOOKS_FILE)
     assert "only root and SlurmUser may do this" in site.user("alice", "slurmhooks", "reload").stderr
     shell(site, "slurmhooks reload")

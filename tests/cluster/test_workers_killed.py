@@ -32,7 +32,7 @@ PAUSE = 0.3
 
 @pytest.mark.soak
 def test_killed_at_random(cluster: Cluster) -> None:
-    """Of 10,000 submissions by 8 clients none is lost or accepted against the policy, and slurmctld keeps running."""
+    """Of 10,000 submissions by 8 clients, none is lost or accepted against the policy, and slurmctld keeps running."""
     cluster.put(SOURCE, "/opt/submit.c")
     cluster.root("gcc", "-O1", "/opt/submit.c", "-o", "/opt/submit", "-lslurm", check=True)
     cluster.put("", "/etc/slurm/plugstack.conf")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plays a page of the documentation on a cluster: its files are installed, its commands run, their output compared.
+"""Plays a page of the documentation on a cluster: installs its files, runs its commands, and compares their output.
 
 ``python -m tests.cluster.tutorial RELEASE PAGE [HEADING...]`` plays a page, or the parts below some headings,
 and writes the output of this run into it.
@@ -85,7 +85,7 @@ def parts(page: str) -> dict[str, str]:
 
 
 def plain(output: str) -> str:
-    """Return an output with what varies replaced."""
+    """Return an output in which all varying parts are replaced."""
     for pattern, stand_in in ((DROPPED, ""), *VARIES):
         output = re.sub(pattern, stand_in, output, flags=re.M)
     return output.strip()
@@ -142,7 +142,7 @@ def run(cluster: "Cluster", step: Command) -> str:
 
 
 def main(release: str, name: str, *headings: str) -> None:
-    """Play a page on a running cluster, and write what the commands say."""
+    """Play a page on a running cluster, and write the output of the commands into it."""
     import subprocess
     import time
 

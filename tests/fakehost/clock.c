@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Preloaded into processes: the clock of the day is set by as many seconds as the file WORKER_TEST_CLOCK has bytes. */
+/*
+ * Preloaded into processes: shifts the time of day by as many seconds as the file that WORKER_TEST_CLOCK names has
+ * bytes.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +15,7 @@ static time_t set_by(void)
     const char *path = getenv("WORKER_TEST_CLOCK");
     struct stat status;
 
-    /* A file of no bytes is a clock that was set back. */
+    /* An empty file stands for a clock that was set back. */
     if (!path || stat(path, &status))
         return 0;
     return status.st_size ? status.st_size : -86400;

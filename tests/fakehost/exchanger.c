@@ -38,7 +38,7 @@ struct load {
     unsigned deadline_ms;
     const char *text;
     unsigned results[5];
-    unsigned wrong; /* exchanges that had the answer to another request */
+    unsigned wrong; /* exchanges that got the answer to another request */
 };
 
 static void write_log(enum slurmhooks_level level, const char *line)

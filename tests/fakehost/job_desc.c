@@ -10,10 +10,10 @@
 
 #define TEXT 0
 
-/* Some of the members, with at least one of each type. */
+/* A selection of members, with at least one of each type. */
 static const struct member {
     const char *name;
-    int bits; /* of an unsigned number; or TEXT */
+    int bits; /* the size of an unsigned number; or TEXT */
     size_t offset;
     bool zero; /* its unset value is 0, not NO_VAL */
 } members[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Creates requests from the words of a script, and prints what they are after a call. */
+/* Creates requests from the words of a script, and prints their members after a call. */
 #ifndef FAKEHOST_JOB_DESC_H
 #define FAKEHOST_JOB_DESC_H
 

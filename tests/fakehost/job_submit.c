@@ -52,7 +52,7 @@ void command_job_modify(const struct line *line)
 {
     void *function = plugin_function(plugin_of(line), "job_modify");
     uint32_t uid = uid_of(line, "modify_uid");
-    /* In place of a job record. Its layout is private to slurmctld, and the plugin of this build does not read it. */
+    /* Stands in for a job record, whose layout is private to slurmctld: the plugin of this build does not read it. */
     uint64_t record[64] = {0};
     char *err_msg = NULL;
     job_desc_msg_t desc;

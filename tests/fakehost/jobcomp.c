@@ -11,9 +11,9 @@
 #include "output.h"
 #include "plugin.h"
 
-/* What plugins read of slurm.conf. */
+/* The members of slurm.conf that plugins read. */
 slurm_conf_t slurm_conf;
-/* By this one a plugin knows that slurmctld has opened it, and not sacct. */
+/* This variable tells a plugin that slurmctld has opened it, and not sacct. */
 int slurmctld_config;
 
 void command_conf(const struct line *line)
@@ -31,7 +31,7 @@ void command_conf(const struct line *line)
 static void record(const struct line *line, const char *name, uint32_t event)
 {
     int (*function)(void *, uint32_t) = (int (*)(void *, uint32_t))plugin_function(plugin_of(line), name);
-    /* A record: its layout is slurmctld's secret, and nobody here can read it. */
+    /* A record, whose layout is private to slurmctld: nothing here reads it. */
     uint64_t job[64] = {0};
 
     if (!function)

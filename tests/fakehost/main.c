@@ -10,7 +10,7 @@
 
 struct command {
     const char *name;
-    int words; /* the least number of words, with the name */
+    int words; /* the minimum number of words, including the name */
     void (*run)(const struct line *line);
     void (*run_block)(const struct line *line, struct block block);
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives native/manifest valid and damaged manifests. */
+/* Passes valid and damaged manifests to native/manifest. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A jobcomp plugin of somebody else's, to which ours passes its calls on: it logs them. */
+/* A foreign jobcomp plugin, to which ours passes its calls on; it logs them. */
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A descriptor that scripts do not close, and that files which they open do not get. */
+/* A descriptor number that scripts neither close nor get for the files that they open. */
 #define HIGH_DESCRIPTOR 200
-/* Bytes that are kept for messages. */
+/* Bytes that are reserved for messages. */
 #define RESERVE (1 << 20)
 
 static int results = STDOUT_FILENO;
@@ -49,7 +49,7 @@ void output_to_file(const char *path)
 
 static void *reserve;
 
-/* Slurm aborts where its own memory is short; here tests look at what plugins do. */
+/* If memory is short, Slurm aborts in its own code; here tests check what plugins do. */
 __attribute__((constructor)) static void keep_reserve(void)
 {
     reserve = malloc(RESERVE);

@@ -18,7 +18,7 @@
 /* Print results and log to a file, so that the script can close descriptors 0 to 2. */
 void output_to_file(const char *path);
 
-/* Free memory that was kept for when there is none. RET false if that was done before. */
+/* Free the memory that was reserved for the case that none is left. RET false if it was already freed. */
 bool output_use_reserve(void);
 
 /* Print one line of the log. */

@@ -16,7 +16,7 @@
 #include "output.h"
 
 #define THREADS 64
-/* As slurmstepd's for the clone under contain_spank (mgr.c, STACK_SIZE). */
+/* The stack size of slurmstepd's clone under contain_spank (mgr.c, STACK_SIZE). */
 #define CLONE_STACK (8 * 1024 * 1024)
 #define WAIT_SECONDS 30
 
@@ -84,7 +84,7 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* As in 22.05's slurmctld, which creates a thread for each RPC. */
+/* As in slurmctld of 22.05, which creates a thread for each RPC. */
 void command_threads(const struct line *line, struct block block)
 {
     int count = atoi(line->words[1]);

@@ -19,7 +19,7 @@ static int hex(const char *digits)
     return (int)strtol(text, NULL, 16);
 }
 
-/* Read the next word of a text, in place. IN/OUT text: what is left. RET the word, or NULL at the end. */
+/* Read the next word of a text, in place. IN/OUT text: the rest of the text. RET the word, or NULL at the end. */
 static char *next_word(char **text)
 {
     char *in = *text + strspn(*text, " \t\n");

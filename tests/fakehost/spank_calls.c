@@ -122,7 +122,7 @@ void command_call(const struct line *line)
     output_end(result);
 }
 
-/* The user gives an option on the command line or in the environment. */
+/* Called when the user gives an option on the command line or in the environment. */
 void command_option(const struct line *line)
 {
     struct fake_option *option = fake_option(plugin_of(line), line->words[2]);

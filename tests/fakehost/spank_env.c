@@ -79,7 +79,7 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
 
     if (rc)
         return rc;
-    /* In prolog and epilog Slurm fails with this code, as the program lacks the function that it looks up. */
+    /* In prolog and epilog, Slurm fails with this code, because the program lacks the function that it looks up. */
     if (!name || !value || spank->context == S_CTX_JOB_SCRIPT)
         return ESPANK_BAD_ARG;
     if (!overwrite && strings_get(&fake_job.control_env, name))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a spank_t points to here: a job in memory, and the callback that runs. */
+/* What a spank_t points to here: a job in memory, and the running callback. */
 #ifndef FAKEHOST_SPANK_HANDLE_H
 #define FAKEHOST_SPANK_HANDLE_H
 
@@ -28,7 +28,7 @@ struct fake_task {
 /* The only job. Numbers that scripts do not change are in spank_items.c. */
 struct fake_job {
     uint32_t id;
-    struct strings argv; /* also of the task that is about to start */
+    struct strings argv; /* includes the task that is about to start */
     struct strings env;
     struct strings control_env;
     struct strings refused; /* variables that cannot be set, as if memory were short */

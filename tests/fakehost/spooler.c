@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In slurmctld's place: appends records to a spool, as standard input says. */
+/* Stands in for slurmctld: appends records to a spool, as standard input says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void print(bool error, const char *line)
     fprintf(stderr, "%s %s\n", error ? "ERROR" : "INFO", line);
 }
 
-/* Append a message of so many bytes that begins with its text. RET what slurmhooks_spool_append() returned. */
+/* Append a message of this size in bytes, which begins with the text. RET what slurmhooks_spool_append() returned. */
 static bool append(struct slurmhooks_spool *spool, unsigned job_id, size_t size)
 {
     char *message = calloc(1, size + 16);

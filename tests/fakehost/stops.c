@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into a process: after each call that forces something onto the disk, or removes or renames a file, write a
- * line "WHAT PATH" to descriptor 98, and wait for a byte from descriptor 99.
+ * Preloaded into a process: after each call that forces data onto the disk, or removes or renames a file, writes a line
+ * "WHAT PATH" to descriptor 98, and waits for a byte from descriptor 99.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -109,8 +109,10 @@ void command_apply(const struct line *line)
     free(answer);
 }
 
-/* Apply a damaged answer to a new request. RET whether it was refused. OUT changed: + 1 if it was, and still changed
- * it. */
+/*
+ * Apply a damaged answer to a new request. RET whether it was refused. OUT changed: + 1 if it was refused and still
+ * changed the request.
+ */
 static bool refused(const struct line *line, const char *answer, size_t size, long *changed)
 {
     job_desc_msg_t desc, before;
@@ -120,7 +122,7 @@ static bool refused(const struct line *line, const char *answer, size_t size, lo
     before = desc;
     bool wrong = slurmhooks_apply(answer, size, &desc, &verdict);
     *changed += wrong && memcmp(&before, &desc, sizeof(desc));
-    /* A damaged write may be to any member. job_desc_free() frees only some of them. */
+    /* A damaged write may change any member, but job_desc_free() frees only some members. */
     for (uint32_t i = 0; i < slurmhooks_tables.table[0].count; i++)
         if (slurmhooks_tables.table[0].members[i].kind == SLURMHOOKS_TEXT)
             slurm_xfree((void **)((char *)&desc + slurmhooks_tables.table[0].members[i].offset));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A coverage-guided fuzzer for readers that are written in Python: what libFuzzer is for those in C."""
+"""A coverage-guided fuzzer for readers that are written in Python, as libFuzzer is for readers in C."""
 
 import random
 import sys
@@ -34,7 +34,7 @@ class Fuzzer:
         Args:
             target: raises an exception for a finding.
             corpus: inputs to begin with.
-            tokens: what inputs are made of.
+            tokens: pieces of which inputs are made.
         """
         self.runs = 0
         self.corpus: list[bytes] = []

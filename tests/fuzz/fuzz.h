@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the targets share. */
+/* Declarations that all targets share. */
 #ifndef SLURMHOOKS_FUZZ_H
 #define SLURMHOOKS_FUZZ_H
 
@@ -11,7 +11,7 @@
 
 #include "wire/wire.h"
 
-/* End the run as a finding. */
+/* End the run, and report a finding. */
 #define FUZZ_EXPECT(condition)                                                      \
     do {                                                                            \
         if (!(condition)) {                                                         \

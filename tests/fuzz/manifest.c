@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "manifest/parse.h"
 
-/* The options and the list are not freed by the plugins: they serve until the process ends. */
+/* Plugins never free the options and the list, which are used until the process ends. */
 static void free_lines(struct manifest_line *lines)
 {
     while (lines) {

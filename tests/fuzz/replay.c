@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs a target once for each file that is named, where libFuzzer is not needed. */
+/* Runs a target once for each named file, without libFuzzer. */
 #include <errno.h>
 #include <string.h>
 

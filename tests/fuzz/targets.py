@@ -44,7 +44,7 @@ def text_of(data: bytes) -> str:
 
 
 def notations(data: bytes) -> None:
-    """Read a notation of Slurm; what was read can be written, and is read again as the same."""
+    """Read a notation of Slurm; the result can be written, and reading it again gives the same value."""
     choice, text = data[:1] or b"\0", text_of(data[1:])
     readers: list[Callable[[str], Any]] = [
         strings.Tres.parse,
@@ -69,7 +69,7 @@ def notations(data: bytes) -> None:
 
 
 def log_lines(data: bytes) -> None:
-    """Escape a text; nothing that acts on a terminal is left, and it is no longer than allowed."""
+    """Escape a text; the result has no characters that control a terminal, and does not exceed its limit."""
     limit = 64 + (data[0] if data else 0)
     for kept in ("", "\n\t"):
         shown = visible(text_of(data), kept, limit)
@@ -81,14 +81,14 @@ def log_lines(data: bytes) -> None:
 def sbatch_script(data: bytes) -> None:
     """Read a script and options as sbatch does."""
     script, _, options = text_of(data).partition("\0")
-    # It would read files of this machine.
+    # This option would read files of this machine.
     without_files = mock.patch.dict(OPTIONS, bbf=OPTIONS["comment"])
     with contextlib.suppress(sbatch.SbatchError), without_files:
         sbatch.submission("job.sh", script, options.split("\0") if options else [], [])
 
 
 def oci_config(data: bytes) -> None:
-    """Read config.json, change it as handlers do, and write it; what was written is read again."""
+    """Read config.json, change it as handlers do, write it, and read the result again."""
     try:
         content = oci.parse(data, "config.json")
     except BundleError:
@@ -148,7 +148,7 @@ def lua_bridge(data: bytes) -> None:
         state.call(both_ways, data)
 
 
-# What workers, slurmctld and files say.
+# Messages of workers and slurmctld, and files.
 
 TABLES = tables_of("24.11")
 HEADER = struct.Struct("=4sIQIIII")
@@ -216,7 +216,7 @@ def spool_segment(data: bytes) -> None:
 
 
 def decision_lines(data: bytes) -> None:
-    """Read lines of the decision log, and what Slurm's commands say of a job."""
+    """Read lines of the decision log, and the output of Slurm's commands about a job."""
     text = text_of(data)
     for line in text.split("\n"):
         decisions._parse(line)
@@ -229,7 +229,7 @@ def decision_lines(data: bytes) -> None:
 
 @contextlib.contextmanager
 def _file(data: bytes) -> Any:
-    """Have each file that is read hold the input."""
+    """Make every file that is read contain the input."""
     with mock.patch.object(trusted, "read", return_value=data):
         yield
 
@@ -243,7 +243,7 @@ def configuration(data: bytes) -> None:
 def slurm_files(data: bytes) -> None:
     """Read slurm.conf, a line of plugstack.conf, and a manifest."""
     with tempfile.NamedTemporaryFile() as file:
-        # An Include of the input would lead to files of this machine.
+        # An Include in the input would read files of this machine.
         file.write(re.sub(rb"(?i)include", b"", data))
         file.flush()
         for key in ("SlurmUser", "PlugStackConfig"):
@@ -255,7 +255,7 @@ def slurm_files(data: bytes) -> None:
 
 
 def python_manifest(data: bytes) -> None:
-    """Read a manifest that C has accepted: Python reads it again."""
+    """Read a manifest in the format that C and Python share."""
     with contextlib.suppress(LoadError), _file(data):
         manifest.read(["a b"], "/manifest")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""No input makes the readers written in C access other memory, lose descriptors, or accept half of it."""
+"""No input makes the readers written in C access invalid memory, lose descriptors, or accept only a part of it."""
 
 import re
 import subprocess

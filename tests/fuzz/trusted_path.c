@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A path that root obeys: in a file system of the input's making, where names change their meaning while the path is
- * walked, a file is opened only if everything on the way can be trusted, and no descriptor is lost.
+ * The path of a file that controls root's processes, in a file system that the input describes and in which names
+ * change their meaning while the path is walked: a file is opened only if everything on the way can be trusted, and no
+ * descriptor is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +16,12 @@
 
 #define NODES 16
 #define DESCRIPTORS 64
-/* A name that is looked up in a folder is one of so many, which the input may exchange at each look. */
+/* The number of names that can be looked up in a folder; the input may exchange them at each look-up. */
 #define OF_FOLDER 4
 
 struct node {
     uint8_t type, rights;
-    uint8_t target; /* of a link: where in the input it begins */
+    uint8_t target; /* for a link: where its target begins in the input */
 };
 
 static struct {
@@ -29,7 +30,7 @@ static struct {
     struct node nodes[NODES];
     int opened[DESCRIPTORS]; /* the node of each descriptor; -1: closed */
     unsigned looks;
-    bool untrusted, readable; /* something that is not to be trusted was opened; the last descriptor can be read */
+    bool untrusted, readable; /* an untrusted node was opened; the last descriptor can be read */
     uid_t uid;
 } fs;
 
@@ -49,7 +50,7 @@ static void stat_of(int node, struct stat *status)
     status->st_mode |= rights & 4 ? S_ISVTX : 0;
 }
 
-/* Whether nobody else could have written the node: the rule, in other words than the code's. */
+/* Whether no other user could have written the node: the rule, implemented independently of the code. */
 static bool is_trusted(int node)
 {
     struct stat status;
@@ -84,7 +85,7 @@ static int fail(int error)
     return -1;
 }
 
-/* RET the node of a name, which the input changes from look to look; -1 if there is none. */
+/* RET the node of a name, which the input may change at each look-up; -1 if there is none. */
 static int look_up(int folder, const char *name)
 {
     unsigned hash = (unsigned)folder;
@@ -147,7 +148,7 @@ static ssize_t fake_readlinkat(int fd, const char *name, char *target, size_t si
     size_t start = fs.nodes[node].target % (fs.size + 1), length = 0;
 
     FUZZ_EXPECT(!*name && S_ISLNK(type_of(node)));
-    /* Long targets, too: a path of several links may become longer than PATH_MAX. */
+    /* Targets may be long: a path with several links may become longer than PATH_MAX. */
     size_t repeat = fs.nodes[node].rights & 32 ? 100 : 1;
     for (size_t round = 0; round < repeat; round++)
         for (size_t at = start; at < fs.size && fs.input[at] && length < size; at++)

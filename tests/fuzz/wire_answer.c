@@ -6,7 +6,7 @@
 #include "../fakehost/memory.h"
 #include "fuzz.h"
 
-/* Memory that no member may be written beyond. */
+/* Memory after the struct, which no write to a member may reach. */
 struct job {
     job_desc_msg_t desc;
     char behind[64];

@@ -101,7 +101,7 @@ void slurmhooks_records_unlock(const struct slurmhooks_records *records)
     locks -= records->accounting + 1;
 }
 
-/* The functions of users.c read the texts that they get. */
+/* Stand-ins for the functions of users.c, which read the texts that they get. */
 static char *joined(uint32_t user_id, const char *first, const char *second)
 {
     char *text = NULL;
@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slurmhooks_event event = {
         .job_desc = &rows[0],
         .record = update ? &rows[1] : NULL,
-        .modify = true, /* the job is no job_desc_msg_t, which has an identity */
+        .modify = true, /* not a job_desc_msg_t, which has an identity */
         .owner = owner ? 2001 : 0,
         .unasked = size && data[0] & 8,
     };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a worker sends on its channel and prints: the exchange ends, and log lines are short and plain. */
+/*
+ * The messages and the output of a worker: the exchange ends, and log lines are short and contain no control
+ * characters.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -18,7 +21,7 @@ static int no_killpg(pid_t group, int number)
     return 0;
 }
 
-/* A header may announce 64 MiB. AddressSanitizer needs milliseconds for so much, and no input is that long. */
+/* A header may announce 64 MiB, which AddressSanitizer needs milliseconds to allocate; no input is that long. */
 static void *small_realloc(void *block, size_t size)
 {
     return realloc(block, size < INPUT_MAX ? size : INPUT_MAX);

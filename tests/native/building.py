@@ -51,7 +51,7 @@ class Flavour:
 
 
 PLAIN = Flavour("plain")
-# Without optimization, which would remove accesses to memory, and triple the time to compile.
+# Compiled without optimization, which would remove memory accesses and triple the compile time.
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc", "-Doptimization=0"))
 THREADS = Flavour("threads", ("-Db_sanitize=thread",))
 
@@ -90,7 +90,7 @@ class Build:
 
 
 def build(flavour: Flavour) -> Build:
-    """Compile a flavour, or what has changed of it since the last time.
+    """Compile a flavour, or the parts of it that have changed since the last time.
 
     Raises:
         Unavailable: this machine lacks something that is needed.
@@ -107,7 +107,7 @@ def build(flavour: Flavour) -> Build:
         command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dtests=true"]
         command += [f"-Dsysconfdir_slurm={tree / 'etc'}"]
         command += flavour.options
-        # With other options Meson must not use its cache.
+        # If the options have changed, Meson must not use its cache.
         stamp = tree / "configured.json"
         wanted = json.dumps(command, indent=1)
         if not stamp.exists() or stamp.read_text() != wanted:
@@ -160,7 +160,7 @@ def slurm_include() -> Path:
 
 
 def release_include(release: str) -> Path:
-    """Return a folder with nothing but slurm/slurm.h of a release.
+    """Return a folder that contains only slurm/slurm.h of a release.
 
     Raises:
         Unavailable: there is no root file system of this release.
@@ -220,7 +220,7 @@ def fetch(package: str, folder: Path) -> None:
     Raises:
         Unavailable: it cannot be downloaded.
     """
-    # As root: the user _apt cannot write to the folder, and apt would warn about that.
+    # Run as root, because the user _apt cannot write to the folder, about which apt would warn.
     download = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package]
     failure = apt(download, folder)
     if failure and os.geteuid() == 0:  # the package lists may be missing or old

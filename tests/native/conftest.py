@@ -40,7 +40,7 @@ def built(flavour: Flavour) -> Build:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A host with the plugins as sites have them."""
+    """Return a host with the plugins as sites have them."""
     return Host(built(PLAIN), tmp_path)
 
 
@@ -48,5 +48,5 @@ def host(tmp_path: Path) -> Host:
     params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
 )
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
-    """A host with the plugins as sites have them, and one with AddressSanitizer and UBSan."""
+    """Return a host with the plugins as sites have them, then one with AddressSanitizer and UBSan."""
     return Host(built(request.param), tmp_path)

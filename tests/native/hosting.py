@@ -139,7 +139,7 @@ class Host:
             (self.folder / "scrun.lua").write_text(text)
 
     def use_copy_of_plugins(self) -> Path:
-        """Copy the plugins, and use the copy from now on, which a test may damage; return its folder."""
+        """Copy the plugins, and use the copy from now on; a test may damage it. Return its folder."""
         self.plugins = self.folder / "plugins"
         shutil.copytree(self.build.plugins, self.plugins)
         self._write_scrun_lua()
@@ -168,7 +168,7 @@ class Host:
             "dir": self.folder,
         }
         text = textwrap.dedent(text)
-        # Requests wait only until their deadline, in which a busy machine may not start a worker.
+        # Requests wait only until their deadline, and a busy machine may not start a worker in that time.
         text = re.sub(r"^( *open js .*)$", r"\1\nawait_worker", text, flags=re.MULTILINE)
         if OPEN_AT_END.search(text):
             text += "\nclose js\n"  # as slurmctld does when it ends; logs all that workers have written
@@ -212,7 +212,7 @@ class Host:
         try:
             out, err = process.communicate(timeout=time_limit)
         except subprocess.TimeoutExpired:
-            # With its children, one of which may hang.
+            # Kill its children as well, one of which may hang.
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
             raise AssertionError(

@@ -19,7 +19,7 @@ def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hook
     line = manifest.Line(args, sources, [], loader.load(sources))
     watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
     path = host.folder / "slurmhooks.manifest"
-    # The manifest records the folder's time, so that all files of the test must exist before.
+    # The manifest records the folder's modification time, so all files of the test must already exist.
     host.script("")
     path.write_text("")
     path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))

@@ -96,7 +96,7 @@ def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
     broken, fine = run.of(call)[::2], run.of(call)[1::2]
     assert [(result.rc, result["comment"]) for result in broken] == [(-1, None)] * len(WORKER_ANSWERS)
     assert [(result.rc, result["comment"]) for result in fine] == [(0, "changed")] * len(WORKER_ANSWERS)
-    # 22.05 does not show users the messages of an update.
+    # 22.05 does not show messages about an update to users.
     assert call == "job_modify" or all("administrators" in str(result["err_msg"]) for result in broken)
     assert run.one("balance")["alive"] == 0
 
@@ -150,7 +150,7 @@ def test_an_entry_point_that_is_gone(host: Host) -> None:
 
 
 def test_an_event_inside_an_event(each_host: Host) -> None:
-    """A handler that makes Slurm call the plugin gets a failure, instead of waiting for itself."""
+    """A handler that makes Slurm call the plugin gets a failure, instead of a deadlock."""
     each_host.site(
         f"""
         import ctypes

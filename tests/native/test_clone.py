@@ -65,7 +65,10 @@ def test_a_contained_step(each_host: Host) -> None:
 
 
 def test_deep_recursion(host: Host) -> None:
-    """On that stack handlers recurse as deep as usual; deeper recursion raises RecursionError and does not crash."""
+    """On that stack, handlers can recurse as deeply as usual.
+
+    Deeper recursion raises RecursionError and does not crash.
+    """
     host.site(
         SITE
         + """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the processes that run code of a site may do: as which user, and with which rights and limits."""
+"""Processes that run a site's code have only the user, the rights and the limits that they should have."""
 
 import ast
 import os
@@ -54,7 +54,7 @@ def run(folder: Path, settings: str, submission: str = "account=a") -> Run:
 
 
 def state_of(run: Run) -> dict[str, object]:
-    """Return what the handler has logged of its process."""
+    """Return what the handler has logged about its process."""
     (text,) = run.said("state")
     state: dict[str, object] = ast.literal_eval(text)
     return state
@@ -84,7 +84,7 @@ def test_limits(tmp_path: Path) -> None:
 @needs_root
 @pytest.mark.parametrize("no_new_privs", ["true", "false"])
 def test_another_user(open_folder: Path, no_new_privs: str) -> None:
-    """Hook files and handlers run as the user of the configuration, with nothing left of root's rights.
+    """Hook files and handlers run as the user of the configuration, without any of root's rights.
 
     A setuid program gives them rights only if the configuration allows it.
     """

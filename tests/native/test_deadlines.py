@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A handler that runs inside Slurm's processes and does not come back ends when its time is over."""
+"""A handler that runs inside Slurm's processes and does not return is ended at its deadline."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def written(host: Host, body: str, callback: str = "init", on_error: str = "fail
 
 @pytest.mark.parametrize("body", HANGS.values(), ids=HANGS)
 def test_a_handler_is_interrupted(each_host: Host, body: str) -> None:
-    """Its callback fails: the user gets one line, the log the place where it was; the process goes on."""
+    """Its callback fails: the user gets one line, the log shows where the handler was, and the process continues."""
     written(each_host, body)
     run = each_host.run(SCRIPT.format(context="remote", first="", callback="init"))
     hung, last = run.of("call")
@@ -51,7 +51,7 @@ def test_a_handler_is_interrupted(each_host: Host, body: str) -> None:
 
 
 def test_a_lenient_handler_lets_the_next_one_run(each_host: Host) -> None:
-    """With on_error="ignore" a missed deadline fails nothing."""
+    """With on_error="ignore", a missed deadline makes no call fail."""
     written(each_host, HANGS["sleeps"], on_error="ignore")
     run = each_host.run(SCRIPT.format(context="remote", first="", callback="init"))
     assert [result.rc for result in run.of("call")] == [0, 0]
@@ -91,7 +91,7 @@ AGAIN = "import slurmhooks.deadline\nslurmhooks.deadline.AGAIN = 0.1\n"
     ids=["in C", "catches all"],
 )
 def test_what_cannot_be_interrupted_ends_with_its_process(host: Host, body: str) -> None:
-    """A handler that takes no notice ends with slurmstepd, after a line in the log that names it."""
+    """A handler that ignores the interruption ends with slurmstepd, after a line in the log that names it."""
     written(host, body, more=AGAIN)
     run = host.run(SCRIPT.format(context="remote", first="", callback="init"), returncode=1)
     assert not run.of("call")
@@ -99,7 +99,7 @@ def test_what_cannot_be_interrupted_ends_with_its_process(host: Host, body: str)
 
 
 def test_slurmd_is_not_ended(host: Host) -> None:
-    """slurmd goes on, whatever a handler does, and says so from time to time."""
+    """slurmd continues, whatever a handler does, and logs this from time to time."""
     until = "end = time.monotonic() + 2; deque(itertools.takewhile(end.__gt__, iter(time.monotonic, None)), 0)"
     written(host, until, more=AGAIN)
     run = host.run(SCRIPT.format(context="slurmd", first="", callback="init"))
@@ -108,7 +108,7 @@ def test_slurmd_is_not_ended(host: Host) -> None:
 
 
 def test_a_hook_file_that_hangs(host: Host) -> None:
-    """Loading has a deadline, too: the callback fails with the place in the file."""
+    """Loading also has a deadline: the callback fails, and names the line of the file."""
     host.site(
         "import slurmhooks.deadline, time\nslurmhooks.deadline.native.begin(0.2, 5, 'x', True, True)\ntime.sleep(1000)"
     )
@@ -137,7 +137,7 @@ def test_the_signal_mask_is_the_handlers(host: Host) -> None:
 
 
 def test_a_quick_handler_is_left_alone(host: Host) -> None:
-    """After a handler no signal comes any more, and its time does not count for the next call."""
+    """After a handler has ended, no more signals arrive, and its time does not count for the next call."""
     host.site(
         """
         import time

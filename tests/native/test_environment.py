@@ -118,7 +118,7 @@ def python_options(folder: Path) -> Case:
 
 
 def library_path(folder: Path) -> Case:
-    """LD_LIBRARY_PATH names a folder with a file that has the name of libpython, but is not a library."""
+    """LD_LIBRARY_PATH names a folder with a file that has the name of libpython but is not a library."""
     (folder / "lib").mkdir()
     name = sysconfig.get_config_var("INSTSONAME")
     (folder / "lib" / name).write_bytes(b"no library")
@@ -237,7 +237,10 @@ def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
 
 
 def test_moved_plugins(host: Host, tmp_path: Path) -> None:
-    """Plugins find their other files in any folder, also through a symbolic link, and SPANK's by a relative path."""
+    """Plugins find their other files in any folder, even through a symbolic link.
+
+    SPANK's plugin also by a relative path.
+    """
     host.site("hook.job_submit(lambda job: log.info('ran'))\nhook.spank.init(lambda spank: log.info('ran'))")
     plugins = host.use_copy_of_plugins()
     plugins.rename(tmp_path / "elsewhere")
@@ -251,7 +254,7 @@ def test_moved_plugins(host: Host, tmp_path: Path) -> None:
 
 def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
     """Daemons that run as root write no byte code into the folders of a site."""
-    # Python caches the byte code of files that are old enough.
+    # Python caches the byte code only of files that are old enough.
     os.utime(host.site("hook.job_submit(lambda job: None)\nhook.spank.init(lambda spank: None)"), (1e9, 1e9))
     host.use_copy_of_plugins()
     before = sorted(path for path in tmp_path.rglob("*"))
@@ -261,7 +264,7 @@ def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
 
 
 def test_standard_library_of_the_build(host: Host) -> None:
-    """The search path is that of the build, without the user's site-packages and the folder of the hook file."""
+    """The search path is that of the build, without user site-packages and without the folder of the hook file."""
     host.site("import sys\nhook.spank.init(lambda spank: log.info('path', path=sys.path))")
     path = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init").said("path")[0]
     assert str(host.folder) + "'" not in path

@@ -103,7 +103,7 @@ def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
 
 
 def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
-    """Views and their parts that a handler keeps are stale for ever; other views may be used again."""
+    """Views that a handler keeps, and their parts, stay stale; other views may be used again."""
     each_host.site(
         """
         from slurmhooks import StaleHandleError

@@ -80,7 +80,7 @@ def check(run: Run) -> None:
 
 @pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
 def test_a_step(each_host: Host, extra: str) -> None:
-    """Forked children run the handlers of their tasks and the parent continues, also while a Python thread runs."""
+    """Forked children run the handlers of their tasks, and the parent continues, even while a Python thread runs."""
     each_host.site(SITE.format(extra=extra))
     check(each_host.run(STEP.format(inside="", end=""), env=NO_LEAK_CHECK if extra else {}))
 
@@ -136,7 +136,7 @@ INSIDE = {
 
 @pytest.mark.parametrize("body", INSIDE.values(), ids=INSIDE)
 def test_a_fork_while_another_thread_is_in_a_handler(each_host: Host, body: str) -> None:
-    """The child runs handlers although that thread held locks; the parent's handler continues."""
+    """The child runs handlers although a thread of the parent held locks; the parent's handler continues."""
     each_host.site(
         f"""
         import os, time

@@ -70,5 +70,5 @@ def test_many_more_forks(host: Host) -> None:
 
 
 def test_forks_with_a_subinterpreter(host: Host) -> None:
-    """The same while a Python thread runs and a subinterpreter exists: CPython then says that all have the GIL."""
+    """The same while a Python thread runs and a subinterpreter exists: CPython then says that each has the GIL."""
     storm(host, 10, SUBINTERPRETER)

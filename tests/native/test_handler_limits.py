@@ -66,7 +66,7 @@ def endless(job):
 
 
 def test_without_time_for_the_others(host: Host) -> None:
-    """A lenient handler that takes all the time lets the request pass if all handlers are lenient, and only then."""
+    """If a lenient handler uses up all the time, the request passes only if all handlers are lenient."""
     run = submitted(host, ALONE, 0.3)
     assert [result.rc for result in run.of("job_submit")] == [0, 0], run.log
     run = submitted(host, ALONE + "@hook.job_submit\ndef strict(job): pass\n", 0.3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the built plugins and libraries offer against errors in memory, as readelf shows it."""
+"""The built plugins and libraries are protected against memory errors, as readelf shows."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def libraries() -> list[Path]:
 
 
 def read(library: Path, *options: str) -> str:
-    """Return what readelf says of a file."""
+    """Return the output of readelf for a file."""
     command = ["readelf", "--wide", *options, str(library)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

@@ -63,7 +63,7 @@ FAILS = {
 
 @pytest.mark.parametrize("case", FAILS)
 def test_its_call_fails(host: Host, case: str) -> None:
-    """The callback fails, with one line for the user and a traceback in the log under its id; the process goes on."""
+    """The callback fails, with one line for the user and a traceback in the log under its id; the process continues."""
     body, line = FAILS[case]
     run = hostile(host, body)
     assert [result.failed for result in run.of("call")] == [True, True]
@@ -90,7 +90,7 @@ CRASHES = {
 @pytest.mark.parametrize("case", CRASHES)
 @pytest.mark.parametrize("callback", ["init", "task_init"])
 def test_a_crash(host: Host, case: str, callback: str) -> None:
-    """The process ends by the signal as it would have, but first the log names the handler."""
+    """The process ends by the signal, as it would without slurmhooks, but first the log names the handler."""
     body, number = CRASHES[case]
     run = hostile(host, body, callback, returncode=-number)
     assert not [result for result in run.of("call") if result["callback"] == callback]
@@ -98,7 +98,7 @@ def test_a_crash(host: Host, case: str, callback: str) -> None:
 
 
 def test_closed_descriptors(host: Host) -> None:
-    """A process whose handler closes all its descriptors ends: without them it would wait for ever."""
+    """A process whose handler closes all its descriptors ends: without them it would wait forever."""
     host.site(SITE.format(body="os.closerange(0, 1024)", callback="init"))
     more = ["sh", "-c", 'exec "$@" 5<&0 6<&0 7<&0 8<&0', "sh"]
     run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init", wrapper=more, returncode=1)
@@ -107,10 +107,10 @@ def test_closed_descriptors(host: Host) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
 def test_another_user_for_ever(host: Host) -> None:
-    """A slurmstepd that a handler has made another user's ends: it could not run its tasks, and srun would wait."""
+    """If a handler changes the user of slurmstepd, it ends: it could not run its tasks, and srun would wait."""
     run = hostile(host, "os.setuid(65534)", "user_init", returncode=1)
     assert [result["callback"] for result in run.of("call")] == ["init"]
-    assert "spank.user_init handler hooks:hostile has changed the user of its process for ever: process" in run
+    assert "spank.user_init handler hooks:hostile has permanently changed the user of its process: process" in run
 
 
 PASSES = {
@@ -137,7 +137,7 @@ PASSES = {
 
 @pytest.mark.parametrize("case", PASSES)
 def test_it_passes(host: Host, case: str) -> None:
-    """Its call and later ones pass, in the same process, each handler runs once, and the process ends when it wants."""
+    """Its call and later calls pass, in the same process; each handler runs once, and the process can still end."""
     run = hostile(host, PASSES[case])
     assert [result.rc for result in run.of("call")] == [0, 0], run.log
     assert len(run.said("fine")) == 2
@@ -166,7 +166,7 @@ def probe_{order}(spank):
 
 @pytest.mark.parametrize(("what", "body"), LEFT)
 def test_what_is_put_back(host: Host, what: str, body: str) -> None:
-    """What would harm Slurm later is put back after the handler, and the log says so."""
+    """Changes that would harm Slurm later are undone after the handler, and the log says so."""
     if what == "the effective user" and os.geteuid():
         pytest.skip("only root can change its user")
     probes = PROBE.format(callback="user_init", order=1) + PROBE.format(callback="user_init", order=90)
@@ -180,7 +180,7 @@ def test_what_is_put_back(host: Host, what: str, body: str) -> None:
 
 
 def test_what_stays(host: Host) -> None:
-    """A handler may change environment, folder, umask, limits and signal mask, and in a task also what is put back."""
+    """A handler may change environment, folder, umask, limits and signal mask; in a task, all its changes stay."""
     stays = (
         "os.environ['LEFT'] = 'yes'; os.chdir('/'); os.umask(0o27)\n"
         "resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])"

@@ -144,7 +144,7 @@ def test_job_modify(host: Host) -> None:
 
 
 def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> None:
-    """A handler reads what earlier ones wrote; if it refuses, Slurm's struct is unchanged."""
+    """A handler reads the writes of earlier handlers; if it refuses, Slurm's struct is unchanged."""
     each_host.site(
         """
         @hook.job_submit

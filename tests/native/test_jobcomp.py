@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""jobcomp/python in slurmctld's place: what it is told reaches the handlers, whatever is killed meanwhile."""
+"""jobcomp/python in a stand-in for slurmctld: all records reach the handlers, whichever processes are killed."""
 
 import json
 import os
@@ -34,7 +34,7 @@ WRITES = """
 
 
 class Site:
-    """A site with jobcomp/python, and what its handlers have got."""
+    """A site with jobcomp/python, and the records that its handlers have got."""
 
     def __init__(self, host: Host) -> None:
         """Take a host."""
@@ -122,7 +122,7 @@ ONE = """
 
 
 def test_every_record_reaches_each_handler(each_host: Host) -> None:
-    """Each handler gets each record once, in the order of the handlers; nothing is left behind, in memory neither."""
+    """Each handler gets each record once, in the order of the handlers; nothing is left behind, not even in memory."""
     site = Site(each_host)
     site.hooks(
         """
@@ -144,7 +144,10 @@ def test_every_record_reaches_each_handler(each_host: Host) -> None:
 
 
 def test_records_wait_for_handlers_that_load(site: Site) -> None:
-    """Files that do not load keep records in the spool; they are delivered once the files do, perhaps by the next."""
+    """While hook files do not load, records stay in the spool.
+
+    They are delivered once the files load, even by the next slurmctld.
+    """
     (site.folder / "hooks.py").write_text("import nothing_of_that_name\n")
     run = site.run("job_end js\njob_end js", lambda: len(site.left()) == 2)
     assert [result.rc for result in run.of("job_end")] == [0, 0]
@@ -161,7 +164,7 @@ def test_a_record_needs_the_sources(site: Site) -> None:
 
 
 def test_job_start_needs_a_release_that_tells_it(site: Site) -> None:
-    """A handler of job_start does not load where Slurm never calls it: it would be silent forever."""
+    """A handler of job_start does not load on releases that never call it: it would silently do nothing."""
     if site.host.build.slurm >= 0x190500:
         pytest.skip("this release tells of the start of jobs")
     site.hooks("@hook.job_start\ndef one(event):\n    pass\n")
@@ -170,7 +173,10 @@ def test_job_start_needs_a_release_that_tells_it(site: Site) -> None:
 
 
 def test_failures_are_tried_again(site: Site) -> None:
-    """Exceptions, crashes and missed deadlines are tried again, for that handler alone; others do not wait for it."""
+    """After an exception, a crash or a missed deadline, delivery is repeated for that handler only.
+
+    Others do not wait.
+    """
     site.settings(timeout=2.0, tries=9)
     site.hooks(
         """
@@ -204,7 +210,7 @@ def test_failures_are_tried_again(site: Site) -> None:
 
 
 def test_one_that_always_crashes_holds_up_nobody(site: Site) -> None:
-    """A handler that ends each worker costs the others nothing but one attempt, and the record is a dead letter."""
+    """A handler that ends each worker costs the others only one attempt, and the record becomes a dead letter."""
     site.settings(tries=3)
     site.hooks(
         """
@@ -228,7 +234,7 @@ def test_one_that_always_crashes_holds_up_nobody(site: Site) -> None:
 
 
 def test_a_refused_record_is_a_dead_letter_at_once(site: Site) -> None:
-    """Reject says that no other attempt helps; the other handlers have the record, and a redelivery leaves them out."""
+    """After Reject there is no other attempt; the other handlers get the record, and a redelivery leaves them out."""
     site.hooks(
         """
         @hook.job_end
@@ -255,7 +261,7 @@ def test_a_refused_record_is_a_dead_letter_at_once(site: Site) -> None:
 
 
 def test_a_lenient_handler_is_not_tried_again(site: Site) -> None:
-    """What a handler with on_error="ignore" does not take is logged, and counts as taken."""
+    """If a handler with on_error="ignore" fails, this is logged, and the record counts as delivered."""
     site.hooks(
         """
         import signal
@@ -281,7 +287,10 @@ def test_a_lenient_handler_is_not_tried_again(site: Site) -> None:
 
 
 def test_calls_are_passed_on(site: Site) -> None:
-    """[job_end] next gets init, set_location, every record and get_jobs, and fini; what it returns Slurm gets."""
+    """The plugin of [job_end] next gets init, set_location, every record, get_jobs and fini.
+
+    Slurm gets its return codes.
+    """
     site.settings(next="other")
     site.hooks(ONE)
     run = site.host.run(site.script("set_location js\njob_end js\nget_jobs js\nclose js"), quiet=False)
@@ -297,7 +306,7 @@ def test_calls_are_passed_on(site: Site) -> None:
     ("name", "reason"), [("absent", "the file does not exist in PluginDir"), ("python", "it is not a jobcomp plugin")]
 )
 def test_a_next_plugin_that_cannot_be_used_is_named(site: Site, name: str, reason: str) -> None:
-    """One clear error says which plugin cannot be opened and why; records are kept nevertheless, slurmctld starts."""
+    """One clear error says which plugin cannot be opened and why; records are still kept, and slurmctld starts."""
     site.settings(next=name)
     site.hooks("")
     (site.plugins / "jobcomp_other.so").rename(site.plugins / "jobcomp_python.so")
@@ -338,15 +347,15 @@ class Killed:
 
     @property
     def acknowledged(self) -> int:
-        """How many records it has kept."""
+        """How many records the host has kept."""
         return self._output.read_text().count("job_end rc=0\n")
 
     def has_begun(self) -> bool:
-        """Tell whether it has kept a record, or has ended."""
+        """Tell whether the host has kept a record, or has ended."""
         return self.acknowledged > 0 or self.process.poll() is not None
 
     def kill(self) -> int:
-        """Kill it; return how many records it had acknowledged."""
+        """Kill the host; return how many records it had acknowledged."""
         self.process.kill()
         self.process.wait()
         return self.acknowledged
@@ -354,7 +363,7 @@ class Killed:
 
 @pytest.mark.parametrize("most", [12, pytest.param(1000, marks=pytest.mark.soak)])
 def test_kills_lose_nothing(site: Site, most: int) -> None:
-    """Supervisor, generation, worker or slurmctld killed at any moment: what was acknowledged is delivered."""
+    """If supervisor, generation, worker or slurmctld is killed at any moment, acknowledged records are delivered."""
     rng = random.Random(most)
     site.settings(tries=1000, workers=2)
     site.hooks(ONE)

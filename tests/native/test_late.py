@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def host(start: Start, folder: Path) -> Exchanger:  # noqa: F811 - the fixture
-    """Return a host with a worker and an observer, which asks what a request says."""
+    """Return a host with a worker and an observer, which asks the questions in a request."""
     return start(observe=f"FOLDER = {str(folder)!r}{ASKS}")
 
 
@@ -54,7 +54,7 @@ def threads(host: Exchanger) -> int:
 
 
 def test_questions_after_the_answer(host: Exchanger, folder: Path) -> None:
-    """They are answered in order; an invalid one ends the channel, and only that; the thread ends with the observer."""
+    """Questions are answered in order; an invalid one ends only the channel; the thread ends with the observer."""
     host.exchange("observed = 'one'")
     noted(folder, "asks", "you asked one")
     host.exchange("observed = 'x' * 5000")
@@ -80,7 +80,7 @@ def test_nobody_waits_for_a_thread_that_waits(host: Exchanger, folder: Path) -> 
     assert host.exchange("echo") == ("OK", "echo")
     assert host.ask("stop") == "stopped"
     wait_for(lambda: not below(host.pid), "the end of all processes")
-    assert threads(host) == 2  # its own, and the one that waits for the lock
+    assert threads(host) == 2  # the main thread, and the thread that waits for the lock
     assert host.ask("unlock") == "unlocked"
     wait_for(lambda: threads(host) == 1, "the end of the thread")
     assert noted(folder, "asks") == ["asks"]
@@ -92,7 +92,7 @@ def observers(host: Exchanger) -> list[int]:
 
 
 def test_each_generation_has_its_own(host: Exchanger, folder: Path) -> None:
-    """What the old one has been sent is observed before it ends; later requests go to the new one."""
+    """The old observer handles all requests that it was sent before it ends; later requests go to the new one."""
     host.exchange("observed = 'one'")
     noted(folder, "asks", "you asked one")
     (old,) = observers(host)
@@ -108,7 +108,7 @@ def test_an_observer_that_hangs_ends_with_its_host(
     start: Start,  # noqa: F811 - the fixture
     folder: Path,
 ) -> None:
-    """Neither a reload nor the end of slurmctld waits for what is being observed."""
+    """Neither a reload nor the end of slurmctld waits for a running observation."""
     hangs = (
         f"import time; open({str(folder / 'hangs')!r}, 'a').close(); running.begin(0, 'hangs', 1000); time.sleep(1000)"
     )

@@ -24,7 +24,7 @@ def unreadable_config(host: Host) -> None:
 
 
 def writable_by_all(host: Host) -> None:
-    """Let everybody write the hook file."""
+    """Make the hook file writable for everybody."""
     host.site("").chmod(0o666)
 
 
@@ -89,7 +89,7 @@ SCRIPT = """
 def test_nothing_runs(host: Host, fault: str) -> None:
     """Requests, SPANK's callbacks and staging fail; the user gets a line with an id, and the log has the cause.
 
-    slurmctld starts all the same: its plugin's init() succeeds.
+    slurmctld still starts: its plugin's init() succeeds.
     """
     arrange, cause = FAULTS[fault]
     arrange(host)

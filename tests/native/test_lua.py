@@ -122,7 +122,7 @@ def test_the_environment(each_host: Host) -> None:
 
 
 def test_among_handlers_in_python(each_host: Host) -> None:
-    """The script reads the writes of earlier handlers in Python, and later ones read the writes of the script."""
+    """The script reads the writes of earlier Python handlers, and later handlers read the writes of the script."""
     run = submit(
         each_host,
         """

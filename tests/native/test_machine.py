@@ -30,7 +30,7 @@ HURRIED = (
     "from slurmhooks.worker import collector, generation, observer, supervisor;"
     "supervisor.PAUSE = collector.RETRY = generation.RETRY = observer.RETRY = 0.2; "
 )
-# RLIMIT_NPROC does not apply to root, so the kernel's answer is given here.
+# RLIMIT_NPROC does not apply to root, so this simulates the kernel's answer.
 SHORT = """
 import errno, os
 fork = os.fork
@@ -76,7 +76,7 @@ def only(host: Exchanger, name: str) -> int:
 
 
 def limit_descriptors(pid: int) -> None:
-    """Leave a process no descriptor but those that it has; poll() takes no more than the limit either."""
+    """Leave a process only the descriptors that it has open; the limit also applies to poll()."""
     used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(set(range(ROOM)) - used), ROOM))
 
@@ -95,7 +95,10 @@ def version(host: Exchanger) -> str:
 
 @pytest.mark.parametrize("what", ["processes", "descriptors"])
 def test_a_supervisor_that_can_start_nothing(start: Start, tmp_path: Path, what: str) -> None:
-    """What serves goes on serving, the log says why changed files are not loaded, and they are once they can be."""
+    """Running workers continue to serve; the log says why changed files are not loaded.
+
+    They are loaded once that is possible.
+    """
     host = start(SUPERVISOR, version=1)
     supervisor, generation = only(host, SUPERVISOR), only(host, GENERATION)
     lack = tmp_path / "state.json.short"
@@ -118,7 +121,7 @@ def test_a_supervisor_that_can_start_nothing(start: Start, tmp_path: Path, what:
 
 
 def test_a_supervisor_without_a_descriptor_for_what_was_loaded(start: Start, tmp_path: Path) -> None:
-    """The message of a generation whose descriptor is lost ends that generation; the one in service stays."""
+    """If the descriptor in a generation's message is lost, that generation ends; the one in service stays."""
     loaded = tmp_path / "loaded"
     wait = f"while not os.path.exists({str(loaded)!r}): time.sleep(0.01)"
     host = start(version=1)
@@ -137,7 +140,7 @@ def test_a_supervisor_without_a_descriptor_for_what_was_loaded(start: Start, tmp
 
 @pytest.mark.parametrize("what", ["processes", "descriptors"])
 def test_a_generation_that_can_start_no_worker(start: Start, tmp_path: Path, what: str) -> None:
-    """Without its worker, and without another one, requests are refused at once; the generation stays and goes on."""
+    """Without a worker, requests are refused at once; the generation stays, and continues."""
     host = start(GENERATION)
     generation = only(host, GENERATION)
     lack = tmp_path / "state.json.short"
@@ -158,10 +161,10 @@ def test_a_generation_that_can_start_no_worker(start: Start, tmp_path: Path, wha
 
 
 def test_slurmctld_without_descriptors(start: Start) -> None:
-    """Requests are served by the worker that it has; it is given another one, once a second, until it can take it."""
+    """The existing worker serves requests; once a second slurmctld is offered another one, until it can accept it."""
     host = start()
     generation = only(host, GENERATION)
-    # Fewer than it has: those of the worker that ends are no use.
+    # Fewer than it has open, so that the descriptors of a worker that ends cannot be reused.
     resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (4, ROOM))
     assert host.exchange("echo") == ("OK", "echo")
     os.kill(only(host, WORKER), signal.SIGKILL)
@@ -176,7 +179,7 @@ def test_slurmctld_without_descriptors(start: Start) -> None:
 
 
 def test_an_observer_that_cannot_be_started(start: Start, tmp_path: Path) -> None:
-    """Requests are served without it, the log says so, and what they report waits for it."""
+    """Requests are served without an observer, the log says so, and their reports wait for it."""
     seen = tmp_path / "seen"
     host = start(GENERATION, observe=f"open({str(seen)!r}, 'a').write(data.decode())")
     (tmp_path / "state.json.short").touch()
@@ -189,7 +192,7 @@ def test_an_observer_that_cannot_be_started(start: Start, tmp_path: Path) -> Non
 
 
 def test_a_collector_that_cannot_be_started(start: Start, tmp_path: Path) -> None:
-    """Requests are served, and what they report is written once a collector can be started."""
+    """Requests are served, and their reports are written once a collector can be started."""
     log = tmp_path / "decisions" / "tests.jsonl"
     decisions = {"file": str(log), "max_size": 1 << 20, "keep": 1, "sample": 1.0}
     host = start(SUPERVISOR, settings={"collect": {"decisions": decisions}})
@@ -226,7 +229,7 @@ DAY = 86400
 
 
 def test_a_clock_that_is_set(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests, their deadlines and changed files do not notice that the clock is set back or forward by a day."""
+    """Setting the clock back or forward by a day does not affect requests, their deadlines or changed files."""
     clock, begun = tmp_path / "clock", tmp_path / "begun"
     monkeypatch.setenv("LD_PRELOAD", str(preloaded("clock", tmp_path)))
     monkeypatch.setenv("WORKER_TEST_CLOCK", str(clock))

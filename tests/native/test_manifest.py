@@ -28,7 +28,7 @@ def post(spank):
 
 
 def launch(host: Host, context: str, calls: str) -> Run:
-    """Run some calls in a context; ``mapped`` shows at the end whether Python has started."""
+    """Run calls in a context; ``mapped`` at the end shows whether Python has started."""
     return host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}\nmapped libpython")
 
 
@@ -129,7 +129,7 @@ def replace_by_folder(host: Host) -> None:
 
 
 def change_group(host: Host) -> None:
-    """Let another group write the manifest."""
+    """Make the manifest writable for another group."""
     os.chown(host.folder / "slurmhooks.manifest", 0, 65534)
     (host.folder / "slurmhooks.manifest").chmod(0o664)
 
@@ -239,7 +239,7 @@ def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> Non
 
 
 def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
-    """The variant that exports fewest callbacks runs handlers of these."""
+    """The variant that exports the fewest callbacks runs handlers for these callbacks."""
     host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
     use_variant(host, "minimal")
     compile_manifest(host)
@@ -295,7 +295,7 @@ BESIDE: dict[str, tuple[bool, Callable[[Host], object]]] = {
 
 @pytest.mark.parametrize("change", BESIDE)
 def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
-    """A manifest becomes invalid only if its GLOB matches other files, and not by files of editors or Python."""
+    """A manifest becomes invalid if its GLOB matches other files, but not because of files of editors or Python."""
     each_host.site("hook.spank.task_exit(lambda spank: None)")
     folder = each_host.folder / "hooks.d"
     folder.mkdir()
@@ -332,7 +332,7 @@ def test_what_each_variant_exports(host: Host) -> None:
         **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in manifest.VARIANTS},
         "": folder / "spank_python.so",
     }.items():
-        # Not opened: the plugins need symbols of Slurm at once.
+        # The plugins are not opened, because that needs symbols of Slurm.
         lines = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
         symbols = {line.split()[-1] for line in lines.splitlines()}
         exported = {call for call in manifest.COSTLY_CALLBACKS if f"slurm_spank_{call}" in symbols}

@@ -29,7 +29,7 @@ MOST_OPTIONS = 256
 BATCH = 40
 """Number of manifests that one process reads."""
 
-# Without shrinking, which would take minutes: the message of a failure shows the one text that is wrong.
+# Without shrinking, which would take minutes: the failure message shows the wrong text.
 BOUNDED = settings(
     max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
@@ -119,7 +119,7 @@ class Reader:
 
     @staticmethod
     def _glob(rest: list[str]) -> bool:
-        """Tell whether a record of / is right. Its time never is, so that the entries are counted."""
+        """Tell whether a record of the folder / is right. Its time is always wrong, so that the entries are counted."""
         if len(rest) != 7 or not all(number(word, (1 << 64) - 1) for word in rest[:3]):
             return False
         folder, start, end = rest[4:]
@@ -173,7 +173,7 @@ def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
         yield valid, lines[::-1]
 
 
-# What a manifest is made of, right and wrong.
+# Valid and invalid parts of manifests.
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 NUMBERS = st.sampled_from(
@@ -228,7 +228,7 @@ WRONG = st.one_of(
     st.sampled_from([b"absent /", b"absent", b"file", b"%", b"call%", b"call %4", b"end end"]),
     st.sampled_from([b"end ", b"%65nd", b"%00", b"%e4", b" ", b" end", b"lines"]),
 )
-# Few wrong records, so that some manifests with many records are valid.
+# Only few records are wrong, so that some manifests with many records are valid.
 BODIES = st.lists(st.integers(0, 15).flatmap(lambda dice: WRONG if dice == 0 else RIGHT), max_size=12)
 ENDS = st.sampled_from([b"end\n"] * 6 + [b"end", b"", b"end\n\n", b"end\nline\n", b"\n", b"end\0"])
 
@@ -243,7 +243,7 @@ def texts(version: int) -> st.SearchStrategy[list[bytes]]:
 
 
 def test_all_callbacks_are_known() -> None:
-    """C and Python give callbacks the same numbers, and the hooks have their names."""
+    """C and Python number the callbacks in the same way, and hooks have the names of the callbacks."""
     assert tuple(CALLBACKS) == spank.CALLBACKS
     assert tuple(FILTERS) == cli_filter.CALLS
     assert [f"cli_filter.{name}" for name in FILTERS] == [name for name in HOOKS if name.startswith("cli_filter.")]
@@ -251,7 +251,7 @@ def test_all_callbacks_are_known() -> None:
 
 
 def test_reads_as_a_second_reader(each_host: Host) -> None:
-    """C accepts only valid manifests, reads what they record, and accesses no other memory."""
+    """C accepts only valid manifests, reads their records, and accesses no invalid memory."""
     seen = set()
 
     @BOUNDED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes with less memory than they need: from too little to load a library up to plenty."""
+"""Processes with little memory: from too little to load a library up to plenty."""
 
 import pytest
 
@@ -32,7 +32,7 @@ SCRIPTS = {
 
 
 def check(host: Host, process: str, size: int) -> None:
-    """Run a handler in a process with so many MiB: it runs, or the call fails and the log says why."""
+    """Run a handler in a process with this many MiB: it runs, or the call fails and the log says why."""
     run = host.run(SCRIPTS[process], wrapper=("prlimit", f"--as={size * MIB}"), quiet=False)
     result = run.results[-1]
     ran = bool(run.said("ran"))
@@ -45,7 +45,7 @@ def check(host: Host, process: str, size: int) -> None:
 
 @pytest.mark.parametrize("process", SCRIPTS)
 def test_little_memory(host: Host, process: str) -> None:
-    """The handler runs, or its callback fails and the log says why; the process goes on."""
+    """The handler runs, or its callback fails and the log says why; the process continues."""
     host.site(SITE)
     for size in SIZES:
         check(host, process, size)
@@ -63,7 +63,7 @@ def test_each_size(host: Host, process: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("size", [4, 8, 12, 18, 24, 30, 38, 46, 64, 128, PLENTY])
 def test_workers_with_little_memory(host: Host, size: int) -> None:
-    """A request is answered, or refused with a line for the user, and slurmctld starts and ends as always."""
+    """A request is answered, or refused with a line for the user; slurmctld starts and ends as usual."""
     host.site(SITE)
     config = host.folder / "slurmhooks.toml"
     config.write_text(f"{config.read_text()}\n[decisions]\nenabled = false\n")

@@ -56,7 +56,7 @@ def test_a_folder_that_others_can_write(host: Host, point: str, repair: str) -> 
 
 @pytest.mark.parametrize("point", ["job_submit", "spank"])
 def test_a_lua_script_that_a_group_can_write(host: Host, point: str) -> None:
-    """A Lua script that a group can write fails the call, as a hook file does: leaving it out would drop its policy."""
+    """A Lua script that a group can write fails the call, as a hook file does: ignoring it would drop its policy."""
     path = host.folder / "policy.lua"
     path.write_text(
         "slurm = slurm or {}\nfunction slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"

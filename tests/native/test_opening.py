@@ -6,7 +6,7 @@ from tests.native.manifests import compile_scrun
 
 
 def test_open_close_open_again(each_host: Host) -> None:
-    """A plugin works again after dlclose() and dlopen(); that for SPANK uses the same interpreter."""
+    """A plugin works again after dlclose() and dlopen(); the SPANK plugin uses the same interpreter as before."""
     each_host.site(
         """
         import sys
@@ -60,7 +60,7 @@ def test_a_spank_plugin_given_by_bare_name(each_host: Host) -> None:
 
 
 def test_reading_scrun_lua_starts_no_python(each_host: Host) -> None:
-    """With a manifest, reading scrun.lua does not start Python: scrun does that before it forks its anchor."""
+    """With a manifest, Python does not start when scrun reads scrun.lua, which is before it forks its anchor."""
     compile_scrun(each_host, None)
     run = each_host.run(
         """

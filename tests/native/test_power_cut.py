@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The spool after a power cut: what was forced onto the disk until then is enough to deliver each kept record.
+"""The spool after a power cut: the data that was forced onto the disk is enough to deliver each kept record.
 
-A process stops after each call that forces, removes or renames something. Then the folder is made as it may be after a
-power cut: with no more than what was forced onto the disk, and with or without the files that were removed since.
+A process stops after each call that forces, removes or renames something. Then the test creates the folder as it may be
+after a power cut: only with data that was forced onto the disk, and with or without the files that were removed since.
 """
 
 import os
@@ -39,7 +39,7 @@ assert len(all_of(spool)) == 3, all_of(spool)
 
 
 class Disk:
-    """What is certainly on the disk, below one folder."""
+    """The data below one folder that is certainly on the disk."""
 
     def __init__(self, root: Path) -> None:
         """Begin with an empty folder."""
@@ -50,7 +50,7 @@ class Disk:
         self._number = root.stat().st_ino
 
     def forced(self, path: Path) -> None:
-        """Note that the kernel has written a file, or the names in a folder."""
+        """Record that the kernel has written a file, or the names in a folder."""
         # An open file's number is not given to another file.
         self._kept.append(os.open(path, os.O_RDONLY))
         number = path.stat().st_ino
@@ -61,7 +61,7 @@ class Disk:
             self._files[number] = path.read_bytes()
 
     def after_cut(self, target: Path, removed: bool) -> None:
-        """Make the folder as it may be after a power cut.
+        """Create the folder as it may be after a power cut.
 
         Args:
             target: a folder to make.
@@ -101,7 +101,7 @@ def deliverable(folder: Path) -> set[int]:
 
 
 class Stopping:
-    """A process that stops after each call; a test lets it go on."""
+    """A process that stops after each call, until the test lets it continue."""
 
     def __init__(self, disk: Disk, library: Path, *command: object) -> None:
         """Start it."""
@@ -127,7 +127,7 @@ class Stopping:
         self._events = open(events)  # noqa: SIM115 - closed with the process
 
     def lines(self) -> Iterator[str]:
-        """Yield what it forces, removes and renames, and the lines that it prints; it goes on after each."""
+        """Yield the calls that force, remove and rename, and the lines that it prints; let it continue after each."""
         for line in self._events:
             what, _, path = line.rstrip("\n").partition(" ")
             if what == "forced" and Path(path).exists():
@@ -137,7 +137,7 @@ class Stopping:
                 os.write(self._go, b".")
 
     def write(self, text: str) -> None:
-        """Give it lines on its standard input, and end that."""
+        """Write lines to its standard input, and close that."""
         assert self.process.stdin
         self.process.stdin.write(text.encode())
         self.process.stdin.close()
@@ -153,12 +153,12 @@ class Stopping:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile what stops a process."""
+    """Compile the library that stops a process."""
     return preloaded("stops", tmp_path_factory.mktemp("stops"))
 
 
 def test_a_power_cut(tmp_path: Path, library: Path) -> None:
-    """With fsync = "always" each acknowledged record is delivered, wherever slurmctld or a worker was meanwhile."""
+    """With fsync = "always", each acknowledged record is delivered, at whatever point slurmctld or a worker was."""
     root, cuts = tmp_path / "state", 0
     root.mkdir()
     disk, folder = Disk(root), root / "slurmhooks"

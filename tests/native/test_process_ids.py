@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Process ids that a damaged supervisor names: slurmctld kills process groups by them."""
+"""slurmctld kills process groups by the ids that the supervisor sends, and must not trust these blindly."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.native.conftest import built
 
 pytestmark = pytest.mark.slow
 
-# In a namespace of its own, where kill(-1) of a broken client reaches only the processes of this test.
+# Run in a new PID namespace, where kill(-1) of a broken client reaches only the processes of this test.
 NAMESPACE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--pid", "--fork"]
 SUPERVISOR = f"""
 import os, socket, sys
@@ -33,7 +33,7 @@ control.receive(channel)
 
 
 def test_no_process_ids_of_groups(tmp_path: Path) -> None:
-    """A worker whose process id stands for all processes, for our own group or for none is given back unused."""
+    """A worker whose process id stands for all processes, for our own group or for none is released unused."""
     able = subprocess.run([*NAMESPACE, "true"], capture_output=True, text=True)
     if able.returncode:
         pytest.skip(f"no process namespace: {able.stderr}")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.parametrize("release", RELEASES)]
 
 
 def test_sanitized(release: str, tmp_path: Path) -> None:
-    """AddressSanitizer and UBSan report nothing: in calls of all plugin points, and while answers are damaged."""
+    """AddressSanitizer and UBSan report nothing in calls of all plugin points, nor for damaged answers."""
     build = built(SANITIZED.of(release))
     under_valgrind.run(build, fresh(tmp_path / "all"))
     test_wire.test_c_packs_what_python_reads(Host(build, fresh(tmp_path / "pack")), tmp_path / "pack")

@@ -109,7 +109,10 @@ def test_commands(each_host: Host) -> None:
 
 
 def test_as_scruns_anchor_does(each_host: Host) -> None:
-    """Staging works in a fork, in which threads call the functions, as in scrun's anchor; handlers may run commands."""
+    """Staging works in a forked process in which threads call the functions, as in scrun's anchor.
+
+    Handlers may run commands.
+    """
     each_host.site(
         """
         import subprocess, threading

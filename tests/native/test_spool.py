@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The spool: what C writes, Python reads, whenever either of them is killed."""
+"""The spool: Python reads what C writes, even if either of them is killed at any moment."""
 
 import json
 import os
@@ -42,12 +42,12 @@ class Writer:
         return self.process.stdout.readline() == f"{job_id} 1\n".encode()
 
     def end(self) -> str:
-        """End it, and return what it logged."""
+        """End the process, and return what it logged."""
         _, log = self.process.communicate(timeout=60)
         return log.decode()
 
     def kill(self) -> list[int]:
-        """Kill it, and return the jobs whose records it had acknowledged until then."""
+        """Kill the process, and return the jobs whose records it had acknowledged until then."""
         self.process.kill()
         output, _ = self.process.communicate(timeout=60)
         return [int(line.split()[0]) for line in output.splitlines() if line.endswith(b" 1")]
@@ -90,7 +90,7 @@ def jobs(spool: Spool) -> list[int]:
 
 
 def deliver(spool: Spool, count: int | None = None) -> list[int]:
-    """Take the first records as delivered, or all, and return their jobs."""
+    """Mark the first records, or all, as delivered, and return their jobs."""
     taken: list[Record] = list(spool.records())[:count]
     for record in taken:
         record.segment.note(record, "done")
@@ -99,7 +99,7 @@ def deliver(spool: Spool, count: int | None = None) -> list[int]:
 
 @pytest.mark.parametrize("fsync", ["never", "interval", "always"])
 def test_records_are_read_as_they_were_written(folder: Path, start: Start, fsync: str) -> None:
-    """A reader finds each record once, in order, with its message; also those that come while it reads."""
+    """A reader finds each record once, in order, with its message, even if records are appended while it reads."""
     writer = start(fsync=fsync)
     spool = read_when_there(folder, writer)
     assert jobs(spool) == [1]
@@ -122,7 +122,7 @@ def read_when_there(folder: Path, writer: Writer) -> Spool:
 
 
 def test_a_frame_that_was_torn_anywhere_is_none(folder: Path, start: Start) -> None:
-    """Cut off after any byte, a segment has the whole records before that place, and no others."""
+    """If a segment is cut off after any byte, readers find the complete records before that byte, and no others."""
     writer = start()
     for job_id in (1, 2, 3):
         assert writer.append(job_id, 40)
@@ -137,7 +137,7 @@ def test_a_frame_that_was_torn_anywhere_is_none(folder: Path, start: Start) -> N
 
 
 def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
-    """Whatever byte of a segment is damaged, at most the record that has it is lost."""
+    """If any byte of a segment is damaged, at most the record that contains the byte is lost."""
     writer = start()
     for job_id in (1, 2, 3):
         assert writer.append(job_id, 41)
@@ -154,7 +154,7 @@ def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
 
 
 def test_a_new_process_goes_on_behind_a_torn_record(folder: Path, start: Start) -> None:
-    """A record that was cut off with its process keeps nothing that follows from being read."""
+    """A record that was cut off when its process ended does not prevent later records from being read."""
     first = start()
     assert first.append(1)
     assert first.append(2)
@@ -173,7 +173,10 @@ def test_a_new_process_goes_on_behind_a_torn_record(folder: Path, start: Start) 
 
 
 def test_what_is_delivered_is_removed(folder: Path, start: Start) -> None:
-    """A full segment goes away with its last record; the one that slurmctld appends to stays, whatever is delivered."""
+    """A full segment is removed with its last record.
+
+    The segment that slurmctld appends to stays, whatever is delivered.
+    """
     writer = start()
     for job_id in range(1, 301):
         assert writer.append(job_id, 1000)
@@ -189,7 +192,7 @@ def test_what_is_delivered_is_removed(folder: Path, start: Start) -> None:
 
 
 def test_a_full_spool_keeps_what_it_has(folder: Path, start: Start) -> None:
-    """Without room the newest records are not kept: the log says so, lost.jsonl names the jobs, room is used again."""
+    """Without room, the newest records are dropped: the log says so, lost.jsonl names the jobs; room is used again."""
     writer = start(limit=64 << 10)
     kept = [job_id for job_id in range(1, 201) if writer.append(job_id, 1000)]
     assert 0 < len(kept) < 200
@@ -212,12 +215,12 @@ def test_a_full_spool_keeps_what_it_has(folder: Path, start: Start) -> None:
 
 
 def test_a_full_disk_tears_no_record(folder: Path, start: Start) -> None:
-    """A record for which the disk has not enough room is taken back whole, and the next one that fits is kept."""
+    """If the disk has too little room for a record, all of it is removed again, and the next one that fits is kept."""
     writer = start()
     assert writer.append(1)
     (segment,) = folder.glob("*.spool")
     pid = writer.process.pid
-    # The limit for files stands in for a full disk: the write is cut off there. Its signal must not end the writer.
+    # The limit for file sizes stands in for a full disk: it cuts off the write. Its signal must not end the writer.
     subprocess.run(["prlimit", f"--fsize={segment.stat().st_size + 600}", f"--pid={pid}"], check=True)
     assert not writer.append(2, 2000)
     assert writer.append(3, 10)
@@ -227,7 +230,7 @@ def test_a_full_disk_tears_no_record(folder: Path, start: Start) -> None:
 
 
 def test_two_processes_append_at_once(folder: Path, start: Start) -> None:
-    """While 'scontrol reconfigure' replaces slurmctld both append, and nothing of either is removed under it."""
+    """While 'scontrol reconfigure' replaces slurmctld, both processes append, and no segment in use is removed."""
     old, new = start(), start()
     assert old.append(1)
     assert new.append(2)
@@ -243,7 +246,7 @@ def test_two_processes_append_at_once(folder: Path, start: Start) -> None:
 
 
 def test_state_is_shared(folder: Path, start: Start) -> None:
-    """What one worker has noted every other one knows at its next look: handlers that have the record, tries, when."""
+    """Other workers soon know what one worker has recorded: handlers that have the record, attempts, and the time."""
     writer = start()
     for job_id in (1, 2, 3):
         assert writer.append(job_id)
@@ -264,7 +267,7 @@ def test_state_is_shared(folder: Path, start: Start) -> None:
 
 
 def test_a_line_of_the_state_that_was_torn_says_nothing(tmp_path: Path, folder: Path, start: Start) -> None:
-    """Cut off after any byte, the state file makes a delivered record at worst one to deliver again."""
+    """If the state file is cut off after any byte, at worst a delivered record is delivered again."""
     writer = start()
     for job_id in (1, 2, 3):
         assert writer.append(job_id)
@@ -283,14 +286,14 @@ def test_a_line_of_the_state_that_was_torn_says_nothing(tmp_path: Path, folder: 
         found = read(copy)
         expected = [1, 2, 3] if size < first else [2, 3] if size < len(text) else [3]
         assert jobs(found) == expected, size
-        # The next line is not spoiled by it.
+        # The incomplete line does not damage the next one.
         last = list(found.records())[-1]
         last.segment.note(last, "done")
         assert set(jobs(read(copy))) <= set(expected[:-1]), size
 
 
 def test_dead_letters(folder: Path, start: Start) -> None:
-    """A dead letter says why, is delivered again on demand to the handlers that do not have it, or discarded."""
+    """A dead letter has its reason; it can be delivered again, to the handlers that did not get it, or be discarded."""
     writer = start()
     for job_id in (1, 2):
         assert writer.append(job_id)
@@ -322,7 +325,7 @@ def test_dead_letters(folder: Path, start: Start) -> None:
 
 
 def test_a_letter_is_buried_once(folder: Path, start: Start) -> None:
-    """A worker that is killed between writing a dead letter and noting it leaves one letter in the end."""
+    """If a worker is killed between writing a dead letter and recording that, there is one dead letter in the end."""
     writer = start()
     assert writer.append(1)
     writer.end()
@@ -337,7 +340,7 @@ def test_a_letter_is_buried_once(folder: Path, start: Start) -> None:
 
 
 def test_the_spool_keeps_what_it_is_read_by(folder: Path, start: Start) -> None:
-    """The text of the tables lies beside the records: a later build reads them."""
+    """The text of the tables is stored beside the records, so a later build can read them."""
     writer = start()
     writer.end()
     spool = read(folder)
@@ -348,7 +351,7 @@ def test_the_spool_keeps_what_it_is_read_by(folder: Path, start: Start) -> None:
 
 
 def test_kills_lose_nothing(folder: Path, start: Start) -> None:
-    """Killed at any moment, a writer leaves every record that it has acknowledged, and readers damage none."""
+    """If a writer is killed at any moment, every record that it has acknowledged remains, and readers damage none."""
     rng = random.Random(17)
     acknowledged: list[int] = []
     delivered: list[int] = []
@@ -362,7 +365,7 @@ def test_kills_lose_nothing(folder: Path, start: Start) -> None:
         if rng.random() < 0.5:
             time.sleep(rng.random() * 0.004)  # any moment: the test asserts nothing about it
         acknowledged += writer.kill()
-        if not folder.exists():  # the first writer was killed before it made it
+        if not folder.exists():  # the first writer was killed before it created the folder
             assert acknowledged == []
             continue
         spool = read(folder) if spool is None or rng.random() < 0.3 else spool

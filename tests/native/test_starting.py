@@ -46,13 +46,13 @@ def empty_core(host: Host) -> None:
 
 
 def no_libpython(host: Host) -> None:
-    """Let the core library need a libpython that does not exist, as after an upgrade of the distribution."""
+    """Make the core library need a libpython that does not exist, as after an upgrade of the distribution."""
     library = sysconfig.get_config_var("INSTSONAME")
     replace(host.plugins / CORE, library, library.replace("python3", "python9"))
 
 
 def no_standard_library(host: Host) -> None:
-    """Let the core library use a standard library that does not exist."""
+    """Make the core library use a standard library that does not exist."""
     folder = sysconfig.get_path("stdlib")
     replace(host.plugins / CORE, folder + "\0", folder[:-1] + "X\0")
 
@@ -65,8 +65,8 @@ def no_slurmhooks(host: Host) -> None:
 
 DAMAGES: dict[Callable[[Host], None], str] = {
     no_core: "cannot open",
-    other_core: "is of another build than this plugin",
-    no_core_at_all: "is of another build than this plugin",
+    other_core: "is from another build than this plugin",
+    no_core_at_all: "is from another build than this plugin",
     empty_core: "cannot open",
     no_libpython: "cannot open",
     no_standard_library: "did not start",
@@ -164,7 +164,7 @@ def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
     assert f"Python {version}" in run
     assert len([line for line in run.lines("ERROR") if "did not start:" in line]) == 1
     assert "search path: " in run
-    assert "earlier in this process" in run
+    assert "already failed to start in this process" in run
 
 
 def test_a_repair_needs_no_restart(host: Host) -> None:

@@ -16,16 +16,16 @@ GCC = 12
 """The first release whose analyzer follows calls well enough."""
 CLANG_TIDY = ("clang-tidy", "clang-tidy-14")
 FALSE = {
-    # The analyzer forgets the first texts of an array when it follows a loop a second time.
+    # The analyzer loses track of the first texts of an array when it follows a loop a second time.
     "native/spank/lines.c": "-Wno-analyzer-malloc-leak",
-    # The text belongs to a job, which free_job() frees; the analyzer loses the job in a pointer to void.
+    # The text belongs to a job, which free_job() frees; the analyzer loses track of the job in a pointer to void.
     "native/prep/prep_python.c": "-Wno-analyzer-malloc-leak",
 }
 """Options for files in which gcc is wrong."""
 
 
 def commands() -> dict[str, tuple[str, list[str]]]:
-    """Return folder and command by which each source file of native/ is compiled; generated files have others."""
+    """Return the folder and the command with which each source file of native/ is compiled, without generated files."""
     found = {}
     for entry in json.loads((built(PLAIN).host.parent / "compile_commands.json").read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()

@@ -65,7 +65,7 @@ def test_messages(each_host: Host) -> None:
 
 
 def test_logging(each_host: Host) -> None:
-    """A handler can log any object and format: each is one record of limited length, and never raises."""
+    """A handler can log any object and format: each call writes one record of limited length, and never raises."""
     each_host.site(
         r"""
         class Odd:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Threads of slurmctld, which call job_submit at the same time, of handlers, and new ones that call SPANK."""
+"""Threads of slurmctld that call job_submit at the same time, threads of handlers, and new threads that call SPANK."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_handlers_never_interleave(each_host: Host) -> None:
-    """One worker handles one request at a time, also if handlers release the GIL; each request gets its answer."""
+    """One worker handles one request at a time, even if handlers release the GIL; each request gets its own answer."""
     each_host.site(
         """
         import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process of root does not use a manifest that other users could have written to turn handlers off."""
+"""A process of root does not use a manifest that other users could have written, which could turn handlers off."""
 
 import ctypes
 import multiprocessing
@@ -132,7 +132,7 @@ def test_a_process_of_a_user(host: Host) -> None:
 
 
 def attack(one: bytes, other: bytes) -> None:
-    """Exchange two folders for ever, as an ordinary user."""
+    """Exchange two folders repeatedly until killed, as an ordinary user."""
     libc = ctypes.CDLL(None, use_errno=True)
     os.setgroups([])
     os.chdir(os.path.dirname(one))
@@ -143,7 +143,7 @@ def attack(one: bytes, other: bytes) -> None:
 
 
 def test_folders_that_are_swapped(host: Host) -> None:
-    """A user who owns a folder in the path, and exchanges the folders in it, cannot get a manifest of his used."""
+    """A user who owns a folder in the path, and exchanges its folders, cannot make root use the user's manifest."""
     theirs = host.folder / "theirs"
     good, evil = theirs / "slurm", theirs / "evil"
     manifest = write_manifest(host, good)

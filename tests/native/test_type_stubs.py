@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What type checkers are told of the compiled modules is what these hold."""
+"""The stubs of the compiled modules declare what these modules contain."""
 
 import ast
 
@@ -19,7 +19,10 @@ def declared(stub: str) -> set[str]:
 
 
 def test_the_stub_for_spank(host: Host) -> None:
-    """It declares each name of the module and of its lib, except for constants; the release at hand may lack one."""
+    """The stub declares each name of the module and of its lib, except for constants.
+
+    A release may lack some of them.
+    """
     host.site(
         """
         @hook.spank.init
@@ -36,7 +39,7 @@ def test_the_stub_for_spank(host: Host) -> None:
 
 
 def test_the_stub_for_scrun(host: Host) -> None:
-    """It declares each function of the module."""
+    """The stub declares each function of the module."""
     if not host.build.has_lua:
         pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
     host.site(

@@ -145,14 +145,14 @@ def test_an_answer_is_refused_as_a_whole(host: Host, tmp_path: Path, wrong: str)
 
 
 def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
-    """An answer with the tables of another build is refused, and so is a refusal with writes."""
+    """An answer with the tables of another build is refused, and so is an answer that both refuses and writes."""
     tables = tables_of(host.build)
     other = Tables(tables.release, "testing", tables.tables)
     (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))
     (tmp_path / "both").write_bytes(answer(tables["job"], 1, None, {"name": b"x"}).encode(tables))
     other_build, both = host.run("apply $dir/other\napply $dir/both name=old").of("apply")
     assert other_build["wrong"] == "it is not an answer of this build of slurmhooks"
-    assert (both["wrong"], both["name"]) == ("it refuses the request and writes to it", "old")
+    assert (both["wrong"], both["name"]) == ("it both refuses the request and writes to it", "old")
 
 
 def test_the_table_has_every_field(host: Host) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the supervisor does before it is one."""
+"""The start of the supervisor."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ print(*{module.partition(".")[0] for module in set(sys.modules) - before})
 
 @pytest.mark.parametrize("point", ["job_submit", "prep", "jobcomp", "priority"])
 def test_generations_import_only_the_sites_files(host: Host, tmp_path: Path, point: str) -> None:
-    """A generation takes all of slurmhooks from the supervisor: a reload is quick, and never mixes two versions."""
+    """A generation inherits slurmhooks' modules from the supervisor: a reload is quick and never mixes two versions."""
     (tmp_path / "slurm.conf").touch()
     (tmp_path / "policy.py").write_text("from slurmhooks import Reject, hook, log\n")
     (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')

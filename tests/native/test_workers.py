@@ -96,7 +96,7 @@ def test_stuck_handlers_are_killed(host: Exchanger) -> None:
     """A request whose handler does not return ends at its deadline, with the handler's name; the next one is served."""
     before = host.ask("facts")
     for case, code in STUCK.items():
-        # The host reads commands of one line.
+        # The host reads one command per line.
         result, detail = host.exchange(f"exec({code!r})", deadline_ms=300)
         assert result == "TIMED_OUT", case
         assert "missed the deadline in tests:handler; it was killed" in detail, case
@@ -171,7 +171,7 @@ def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
 
 
 def test_state_of_the_process_stays(host: Exchanger) -> None:
-    """A worker is an ordinary process: its state after a request is that before the next one."""
+    """A worker is an ordinary process: the next request finds its state as the previous one left it."""
     assert host.exchange("import os; os.chdir('/tmp'); os.umask(0o77)") == ("OK", "")
     assert host.exchange("import os; answer = os.getcwd(), os.umask(0o77)") == ("OK", "('/tmp', 63)")
     assert host.exchange("import signal; answer = signal.pthread_sigmask(signal.SIG_BLOCK, [])") == ("OK", "set()")
@@ -198,7 +198,7 @@ def test_output_is_bounded(host: Exchanger) -> None:
 
 
 def test_requests_in_parallel(start: Start) -> None:
-    """As many requests run at the same time as there are workers; others wait, at most until their deadline."""
+    """As many requests as there are workers run at the same time; others wait, at most until their deadline."""
     host = start(settings={"workers": 3})
     wait_for(lambda: host.workers == 3, "three workers")
     assert host.many(8, 100) == {
@@ -246,7 +246,7 @@ def test_each_process_is_replaced(start: Start, name: str) -> None:
     old = {each.pid for each in below(host.pid, WORKER)}
     for victim in below(host.pid, name):
         victim.kill()
-    # Until then they could receive the request, and end while it runs.
+    # Until then these processes could receive the request, and end while it runs.
     wait_for(lambda: not old & {each.pid for each in below(host.pid)}, "the end of the workers")
     assert host.exchange("echo next") == ("OK", "echo next")
     wait_for(lambda: len(below(host.pid)) == 4 and host.ask("facts") == before, "that all is as before")
@@ -325,7 +325,7 @@ def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
 
 
 def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
-    """A generation knows the handlers that were in service before it, to log which are no longer in force."""
+    """A generation knows the handlers of the previous one, and logs which of them are no longer in force."""
     host = start(version=1)
     assert host.exchange("answer = before") == ("OK", "None")
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):

@@ -90,7 +90,7 @@ TIME_LIMIT = 300.0
 
 
 def run(build: Build, folder: Path) -> Run:
-    """Run the script; without valgrind if the build has sanitizers. An AssertionError has what was reported."""
+    """Run the script; without valgrind if the build has sanitizers. An AssertionError has the report."""
     host = Host(build, folder)
     is_sanitized = any(option.startswith("-Db_sanitize") for option in build.flavour.options)
     if not is_sanitized:

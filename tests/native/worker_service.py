@@ -20,12 +20,12 @@ STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 
 
 class Service:
-    """Runs the code in requests, also in the observer process if the file says so."""
+    """Runs the code in requests, and in the observer process too if the state file says so."""
 
     def __init__(self, state: dict[str, object]) -> None:
         """Keep the content of the file."""
         self.observes = bool(state.get("observe"))
-        self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # as the test wrote it
+        self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # the type that the test wrote
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
 
@@ -45,7 +45,7 @@ class Service:
         return str(self._names["answer"]).encode()
 
     def after(self) -> None:
-        """Have the request observed, if it has set ``observed``."""
+        """Return what to observe, if the request has set ``observed``."""
         observed = self._names.pop("observed", None)
         if self.observes and observed is not None:
             self._send(str(observed).encode())

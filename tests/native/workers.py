@@ -23,7 +23,7 @@ PATIENCE = 30.0
 
 
 class Process:
-    """A process as /proc shows it.
+    """A process as shown in /proc.
 
     Attributes:
         pid: its process id.
@@ -42,7 +42,7 @@ class Process:
         self.parent = int(parent)
 
     def kill(self) -> None:
-        """Kill it, unless it has ended already."""
+        """Kill the process, unless it has already ended."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
@@ -73,7 +73,7 @@ def below(pid: int, name: str = "") -> list[Process]:
 
 
 def pages(pid: int) -> int:
-    """Return how many status pages of workers a process has open. A generation has those of workers that start."""
+    """Return how many status pages of workers a process has open. A generation has those of starting workers open."""
     links = (os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
     return sum(link.startswith("/memfd:slurmhooks") for link in links)
 
@@ -83,7 +83,7 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 
     Args:
         condition: the condition.
-        what: what it says, for the message if it does not become true.
+        what: a description of the condition, for the message if it does not become true.
     """
     until = time.monotonic() + PATIENCE
     while not (result := condition()):
@@ -165,7 +165,7 @@ class Exchanger:
         """Stop the client, and assert that no process is left.
 
         Args:
-            meanwhile: is called while it stops.
+            meanwhile: a function that is called while the client stops.
         """
         self.begin("stop")
         meanwhile()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hook files as a careful site writes them: mypy --strict has nothing to say about this."""
+"""Hook files as a careful site writes them: mypy --strict accepts this file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def look(
     qos: Table[str, Qos],
     associations: Table[int, Association],
 ) -> None:
-    """Take what else slurmctld knows, as mappings or with what these mappings have more."""
+    """Take slurmctld's tables, as plain mappings or with the additional methods of their own types."""
     assert_type(nodes["n1"].partitions, list[str])
     assert_type(nodes["n1"].state, NodeState | None)
     assert_type(licenses["matlab"].used, int | None)
@@ -123,7 +123,7 @@ def start_and_end() -> None:
 @hook.job_start
 @hook.job_end(timeout=30, on_error="ignore")
 def ended(record: Record, event: Event) -> None:
-    """Take what job start and end have."""
+    """Take the arguments of job start and end."""
     assert_type(event.id, str)
     log.info("%s of job %d", event.name, record.job_id, at=event.time, attempt=event.attempt)
 
@@ -170,7 +170,7 @@ def at_both_places(job: Job | Options) -> None:
 
 @hook.cli_filter.post_submit
 def after(offset: int, job_id: int, step_id: int | None) -> None:
-    """Serve what follows a submission."""
+    """Handle the time after a submission."""
 
 
 @hook.scrun.stage_in
@@ -256,7 +256,7 @@ def job_fields(job: Job) -> None:
 
 
 def other_fields(record: Record, partition: Partition, reservation: Reservation) -> None:
-    """So have those of records."""
+    """Fields of records have their types, and None where they are unset."""
     assert_type(record.job_id, int | None)
     assert_type(record.argv, list[str] | None)
     assert_type(partition.max_time, int | Unlimited | None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mistakes in hook files that mypy finds before Slurm does.
 
-Each line that ends in ``type: ignore[CODE]`` is one: mypy must find it, under that code, or else complains that the
-comment is of no use.
+Each line that ends in ``type: ignore[CODE]`` is a mistake, which mypy must find under that code; otherwise mypy reports
+the comment as unused.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 @hook.priority  # type: ignore[type-var]
 def rates(record: Record) -> str:
-    """Return what is no number."""
+    """Return something that is not a number."""
     return "7"
 
 
 @hook.controller_prolog  # type: ignore[type-var]
 def refuses(record: Record) -> int:
-    """Refuse in the way of a script."""
+    """Return an exit code to refuse, as a script does."""
     return 1
 
 
 @hook.job_submit  # type: ignore[type-var]
 def returns(job: Job) -> int:
-    """Refuse in the way of another system."""
+    """Return 0, which means a refusal in another system."""
     return 0
 
 
@@ -55,7 +55,7 @@ def yields(job: Job) -> Iterator[None]:
 
 @hook.job_submit(timeout=1)  # type: ignore[type-var]
 def returns_of_many(job: Job, submit_uid: int, nodes: Table[str, Node], jobs: Mapping[int, Record]) -> bool:
-    """Refuse in a third way."""
+    """Return False to refuse."""
     return False
 
 
@@ -84,12 +84,12 @@ def confuses(job: Record, record: Job) -> None:
 
 @hook.job_submit  # type: ignore[type-var]
 def confuses_types(job: Job, submit_uid: str) -> None:
-    """Take a number for a name."""
+    """Annotate a name as a number."""
 
 
 @hook.job_submit  # type: ignore[type-var]
 def confuses_keys(partitions: Mapping[int, Partition]) -> None:
-    """Take names for numbers."""
+    """Annotate numbers as names."""
 
 
 @hook.spank.task_init  # type: ignore[call-overload]
@@ -159,7 +159,7 @@ def lenient(job: Job) -> None:
 
 @hook.job_submit(contexts="local")  # type: ignore[call-overload, untyped-decorator]
 def has_no_contexts(job: Job) -> None:
-    """Choose where there is no choice."""
+    """Choose a context for a hook that has only one."""
 
 
 @hook.spank.task_init(contexts="local")  # type: ignore[arg-type]
@@ -174,12 +174,12 @@ def accepts(spank: Spank) -> None:
 
 @hook.scrun.stage_in(mode="warn")  # type: ignore[call-overload, untyped-decorator]
 def warns(container: Container) -> None:
-    """Warn where nothing is decided."""
+    """Warn in a hook that decides nothing."""
 
 
 @hook.job_submit.init(timeout=5)  # type: ignore[call-overload, untyped-decorator]
 def limited() -> None:
-    """Limit what has no limit of its own."""
+    """Set a limit for a handler that has no limit of its own."""
 
 
 @hook.spank.init(contexts=["mars"])  # type: ignore[list-item]
@@ -232,7 +232,7 @@ def forgets_the_flag(value: str) -> str:
 
 
 def jobs(job: Job, record: Record) -> None:
-    """Write and compare what is not of that type, or not to be written."""
+    """Write and compare values of a wrong type, and write read-only fields."""
     job.account = 5  # type: ignore[assignment]
     job.time_limit = "60"  # type: ignore[assignment]
     job.time_limit += 1  # type: ignore[operator]
@@ -256,7 +256,7 @@ def tables(nodes: Table[str, Node], associations: Mapping[int, Association]) -> 
 
 
 def spanks(spank: Spank) -> None:
-    """Take an item for another, or write what is read-only."""
+    """Mistake an item for another, or write a read-only one."""
     spank.job_id.upper()  # type: ignore[attr-defined]
     spank.env["A"] = 1  # type: ignore[assignment]
     spank.job_pid_to_global_id("1")  # type: ignore[arg-type]
@@ -269,7 +269,7 @@ def spanks(spank: Spank) -> None:
 
 
 def containers(container: Container) -> None:
-    """Set what is no path."""
+    """Assign something that is not a path."""
     container.bundle = 5  # type: ignore[assignment]
     container.remote_command(5)  # type: ignore[arg-type]
     container.root_path.upper()  # type: ignore[union-attr]

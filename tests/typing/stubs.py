@@ -118,7 +118,7 @@ def decorators() -> str:
 
 
 def returned(spec: HookSpec) -> str:
-    """Return the type of what a handler returns."""
+    """Return the type of a handler's result."""
     return "int | None" if spec.name == "priority" else "None"
 
 
@@ -191,7 +191,7 @@ def below(path: str) -> Iterator[tuple[str, str]]:
 
 
 def groups() -> str:
-    """Return the classes of ``hook`` and of what is below it."""
+    """Return the classes of ``hook`` and of the hooks below it."""
     text = []
     first_words = list(dict.fromkeys(name.partition(".")[0] for name in HOOKS))
     for group in (word for word in first_words if word not in HOOKS):
@@ -260,7 +260,7 @@ def view(kind: type) -> str:
             f'        """{text}"""',
         ]
         if row.writable:
-            # Editors that take a property's last definition show the text of this one.
+            # Editors that use the last definition of a property show the docstring of this one.
             lines += [f"    @{name}.setter", f"    def {name}(self, value: {type_}) -> None:", f'        """{text}"""']
     known = f"from slurmhooks.slurmctld.constants import {', '.join(sorted(enumerations))}\n" if enumerations else ""
     values = sorted(word for word in ("ExitStatus", "Unlimited") if any(word in line for line in lines))
@@ -286,7 +286,7 @@ def type_of(row: Field[Any]) -> str:
 
 
 def value_of(kind: type) -> str:
-    """Return what a class of rows says is its value, as ``Text(Field[str])`` does."""
+    """Return the value type that a class of rows declares, as ``Text(Field[str])`` does."""
     for base in getattr(kind, "__orig_bases__", ()):
         for value in get_args(base):
             if not hasattr(value, "__bound__"):  # no type variable
@@ -313,7 +313,7 @@ def items() -> str:
 
 
 def item_type(item: Item) -> str:
-    """Return the type of an item: what its converter or reader says that it returns, or else that of the C type."""
+    """Return the type of an item: the return type of its converter or reader, or else the type for the C type."""
     said = READERS.get(item.item, item.convert).__annotations__.get("return", "Any")
     return str(said) if said != "Any" else "str" if item.ctype == "char *" else "int"
 

@@ -16,9 +16,9 @@ EXAMPLES = sorted(path for path in (ROOT / "contrib" / "examples").glob("*.py") 
 
 
 def test_types_of_hook_files() -> None:
-    """Correct hook files and all examples pass mypy --strict, and each mistake in refused.py is found as it says.
+    """Hook files and all examples pass mypy --strict, and each mistake in refused.py is found under its code.
 
-    An ``ignore`` that nothing needs is an error in strict mode, so that a mistake which mypy no longer finds fails.
+    An unneeded ``ignore`` is an error in strict mode, so the test fails if mypy no longer finds a mistake.
     """
     names = [str(path) for path in (HERE / "accepted.py", HERE / "refused.py", *EXAMPLES)]
     command = [sys.executable, "-m", "mypy", "--strict", *names]
@@ -28,7 +28,7 @@ def test_types_of_hook_files() -> None:
 
 
 def test_every_mistake_says_which_error_it_is() -> None:
-    """A bare ignore would also hide errors that nobody meant."""
+    """A bare ignore would also hide unintended errors."""
     lines = (HERE / "refused.py").read_text().splitlines()
     marked = [line for line in lines if "  # type: ignore" in line]
     assert len(marked) > 70
@@ -44,7 +44,7 @@ def test_examples_are_annotated() -> None:
 
 
 def test_stubs_match_the_tables() -> None:
-    """A new hook, field or item is one row; its stub is what tests/typing/stubs.py writes."""
+    """The committed stubs are those that tests/typing/stubs.py writes from the tables."""
     outdated = [path.name for path, text in stubs().items() if not path.exists() or path.read_text() != text]
     assert outdated == [], "run tests/typing/stubs.py"
 
@@ -65,7 +65,7 @@ def test_stubs_match_the_tables() -> None:
     ],
 )
 def test_editors_complete(line: str, members: tuple[str, ...]) -> None:
-    """An editor shows the hooks, and the members of what a handler gets, each with its description."""
+    """An editor shows the hooks, and the members of handlers' arguments, each with its description."""
     jedi: Any = pytest.importorskip("jedi")  # untyped
     text = f"from slurmhooks import hook\nfrom slurmhooks.types import Container, Job, Record, Spank\n\n{line}"
     project = jedi.Project(ROOT, sys_path=[str(ROOT), *sys.path], smart_sys_path=False)

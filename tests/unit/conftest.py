@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of the core share: hook files on disk, and the log as a list."""
+"""Shared by tests of the core: hook files on disk, and the log as a list."""
 
 import textwrap
 from collections.abc import Callable, Iterator

@@ -20,12 +20,12 @@ from tests.bench import rows
     ],
 )
 def test_verdict(value: float | None, limit: float | None, at_least: bool, verdict: str) -> None:
-    """A row holds up to its limit and at it; one that could not be measured never does."""
+    """A row passes below its limit and at it; a row that could not be measured never passes."""
     assert rows.Row("group", "what", limit, "x", value, at_least).verdict == verdict
 
 
 def test_spread() -> None:
-    """The bounds leave out the tenth at either end."""
+    """The bounds leave out the tenth of the values at either end."""
     assert rows.spread(range(11)) == rows.Spread(5, 1, 9, 11)
 
 
@@ -61,7 +61,10 @@ def test_all_kept_figures_are_shown() -> None:
 
 
 def test_a_table(tmp_path: Path) -> None:
-    """A run of the bench becomes a table: a column for each release, the newest run counts, misses are bold."""
+    """A run of the bench becomes a table: a column for each release; the newest run counts.
+
+    Exceeded limits are bold.
+    """
     old = rows.Row("group", "what", 0.5, "ms", 0.25)
     new = rows.Row("group", "what", 0.5, "ms", 0.7501)
     (tmp_path / "b.json").write_text(rows.as_json("2026-11-21", {}, {"22.05": [old], "24.11": [old]}))
@@ -75,7 +78,7 @@ def test_a_table(tmp_path: Path) -> None:
 
 
 def test_several_runs() -> None:
-    """Several runs are shown as their range, which is bold as soon as one of them is beyond the limit."""
+    """Several runs are shown as their range, which is bold if any of them exceeds the limit."""
     row = {"release": None, "limit": 1.15, "at_least": False, "unit": "x", "value": [1.16, 1.12]}
     assert tables.figure(row, units=False) == "**1.12 to 1.16**"
     assert tables.figure({**row, "limit": 1, "at_least": True}, units=True) == "1.12 to 1.16 x"

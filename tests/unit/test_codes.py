@@ -33,7 +33,7 @@ def test_no_codes(code: Any, wrong: str) -> None:
 
 
 def test_a_code_of_a_newer_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A code that only the headers of the compiled plugin have is valid, too."""
+    """A code that only the headers of the compiled plugin have is also valid."""
     monkeypatch.setitem(sys.modules, "_slurmhooks_spank", SimpleNamespace(lib=SimpleNamespace(ESPANK_NEWER=1)))
     assert codes.fault("ESPANK_NEWER") is None
     assert codes.fault("ESPANK_NEWEST") is not None

@@ -110,7 +110,7 @@ class Budget(http.server.BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize(("account", "accepted"), [("rich", True), ("used up", False), ("unknown", True), (None, True)])
 def test_a_budget_service_is_asked(account: str | None, accepted: bool, tmp_path: Path) -> None:
-    """Its answer decides; without one, jobs are accepted."""
+    """The service's answer decides; without an answer, jobs are accepted."""
     server = http.server.HTTPServer(("127.0.0.1", 0), Budget)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     text = (EXAMPLES / "budget_service.py").read_text()
@@ -136,13 +136,13 @@ def test_a_budget_service_is_asked(account: str | None, accepted: bool, tmp_path
     ],
 )
 def test_urgent_jobs_wait_less(fields: dict[str, Any], factor: dict[str, int]) -> None:
-    """What the two handlers return is added; where neither has an opinion, the job keeps what it has."""
+    """The two handlers' numbers are added; if neither has an opinion, the job keeps its factor."""
     result = run(EXAMPLES / "waiting_projects.py", "priority", record=FakeRecord(**fields))
     assert (result.accepted, result.changes) == (True, factor)
 
 
 def test_a_job_waits_for_the_licence_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a licence server jobs with licences do not start, and their users read why; others do."""
+    """Without a licence server, jobs with licences do not start, and their users read why; other jobs start."""
     server = socket.create_server(("localhost", 0))
     hooks = loader.load([loader.Source(path=str(EXAMPLES / "license_server.py"))])
     module = next(iter(hooks.modules.values()))
@@ -161,7 +161,7 @@ def test_a_job_waits_for_the_licence_server(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("status", [200, 422, 503])
 def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
-    """The service gets each ended job with the record's key; what it refuses is not sent again, other failures are."""
+    """The service gets each ended job with the record's key; refused records are not sent again, failed ones are."""
     taken: list[tuple[str | None, dict[str, Any]]] = []
 
     class Billing(http.server.BaseHTTPRequestHandler):
@@ -192,7 +192,7 @@ def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
 
 
 def test_settings_for_systemd(tmp_path: Path) -> None:
-    """systemd knows each setting of the drop-in for slurmctld, and takes its value."""
+    """systemd knows each setting of the drop-in for slurmctld, and accepts its value."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed, so the drop-in for slurmctld.service was not checked")
     unit, folder = tmp_path / "slurmctld.service", tmp_path / "slurmctld.service.d"

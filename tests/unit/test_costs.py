@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What texts of users cost: each reader takes time and memory in proportion to the length of its text."""
+"""Each reader of users' texts takes time and memory in proportion to the length of the text."""
 
 import contextlib
 import json
@@ -117,7 +117,7 @@ def features(text: str) -> None:
 
 
 def command_line(text: str) -> None:
-    """Part a command line into words, where Slurm has joined them."""
+    """Split a command line into words, where Slurm has joined them."""
     line = text.split("\0")
     words.split(" " + " ".join(line[1:]), line)
     words.split(" y" + " ".join(line[1:]), line)
@@ -143,7 +143,7 @@ def recorded(text: str) -> None:
 
 
 def said_by_slurm(text: str) -> None:
-    """Read what Slurm's commands and the decision log say of a job."""
+    """Read the output of Slurm's commands and the decision log about a job."""
     decisions.described(text)
     decisions.accounted(text)
     decisions._parse(json.dumps({"text": text}))
@@ -182,7 +182,7 @@ CASES = [(read, unit) for read, units in READERS for unit in units]
 
 
 def repeated(unit: str, count: int) -> str:
-    """Return a unit as often as this; "{}" in it is the number of the repetition."""
+    """Repeat a unit; "{}" in it is the number of the repetition."""
     return "".join(unit.format(index) for index in range(count)) if "{}" in unit else unit * count
 
 
@@ -201,12 +201,13 @@ def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) ->
 
         return run
 
-    reading(300)()  # imports, and what is made once
+    reading(300)()  # do imports and other one-time work first
     steps, peak = cost(reading(300))
     more_steps, more_peak = cost(reading(300, 10))
     assert more_steps <= 10 * steps + 100
     assert more_peak <= 11 * peak + 400_000
-    # More than ten times: what fits into the processor's caches is faster. What is quadratic takes a hundred times.
+    # More than ten, because short texts fit into the processor's caches; quadratic work would take a hundred times as
+    # long.
     assert any(
         processor_time(reading(4000, 10)) <= 30 * max(processor_time(reading(4000)), 0.0005) for _attempt in range(3)
     )

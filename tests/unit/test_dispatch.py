@@ -120,7 +120,7 @@ def test_a_wrong_code_refuses(code: Any, lenient: bool, said: SimpleNamespace) -
 
 @pytest.mark.parametrize("code", [None, "ESLURM_INVALID_ACCOUNT", "ESPANK_NOT_AVAIL", 2045])
 def test_reject_ends_the_event(code: str | int | None) -> None:
-    """A refusal carries text and code, no later handler runs, and nothing that any handler wrote is applied."""
+    """A refusal has text and code; no later handler runs, and no handler's writes are applied."""
 
     def refuse(view: View) -> None:
         view.value += 10
@@ -313,7 +313,7 @@ def test_guarded_never_raises_and_fails_closed(said: SimpleNamespace, error: Bas
 
 
 def test_ids_differ() -> None:
-    """Each fault has an id of its own."""
+    """Each fault has its own id."""
     log.attach(lambda level, text: None, lambda text: None)
     assert len({dispatch.report_bug("x", ValueError())[1] for _ in range(50)}) == 50
 

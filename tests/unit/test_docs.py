@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The documentation tells the truth, and its examples run."""
+"""The documentation is correct, and its examples run."""
 
 import importlib.util
 import json
@@ -80,7 +80,7 @@ def test_pages_are_in_a_toctree() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    """Every link to a page, and to a heading of it, has its target; forges and MyST make the same names of headings."""
+    """Every link to a page or to a heading has its target; forges and MyST create the same anchors for headings."""
     pages = {**PAGES, **{f"reference/{name}": text for name, text in REFERENCE.items()}}
     for source, text in pages.items():
         for page, anchor in re.findall(r"\]\((?!https?:)(?:([^)#]*)\.md)?(?:#([\w-]+))?\)", text):
@@ -101,7 +101,7 @@ def test_has_one_sentence_a_line() -> None:
 
 
 def test_tables_are_whole() -> None:
-    """Each row of a table has as many cells as its head; Sphinx would drop what is too much."""
+    """Each row of a table has as many cells as its head; Sphinx would drop additional cells."""
     for name, text in {**PAGES, **REFERENCE}.items():
         for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             rows_ = [re.sub(r"\\\||`[^`]*`", "", line).count("|") for line in block.splitlines()]
@@ -116,7 +116,7 @@ def test_named_hooks_exist() -> None:
 
 
 def test_named_contexts_exist() -> None:
-    """Every context that an example or a page asks for is one of Slurm's."""
+    """Every context that an example or a page names is one of Slurm's."""
     examples = "".join(path.read_text() for path in EXAMPLES.glob("*.py"))
     for asked in re.findall(r"contexts=(\[[^]]*\]|\"\w+\")", TEXT + examples):
         assert set(re.findall(r"\"(\w+)\"", asked)) <= {*CONTEXTS, *COMMANDS}
@@ -131,7 +131,7 @@ def test_named_codes_exist() -> None:
 
 
 def test_named_attributes_exist() -> None:
-    """Every attribute of job, record, spank and container in pages is one."""
+    """Every attribute of job, record, spank and container that a page names exists."""
     kinds: dict[str, Any] = {
         "job": FakeJob(),
         "record": FakeRecord(),
@@ -148,7 +148,7 @@ def test_named_attributes_exist() -> None:
 
 
 def test_shown_configuration_is_valid() -> None:
-    """Every slurmhooks.toml in the pages is one: the model refuses keys that there are not."""
+    """Every slurmhooks.toml in the pages is valid: the model refuses unknown keys."""
     import tomllib
 
     shown = [block for text in PAGES.values() for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
@@ -179,7 +179,7 @@ def test_named_environment_variables_exist() -> None:
 
 
 def test_names_files_that_exist() -> None:
-    """Every file of the project that the pages name is there."""
+    """Every file of the project that the pages name exists."""
     names = re.findall(r"(?:\{literalinclude\} \.\./|`)((?:contrib|tests|slurmhooks|native)/[\w./]+\.\w+)", TEXT)
     assert names
     assert [name for name in names if not (PROJECT / name).exists()] == []
@@ -189,7 +189,7 @@ def test_names_files_that_exist() -> None:
 
 
 def first_cells(text: str) -> list[str]:
-    """Return what stands in the first column of the tables of a page."""
+    """Return the cells in the first column of the tables of a page."""
     return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
 
 
@@ -230,7 +230,7 @@ JOB_ARRAY_TASK_ID
 
 
 def test_reference_has_all_of_spank_h() -> None:
-    """Each callback, item and function of Slurm 26.05's spank.h has a row that says since when and where it works."""
+    """Each callback, item and function of spank.h of Slurm 26.05 has a row that says since when and where it works."""
     text = REFERENCE["spank-releases"]
     cells = first_cells(text)
     assert len(cells) == len(set(cells))
@@ -251,7 +251,7 @@ def test_reference_has_all_of_spank_h() -> None:
 
 @pytest.mark.parametrize(("name", "view"), fields.TABLES.items())
 def test_reference_has_every_field(name: str, view: type) -> None:
-    """Each field of each view has a row that says what it is."""
+    """Each field of each view has a row with a description."""
     section = REFERENCE["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
     cells = first_cells(section)
     wanted = set(rows.rows(view)) | ({"argv", "environment", "spank_job_env"} if view is fields.JobFields else set())
@@ -312,7 +312,7 @@ def test_hello() -> None:
 
 
 def test_default_account() -> None:
-    """The first group with an account counts; who names an account keeps it; who is in no such group must name one."""
+    """The first group with an account counts; a named account is kept; users in no such group must name one."""
     job = FakeJob(groups={"users": 100, "chemistry": 7, "physics": 8})
     assert run(example("default_account"), "job_submit", job=job).changes == {"account": "phys"}
     assert run(example("default_account"), "job_submit", job=FakeJob(account="mine")).changes == {}
@@ -335,7 +335,7 @@ def test_partition_time_limits() -> None:
 
 
 def test_a_ready_made_rule(tmp_path: Path) -> None:
-    """A rule of slurmhooks.toml refuses what is too long."""
+    """A rule of slurmhooks.toml refuses jobs that are too long."""
     path = tmp_path / "slurmhooks.toml"
     path.write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "30:00"\n')
     registry = loader.load(policies_source.sources(config.read(path), path))
@@ -353,20 +353,20 @@ def test_a_ready_made_rule(tmp_path: Path) -> None:
     ],
 )
 def test_gpu_partition(asked: dict[str, str], partition: str | None, wanted: str | None) -> None:
-    """Whoever asks for a GPU and names no partition gets the one with GPUs."""
+    """A job that asks for a GPU and names no partition gets the partition with GPUs."""
     job = FakeJob(partition=partition, **asked)
     assert run(example("gpu_partition"), "job_submit", job=job).accepted
     assert job.partition == wanted
 
 
 def test_gpu_partition_is_for_gpus() -> None:
-    """Without a GPU the partition is refused, also as one of several."""
+    """Without a GPU the partition is refused, even as one of several."""
     result = run(example("gpu_partition"), "job_submit", job=FakeJob(partition="debug,gpu"))
     assert result.text == "partition gpu is for jobs that ask for GPUs: add --gpus=1"
 
 
 def test_gpu_partition_reads_what_slurm_reads() -> None:
-    """A list of TRES that is none is refused, with what is wrong with it."""
+    """An invalid list of TRES is refused, and the text says what is wrong with it."""
     result = run(example("gpu_partition"), "job_submit", job=FakeJob(tres_per_node="gres/gpu:("))
     assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TRES")
     assert result.text == "not a list of TRES: 'gres/gpu:('; parentheses do not match"
@@ -394,7 +394,7 @@ ASSOCIATIONS = (
     ],
 )
 def test_allowed_qos(asked: dict[str, Any], allowed: str | None) -> None:
-    """A QOS of another account, partition or user is refused with a list; what Slurm refuses anyway is left to it."""
+    """A QOS of another account, partition or user is refused with a list; other invalid ones are left to Slurm."""
     result = run(example("allowed_qos"), "job_submit", job=FakeJob(**asked), associations=ASSOCIATIONS)
     assert result.accepted == (allowed is None)
     assert result.code == (None if allowed is None else "ESLURM_INVALID_QOS")
@@ -417,7 +417,7 @@ DRAINED = {"state": IDLE, "state_flags": NodeStateFlag.NODE_STATE_DRAIN}
     ],
 )
 def test_free_gpus(large: dict[str, Any], gres_used: str | None, partition: str | None, wanted: str) -> None:
-    """Free GPUs of nodes in service decide; what the user names stays."""
+    """Free GPUs of nodes in service decide; a partition that the user names stays."""
     nodes = {
         "n1": {"state": IDLE, "gres": "gpu:2(S:0)", "partitions": ["debug", "gpu_small"]},
         "n2": {"gres": "gpu:a100:4", "gres_used": gres_used, "partitions": ["gpu_large"], **large},
@@ -431,7 +431,7 @@ def test_free_gpus(large: dict[str, Any], gres_used: str | None, partition: str 
 
 
 def test_no_interactive() -> None:
-    """A partition for batch jobs takes no job without a script."""
+    """A partition for batch jobs accepts no job without a script."""
     refused = run(example("no_interactive"), "job_submit", job=FakeJob(partition="debug,night"))
     assert refused.text == "partition night takes batch jobs only: use sbatch"
     assert run(example("no_interactive"), "job_submit", job=FakeJob(partition="night", script="#!/bin/sh\n")).accepted
@@ -479,7 +479,7 @@ def test_no_extension(asked: int | None, now: int | None, uid: int, accepted: bo
 
 
 def test_private_tmp(private_tmp: ModuleType) -> None:
-    """The folder is there for the tasks, for nobody else, and gone when the step has ended."""
+    """The folder exists for the tasks, is private to the user, and is removed when the step has ended."""
     assert run(private_tmp, "spank.user_init").accepted
     step = FakeSpank("remote")
     assert run(private_tmp, "spank.task_init", spank=step).accepted
@@ -491,13 +491,13 @@ def test_private_tmp(private_tmp: ModuleType) -> None:
 
 
 def test_private_tmp_of_an_extern_step(private_tmp: ModuleType) -> None:
-    """A step without tasks has no folder, and none is removed."""
+    """A step without tasks gets no folder, and none is removed."""
     assert private_tmp.place == ""
     assert run(private_tmp, "spank.exit", spank=FakeSpank("remote")).accepted
 
 
 def test_option_choices() -> None:
-    """An abbreviation is taken, anything else is refused, and without the option nothing happens."""
+    """An abbreviation is accepted, anything else is refused, and without the option nothing happens."""
     assert run(example("option_choices"), "spank.task_init", options={"gpu-mode": "EX"}).changes == {
         "env": {"SITE_GPU_MODE": "exclusive"}
     }
@@ -508,7 +508,7 @@ def test_option_choices() -> None:
 
 
 def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The prolog makes the job's folder for its owner, the epilog removes it; a second removal harms nobody."""
+    """The prolog creates the job's folder for its owner, the epilog removes it; a second removal does no harm."""
     file = tmp_path / "job_scratch.py"
     file.write_text(example("job_scratch").read_text().replace('"/scratch"', repr(str(tmp_path))))
     owners = []
@@ -525,7 +525,7 @@ def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_early_limits() -> None:
-    """One rule refuses, and fills in, at both places; post_submit knows what pre_submit has kept."""
+    """One rule refuses, and fills in, in both places; post_submit sees the value that pre_submit has kept."""
     path = example("early_limits")
     for hook, request in (
         ("job_submit", lambda **fields: {"job": FakeJob(**fields)}),
@@ -542,7 +542,7 @@ def test_early_limits() -> None:
 
 
 def test_scrun_staging(tmp_path: Path) -> None:
-    """The job gets a copy that a rootless runtime takes; the user's bundle stays as it was."""
+    """The job gets a copy that a rootless runtime accepts; the user's bundle is unchanged."""
     bundle, shared = tmp_path / "bundle", tmp_path / "shared"
     (bundle / "rootfs").mkdir(parents=True)
     (bundle / "rootfs" / "a file").write_text("content")
@@ -574,7 +574,7 @@ def test_scrun_staging(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["security.md", "reliability.md"])
 def test_named_tests_exist(page: str) -> None:
-    """A rule or a fault whose test was renamed or removed is found."""
+    """Every test that the page names for a rule or a fault exists."""
     named = set(re.findall(r"\b(test_\w+)`", (DOCS / page).read_text()))
     files = list((PROJECT / "tests").glob("**/test_*.py"))
     sources = "".join(path.read_text() for path in files)
@@ -582,7 +582,7 @@ def test_named_tests_exist(page: str) -> None:
 
 
 def test_each_rule_of_security_names_a_test() -> None:
-    """Each rule names the tests that show it; what is protected, and what a site must do, are no rules."""
+    """Each rule names the tests that show it; the parts on protected assets and on duties of sites are exempt."""
     text = (DOCS / "security.md").read_text().split("## Files that Slurm runs or obeys\n")[1]
     rules = re.findall(r"^- .*(?:\n  .*)*", text, flags=re.MULTILINE)
     assert len(rules) > 60

@@ -16,7 +16,7 @@ def write_often(path: str, letter: str, times: int) -> None:
 
 
 def test_two_write_at_once(tmp_path: Path) -> None:
-    """A reader gets one content or the other as a whole, and no temporary file is left."""
+    """A reader gets either the old or the new content as a whole, and no temporary file is left."""
     path = str(tmp_path / "file")
     durable.write(path, b"a" * 1000, 0o644)
     context = multiprocessing.get_context("spawn")
@@ -49,7 +49,7 @@ def test_mode(tmp_path: Path) -> None:
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file stays as it was, the error names it, and nothing else is left."""
+    """The file is unchanged, the error names it, and nothing else is left."""
     path = tmp_path / "file"
     path.write_text("old")
 
@@ -67,7 +67,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_write_that_fails(tmp_path: Path) -> None:
-    """A name that cannot be replaced is in the error; what was there stays, and no temporary file is left."""
+    """The error has the name that cannot be replaced; the old entry stays, and no temporary file is left."""
     path = tmp_path / "file"
     path.mkdir()
     (path / "kept").touch()

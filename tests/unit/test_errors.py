@@ -45,7 +45,7 @@ def test_reject_text_of_another_type(text: Any, shown: str) -> None:
 
 
 def test_a_reject_of_a_site_with_its_own_constructor() -> None:
-    """A subclass that does not call the constructor of Reject can be raised, too."""
+    """A subclass that does not call the constructor of Reject can also be raised."""
 
     class Mine(Reject):
         def __init__(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gallery shows what the examples do; ``python -m tests.unit.test_gallery`` writes it anew."""
+"""The gallery shows what the examples do; ``python -m tests.unit.test_gallery`` updates its outputs."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ PAGE = PROJECT / "docs" / "gallery.md"
 
 
 def played(folder: Path) -> str:
-    """Return the page with what its commands print, in a copy of the examples, which becomes the current folder."""
+    """Return the page with the outputs of its commands, run in a copy of the examples, the current folder."""
     shutil.copytree(PROJECT / "contrib" / "examples", folder)
     (folder / "site").mkdir()
     shutil.copy(folder / "policies.toml", folder / "site" / "slurmhooks.toml")

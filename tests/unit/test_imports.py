@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a process that lives for one launch imports: every module is paid for in each srun and slurmstepd."""
+"""The imports of processes that live for one launch: each srun and slurmstepd pays for every module."""
 
 import subprocess
 import sys
@@ -36,14 +36,14 @@ MAY_BE_IMPORTED = {
     "slurmhooks.trusted",
     "slurmhooks.values",
     "slurmhooks.view",
-    "slurmhooks.manifest",  # a line that it knows; else slurmhooks.site
+    "slurmhooks.manifest",  # for a line in the manifest; otherwise slurmhooks.site
     "slurmhooks.site",
     "slurmhooks.slurm_conf",
     "_slurmhooks_spank",  # the compiled view
     "slurmhooks_site",  # the site's files
     "slurmhooks_site.hooks",
     "__future__",  # 0.1 ms, for annotations that nobody evaluates
-    "_collections_abc",  # 0.6 ms: environments are MutableMappings of it
+    "_collections_abc",  # 0.6 ms; environments are MutableMappings from this module
     "_stat",
 }
 """Anything else must be worth a comment here: structlog costs 60-90 ms, pydantic 16-30, glob 5, typing and re 2-10."""
@@ -152,7 +152,7 @@ function slurm_spank_exit(spank) SPANK.log_info("%s", word) end
 MAY_BE_IMPORTED_FOR_SCRIPTS = {
     name
     for name in MAY_BE_IMPORTED
-    # The view of handlers in Python, and what it takes, scripts have in their own way.
+    # Not imported for scripts: the view of handlers in Python, and the modules that it needs.
     if not name.startswith("slurmhooks.spank.") or name == "slurmhooks.spank.entry"
     if name not in ("slurmhooks.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
 } | {
@@ -162,7 +162,7 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     "slurmhooks.lua.runtime",
     "slurmhooks.lua.spank",
     "slurmhooks.lua.spank_handle",
-    # lupa's, which has what Cython gives it, and no package around it: that would look for a Lua.
+    # lupa's compiled module alone, without its package, which would look for a Lua.
     "lupa.lua54",
     "cython_runtime",
     "zlib",
@@ -255,7 +255,7 @@ print(*(set(sys.modules) - before))
 
 
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
-    """Run handlers as slurmstepd does, in an isolated interpreter; return what was imported for it.
+    """Run handlers as slurmstepd does, in an isolated interpreter; return the modules that were imported.
 
     Args:
         tmp_path: holds slurm.conf.

@@ -171,7 +171,7 @@ def test_one_function_in_several_variables_runs_once(write: Write) -> None:
 
 
 def test_nested_functions_are_handlers_too(write: Write) -> None:
-    """Handlers that are defined in a loop or by a function are loaded, too."""
+    """Handlers that are defined in a loop or by a function are also loaded."""
     path = write(
         "a.py",
         """
@@ -216,7 +216,7 @@ def test_a_hook_file_knows_where_it_is(write: Write, tmp_path: Path) -> None:
     load(write("a.py", source + "assert __name__ == 'slurmhooks_site.a'\nassert __spec__.name == __name__\n"))
 
 
-# What is wrong with them.
+# Errors in hook files.
 
 
 def test_every_error_of_every_file_at_once(write: Write) -> None:
@@ -281,7 +281,7 @@ def test_a_broken_import_points_at_the_import(write: Write, package: Callable[..
 
 @pytest.mark.parametrize("source", ["raise SystemExit(3)", "raise KeyboardInterrupt", "import sys; sys.exit()"])
 def test_a_file_cannot_end_the_daemon(write: Write, source: str) -> None:
-    """Whatever a file raises while it is loaded is a finding."""
+    """Any exception that a file raises while it is loaded is a finding."""
     path = write("a.py", source)
     assert findings(path)[0].startswith(f"{path}:1: ")
 
@@ -361,7 +361,8 @@ def test_handlers_of_a_module_and_of_what_is_inside(package: Callable[..., str])
 def test_a_package_is_loaded_again(package: Callable[..., str]) -> None:
     """A second load in one process, as for two lines of plugstack.conf, has the handlers of submodules and options.
 
-    This holds after a load that failed when the submodules were imported, too, and not for what was imported anew.
+    This also holds after a load that failed while the submodules were imported, but not for modules that were imported
+    again.
     """
     option = "from slurmhooks import hook\nword = hook.spank.option('again', usage='x')\n"
     name = package(
@@ -475,7 +476,7 @@ def test_a_plain_wrapper_above_the_mark_is_refused(write: Write, package: Callab
 
 
 def test_required_handlers(write: Write) -> None:
-    """A load without a required handler is refused; the finding names it and the existing ones."""
+    """A load without a required handler is refused; the finding names it and the existing handlers."""
     path = write("a.py", SUBMIT.format(name="f"))
     assert len(loader.load([Source(path=str(path))], ["a:f"]).all_handlers()) == 1
     with pytest.raises(LoadError) as caught:

@@ -109,7 +109,7 @@ def test_the_limit_is_the_sites(said: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("text", ["\n".join(f"line {number}" for number in range(200_000)), "\n" * 1_000_000])
 def test_a_traceback_is_limited_as_a_whole(said: SimpleNamespace, text: str) -> None:
-    """Of a very long traceback, the first and the last lines are logged, and the number of omitted ones."""
+    """Of a very long traceback, the first and the last lines are logged, and the number of omitted lines."""
     log.record(text, "error 1: ")
     size = sum(len(line) for line in said.records)
     assert LIMIT * WHOLE / 2 < size < LIMIT * (WHOLE + 2)

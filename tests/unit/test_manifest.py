@@ -15,7 +15,7 @@ def rows_of(*patterns: object) -> list[str]:
 
 
 def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
-    """A glob is watched by the number of matching files, so that other files in the folder do not count."""
+    """For a glob, the manifest records the number of matching files, so other files in the folder do not matter."""
     (tmp_path / "a.py").touch()
     before = rows_of(tmp_path / "*.py")
     assert before[0].startswith("glob ")

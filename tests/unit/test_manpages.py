@@ -25,7 +25,7 @@ def needs(program: str) -> str:
 
 
 def complete(*command: str, **environment: str) -> str:
-    """Return what a shell prints that has our command in its path."""
+    """Return the output of a shell that has our command in its path."""
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, env={**os.environ, "PATH": path, **environment}
@@ -35,14 +35,14 @@ def complete(*command: str, **environment: str) -> str:
 
 
 def test_pages_are_current() -> None:
-    """The pages in the repository are those that the code describes; else run docs/manpages.py."""
+    """The pages in the repository match the code; if not, run docs/manpages.py."""
     assert {name: (manpages.FOLDER / name).read_text() for name in PAGES} == PAGES
     assert {path.relative_to(manpages.FOLDER).as_posix() for path in manpages.FOLDER.rglob("*.?")} == set(PAGES)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_are_without_warnings(name: str) -> None:
-    """groff has nothing to warn about, and finds every option and key."""
+    """groff gives no warning, and shows every option and key."""
     done = subprocess.run(
         [needs("groff"), "-man", "-ww", "-Tascii", "-P-cbou", str(manpages.FOLDER / name)],
         capture_output=True,
@@ -56,7 +56,7 @@ def test_pages_are_without_warnings(name: str) -> None:
 
 
 def test_man_reads_them() -> None:
-    """man(1) finds a page by its name, with a line for apropos, and warns about nothing."""
+    """man(1) finds a page by its name, with a line for apropos, and gives no warning."""
     man, lexgrog = needs("man"), needs("lexgrog")
     done = subprocess.run(
         [man, "--warnings", "-M", str(manpages.FOLDER), "5", "slurmhooks.toml"],
@@ -109,7 +109,7 @@ def test_fish() -> None:
 
 
 def test_the_names_of_commands_are_cheap() -> None:
-    """Commands are not imported for the completion of their names: each TAB is a new process."""
+    """Completing command names imports no command, because each TAB starts a new process."""
     code = "from slurmhooks.cli import main; main(prog_name='slurmhooks')"
     environment = {"COMP_WORDS": "slurmhooks ", "COMP_CWORD": "1", "_SLURMHOOKS_COMPLETE": "bash_complete"}
     done = subprocess.run(

@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_can_compile_itself(wheel: Path) -> None:
-    """The wheel is pure, and carries the C sources with all that slurmhooks build needs."""
+    """The wheel is pure, and contains the C sources and everything else that `slurmhooks build` needs."""
     assert wheel.name == f"slurmhooks-{__version__}-py3-none-any.whl"
     names = names_in(wheel)
     assert {f"slurmhooks/_native/{name}" for name in NEEDED_TO_BUILD} <= names
@@ -67,7 +67,7 @@ def test_wheel_has_manual_pages_and_completion(wheel: Path) -> None:
 
 
 def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
-    """Unpacked somewhere, the wheel finds its own C sources and not those of a checkout."""
+    """An unpacked wheel finds its own C sources and not those of a checkout."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     code = "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -77,13 +77,13 @@ def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
-    """Wheel and sdist have the same bytes, whoever builds them, where, when, and with which modes of the files."""
+    """Wheel and sdist have the same bytes, whoever builds them, anywhere, at any time, and with any file modes."""
     names = "checkout", "unpacked", "sdist", "wheel"
     first, unpacked, *again = folders = [tmp_path / name for name in names]
     for folder in folders:
         folder.mkdir()
     sdist = package("sdist", CHECKOUT, first)
-    # Modes as after "umask 077", times of today, as by another user in another place.
+    # Modes as after "umask 077", and other times, as if another user had built it elsewhere.
     command = ["tar", "-xmf", str(sdist), "-C", str(unpacked), "--no-same-owner", "--no-same-permissions"]
     subprocess.run(command, check=True, umask=0o077)
     [project] = unpacked.iterdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The README tells the truth."""
+"""The README is correct."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ README = (PROJECT / "README.md").read_text()
 
 
 def test_shows_a_whole_hook_file() -> None:
-    """The hook file in the README is contrib/examples/hello.py, and stands in its first screen."""
+    """The hook file in the README is contrib/examples/hello.py, and is on its first screen."""
     shown = re.search(r"```python\n# /etc/slurm/hooks.d/hello.py\n(.*?)```", README, re.DOTALL)
     assert shown is not None
     assert README[: shown.end()].count("\n") < 40

@@ -45,7 +45,7 @@ def test_packages_of_plugins_have_the_build_tools(file: str) -> None:
 
 
 def test_the_trigger_is_not_awaited_by_a_dependency() -> None:
-    """dpkg gives up a trigger whose package depends on the one that awaits it: slurmctld would start first."""
+    """dpkg drops a trigger if its package depends on the package that awaits it; slurmctld would then start first."""
     text = (PACKAGING / "debian" / "control").read_text()
     depends = text.partition("Package: slurmhooks-plugins")[2].partition("Recommends:")[0]
     assert "slurm-wlm" not in depends

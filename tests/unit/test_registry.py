@@ -190,7 +190,7 @@ def test_contexts_default_to_all_of_the_hook() -> None:
 
 
 def test_contexts_that_slurm_does_not_have_are_refused() -> None:
-    """A context in which Slurm does not make the call is a finding with the possible ones."""
+    """A context in which Slurm does not make the call is a finding that lists the possible contexts."""
     finding = refused(function_of(()), "spank.task_init", contexts=("local",))
     assert finding.endswith(": contexts may name remote; not 'local'")
     assert refused(function_of(()), contexts=("remote",)).endswith(

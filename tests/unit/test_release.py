@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``make release``: what it refuses, and what it makes. It runs on copies of the checkout."""
+"""``make release``: its refusals and its files. It runs on copies of the checkout."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ class Clone:
 
 
 def prepare(clone: Clone, version: str = VERSION) -> None:
-    """Write what RELEASING.md asks for: the version, in the recipe, too, and its section of the changelog."""
+    """Write what RELEASING.md requires: the version, also in the recipe, and its section of the changelog."""
     clone.write("slurmhooks/_version.py", f'"""The version."""\n\n__version__ = "{version}"\n')
     folder = clone.folder / "contrib" / "packaging" / "easybuild"
     shutil.rmtree(folder, ignore_errors=True)
@@ -63,7 +63,7 @@ def prepare(clone: Clone, version: str = VERSION) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
-    """A repository that has little more than the script."""
+    """A repository with little more than the script."""
     made = Clone(tmp_path)
     made.write("changelog.d/README.md", "")
     (tmp_path / "scripts").mkdir()
@@ -73,7 +73,7 @@ def clone(tmp_path: Path) -> Clone:
 
 
 def test_refusals(clone: Clone) -> None:
-    """All that speaks against a release is said at once, before anything is built."""
+    """All obstacles to a release are reported at once, before anything is built."""
     prepare(clone, "7.9.0.dev1")
     clone.write("CHANGELOG.md", f"## [{VERSION}] - 2026-01-02\n")
     clone.write("changelog.d/1.fixed.md", "x")
@@ -114,7 +114,7 @@ def test_fragments_can_be_folded() -> None:
 
 @pytest.mark.soak
 def test_release(tmp_path: Path) -> None:
-    """From a prepared commit all files of a release are made, twice and equal, and the installed wheel works."""
+    """All files of a release are built twice from a prepared commit, with equal results; the installed wheel works."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         pytest.skip(f"NO RELEASE WAS TESTED: {', '.join(missing)} is not installed")

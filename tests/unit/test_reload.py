@@ -30,7 +30,7 @@ class Clock:
     Attributes:
         age: seconds that are added to the age of files.
         waits: the seconds that were slept.
-        while_waiting: what happens in the next sleep.
+        while_waiting: a function that is called in the next sleep.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Clock:
         self.while_waiting: Callable[[], object] = list
 
     def time_ns(self) -> int:
-        """Return the time that files bear, in nanoseconds."""
+        """Return the modification time of files, in nanoseconds."""
         return time.time_ns() + int(self.age * 1e9)
 
     def sleep(self, seconds: float) -> None:
@@ -81,7 +81,7 @@ class Site:
         self._load()
 
     def refresh(self) -> None:
-        """Load a set of handlers if files have changed; if it does not load, the one before stays in service."""
+        """Load a set of handlers if files have changed; if it does not load, the previous set stays in service."""
         assert self._watch is not None
         if not self._watch.changed():
             return
@@ -102,7 +102,7 @@ class Site:
         try:
             _, self.registry = reload.load(self._path, watch, *self._arguments, **self._keywords)
         finally:
-            # Each generation is a process of its own, and writes this to the supervisor.
+            # Each generation is a separate process, and writes this to the supervisor.
             for name in set(sys.modules) - set(kept):
                 del sys.modules[name]
             self._watch = Watch.of(json.loads(json.dumps(watch.plain())))
@@ -140,7 +140,7 @@ def test_nothing_changes_while_nothing_changes(write: Write, sites: Callable[...
 
 
 def test_changed_new_and_renamed_files(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """Changed, new and renamed files are loaded, and the log names the handlers that are gone."""
+    """Changed, new and renamed files are loaded, and the log names the removed handlers."""
     path = write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("hooks.d/a.py", HANDLER.format(name="g"))
@@ -195,7 +195,7 @@ def test_a_file_that_comes_while_others_load(write: Write, sites: Callable[..., 
 
 
 def test_a_broken_change_leaves_the_last_good_ones(write: Write, sites: Callable[..., Site]) -> None:
-    """The handlers from before stay in service until the file loads again."""
+    """The previous handlers stay in service until the file loads again."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("hooks.d/a.py", "1 / 0\n")
@@ -208,7 +208,7 @@ def test_a_broken_change_leaves_the_last_good_ones(write: Write, sites: Callable
 
 
 def test_a_broken_configuration_too(write: Write, sites: Callable[..., Site]) -> None:
-    """While the configuration is invalid, the handlers from before stay in service."""
+    """While the configuration is invalid, the previous handlers stay in service."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("slurmhooks.toml", "[nonsense]\n")
@@ -672,7 +672,7 @@ def test_notes_are_logged(write: Write, sites: Callable[..., Site], said: Simple
 def test_a_link_that_is_set_while_handlers_are_removed(
     write: Write, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is loaded in the end comes from one folder, with its packages, although the link was set meanwhile."""
+    """The loaded files and packages come from one folder, even if the link was changed during the load."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     for name in ("one", "two", "three"):

@@ -14,7 +14,7 @@ from slurmhooks.rollout import Rollout, assign, share_of
 
 @dataclass
 class Subject:
-    """Whose request it is."""
+    """The user, account and partition of a request."""
 
     user_id: int | None = 1000
     user_name: str | None = "anna"
@@ -60,7 +60,7 @@ def test_what_is_unknown_meets_no_condition() -> None:
 
 
 def test_a_percentage_is_stable() -> None:
-    """A user who is in stays in when the percentage grows; about as many are in as it says; handlers differ."""
+    """A user in the share stays in it when the percentage grows; the share has about that size; handlers differ."""
     users = range(1000, 6000)
     inside = {
         percent: {user for user in users if Rollout(percent=percent).mode_for("a:b", Subject(user)) == "enforce"}
@@ -69,12 +69,12 @@ def test_a_percentage_is_stable() -> None:
     assert inside[1] < inside[10] < inside[20] < inside[50] < inside[100] == set(users)
     assert 400 < len(inside[10]) < 600
     assert {user for user in users if share_of("a:other", user) < 10} != inside[10]
-    # In every release, Python and process: this is the promise to users.
+    # The share is the same in every release, Python and process, as promised to users.
     assert share_of("limits:require_account", 1000) == pytest.approx(89.609, abs=0.001)
 
 
 def test_decorator_and_configuration(tmp_path: Path) -> None:
-    """The configuration replaces all that the decorator says."""
+    """The configuration replaces everything that the decorator says."""
     text = "@hook.job_submit(mode='observe', percent=5, note='soon')\ndef check(job): pass\n"
     (handler,) = loaded(tmp_path, text).all_handlers()
     assert str(handler.rollout) == "observe for 5 % of users; observe for others"
@@ -115,7 +115,7 @@ def test_hooks_without_modes_refuse_them(tmp_path: Path) -> None:
 
 
 def test_labels_without_a_handler_are_findings(tmp_path: Path) -> None:
-    """A label that names no handler, or one that has no modes, does not load: a switch that does nothing misleads."""
+    """A label that names no handler, or a handler without modes, does not load: a table without effect misleads."""
     text = "@hook.job_submit\ndef check(job): pass\n@hook.job_end\ndef ends(record): pass\n"
     handlers = loaded(tmp_path, text).all_handlers()
     assert assign({"limits:gone": Rollout(), "limits:ends": Rollout(), "limits:check": Rollout()}, handlers) == [

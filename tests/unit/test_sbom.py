@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "sbom.py"
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="needs the checkout")
 def test_bill_of_materials(tmp_path: Path) -> None:
-    """It names the wheel by its hash, and each dependency with the version that is installed, the same at each run."""
+    """The document has the wheel's hash and each dependency's installed version, and is the same in each run."""
     wheel = tmp_path / "slurmhooks.whl"
     wheel.write_bytes(b"content")
     command = [sys.executable, str(SCRIPT), sysconfig.get_path("purelib"), str(wheel)]

@@ -157,7 +157,7 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
     ],
 )
 def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, list[str]]) -> None:
-    """The words for slurmhooks come first; all words after the glob are for handlers."""
+    """Arguments for slurmhooks come first; all arguments after the GLOB are for handlers."""
     assert plugstack.split(line.split()) == expected
 
 
@@ -202,7 +202,7 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
 
 
 def test_a_wrong_init_failure_mode(write: Write) -> None:
-    """An invalid value is refused with the valid ones."""
+    """An invalid value is refused; the error lists the valid values."""
     with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
         site.of_plugstack(["init_failure_mode=jobs"])
 
@@ -240,7 +240,7 @@ def test_a_wrong_level_of_the_log(write: Write) -> None:
 def test_the_configuration_lies_beside_slurm_conf(
     monkeypatch: pytest.MonkeyPatch, conf: str | None, built_for: str | None, expected: str
 ) -> None:
-    """It is in the folder of SLURM_CONF, otherwise in the one that the plugins were built for."""
+    """The file is in the folder of SLURM_CONF, otherwise in the folder that the plugins were built for."""
     if conf is None:
         monkeypatch.delenv("SLURM_CONF", raising=False)
     else:
@@ -251,7 +251,7 @@ def test_the_configuration_lies_beside_slurm_conf(
 
 
 def test_a_configuration_that_is_a_link(write: Write, tmp_path: Path) -> None:
-    """What it names is beside the file that the link leads to; a link that leads nowhere is an error."""
+    """Names are relative to the file that the link leads to; a dangling link is an error."""
     write("real/slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n[scrun]\nlua = "scrun.site.lua"\n')
     inside = write("real/a.py", "")
     write("b.py", "")

@@ -36,7 +36,7 @@ def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_slurm_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, expected: int) -> None:
-    """It is the user of slurm.conf; root if it is not set or unknown."""
+    """SlurmUser is the user named in slurm.conf; root if it is not set or unknown."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     (tmp_path / "slurm.conf").write_text(conf)
     (tmp_path / "more.conf").write_text("SlurmUser=12\n")

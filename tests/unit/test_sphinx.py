@@ -13,7 +13,7 @@ PACKAGES = ("furo", "myst_parser", "sphinx")
 
 @pytest.mark.slow
 def test_pages_are_built_without_a_warning() -> None:
-    """Sphinx finds nothing to warn about, such as a reference without a target, and every page can be searched."""
+    """Sphinx gives no warnings, for example about references without a target, and every page can be searched."""
     debian = subprocess.run(
         ["/usr/bin/python3", "-c", f"import {', '.join(PACKAGES)}"], check=False, capture_output=True
     )

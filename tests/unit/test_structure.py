@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The shape of the house, read from its sources."""
+"""The structure of the code, read from its sources."""
 
 import ast
 import re
@@ -62,8 +62,8 @@ IN_THE_CORE = {"slurmhooks.deadline"}
 BROAD = {
     "dispatch.py": 2,  # a handler's bug, and a bug of an entry point  # its two calls, without the cost of a closure
     "loader.py": 1,  # a hook file that cannot be imported
-    "log.py": 1,  # a value of a site that cannot say what it is
-    "scrun/tree_copy.py": 1,  # hands what a thread raised to the one who waits for it
+    "log.py": 1,  # a site's value whose repr() raises
+    "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "worker/process.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
@@ -127,7 +127,7 @@ def tier(name: str) -> int:
     for number, names in enumerate(TIERS):
         if part(name) in names:
             return number
-    raise AssertionError(f"{name} stands in no tier: put it into TIERS of {__file__}")
+    raise AssertionError(f"{name} is in no tier: put it into TIERS of {__file__}")
 
 
 def test_imports_run_one_way() -> None:
@@ -154,7 +154,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 
 def test_plugin_points_do_not_know_each_other() -> None:
-    """Each works without the others; what they share is in lower tiers."""
+    """Each plugin point works without the others; shared code is in lower tiers."""
     known = modules()
     wrong = [
         f"{name} imports {other}"
@@ -177,7 +177,7 @@ def test_c_calls_entry_modules_only() -> None:
 
 
 def test_no_private_names_are_imported() -> None:
-    """What begins with an underscore is used in its own module only."""
+    """Names that begin with an underscore are used only in their own module."""
     wrong = [
         f"{name} imports {statement.module}.{alias.name}"
         for name, path in modules().items()
@@ -250,7 +250,7 @@ def test_broad_excepts_are_few() -> None:
 
 
 def sources() -> Iterator[Path]:
-    """Return all source files. The inputs in tests/fuzz/corpus are none."""
+    """Return all source files, without the inputs in tests/fuzz/corpus."""
     for folder in ("slurmhooks", "native", "tests", "contrib", "scripts", ".ci"):
         for path in sorted((ROOT / folder).rglob("*")):
             hidden = any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(ROOT).parts[1:])

@@ -66,7 +66,7 @@ def test_includes_name_their_folder() -> None:
 
 
 def test_includes_run_one_way() -> None:
-    """A component includes lower tiers and itself; components of one tier, plugin points too, ignore each other."""
+    """A component includes only lower tiers and itself; components of one tier do not include each other."""
     wrong = [
         f"{name} includes {other}"
         for name, text in c_files().items()
@@ -77,12 +77,12 @@ def test_includes_run_one_way() -> None:
 
 
 def test_no_header_includes_itself_by_way_of_others() -> None:
-    """There is no circle of includes."""
+    """There is no cycle of includes."""
     TopologicalSorter({name: includes(text) for name, text in c_files().items()}).prepare()
 
 
 def test_a_file_includes_its_own_header_first() -> None:
-    """A header compiles without the help of what others include before it."""
+    """A header compiles on its own, without other includes before it."""
     files = c_files()
     wrong = [
         name
@@ -95,12 +95,15 @@ def test_a_file_includes_its_own_header_first() -> None:
 
 
 def test_headers_hold_no_code() -> None:
-    """Code is compiled once, in a C file; a header offers it, or is small enough to be `static inline`."""
+    """Code is compiled once, in a C file that a header declares.
+
+    Only small functions are `static inline` in a header.
+    """
     static = re.compile(r"^static (?!inline\b|const\b)", re.MULTILINE)
     assert [name for name, text in c_files().items() if name.endswith(".h") and static.search(text)] == []
 
 
 def test_files_are_short() -> None:
-    """A C file has one job, and is read in one go."""
+    """A C file has one job, and is short enough to be read in one go."""
     sizes = {name: len(text.splitlines()) for name, text in c_files().items()}
     assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}

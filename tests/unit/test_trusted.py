@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Privileged processes run only what nobody else could have written."""
+"""Privileged processes run only files that no other user could have written."""
 
 import _imp
 import ctypes
@@ -70,12 +70,12 @@ def make_world_writable(path: Path) -> None:
 
 
 def give_away(path: Path) -> None:
-    """Let an ordinary user own a file or folder."""
+    """Make an ordinary user the owner of a file or folder."""
     os.chown(path, NOBODY, -1)
 
 
 def allow_by_list(path: Path) -> None:
-    """Let a user write to a file or folder by an access control list."""
+    """Allow a user to write to a file or folder, by an access control list."""
     tags = ((1, 6, -1), (2, 6, NOBODY), (4, 5, -1), (16, 7, -1), (32, 5, -1))  # user, named user, group, mask, other
     content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, may, who & 0xFFFFFFFF) for tag, may, who in tags)
     try:
@@ -98,7 +98,8 @@ EXPOSURES = {
 def test_every_component_is_judged(path: Path, tmp_path: Path, component: str, exposure: str) -> None:
     """A file is refused if others can write to it or a folder above; the command in the finding repairs it.
 
-    Of any group, root's too: where a file has an access control list, its group's bit stands for all in the list.
+    This holds for any group, even root's: if a file has an access control list, the group's bit stands for all its
+    entries.
     """
     expose, what, command = EXPOSURES[exposure]
     place = tmp_path / component
@@ -137,7 +138,7 @@ def test_whose_files_run(
     others: tuple[int, ...],
     runs: bool,
 ) -> None:
-    """Files of root are accepted, those of this process's user, and for `slurmhooks check` those of further users."""
+    """Files of root and of this process's user are accepted, and for `slurmhooks check` those of further users."""
     monkeypatch.setattr(os, "getuid", lambda: uid)
     monkeypatch.setattr("posix.getuid", lambda: uid)
     trusted.guard(*others)
@@ -250,7 +251,7 @@ def test_a_glob_over_a_link_in_an_exposed_folder(path: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["d/a.py", "linked/a.py", "d/../d/a.py", "d//./a.py", "linked/../d/a.py", "up/d/a.py"])
 def test_names_without_links_and_detours(write: Write, tmp_path: Path, name: str) -> None:
-    """The resolved path is that of the operating system, and so is the file that is read."""
+    """The resolved path and the file that is read are the same as those of the operating system."""
     write("d/a.py", "content")
     (tmp_path / "linked").symlink_to("d/.")
     (tmp_path / "up").symlink_to(f"../../{tmp_path.parent.name}/{tmp_path.name}")
@@ -292,7 +293,7 @@ def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.Monkey
     assert {name for name, flags in asked.items() if flags & os.O_DIRECTORY} >= set(path.parent.parts) - {"/"}
 
 
-# What is read is what was judged.
+# The file that is read is the one that was checked.
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
@@ -309,7 +310,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 @root
 def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a file is replaced between check and open, the new one is checked, too."""
+    """If a file is replaced between check and open, the new one is also checked."""
     evil = write("evil.py", EVIL)
     os.chown(evil, NOBODY, -1)
     real = os.open
@@ -432,7 +433,7 @@ def reachable(tmp_path: Path) -> Iterator[Path]:
 @root
 @pytest.mark.parametrize("attack", ["exchange", "link"])
 def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
-    """A user who can write to a folder above, and exchanges folders all the time, never gets his code run."""
+    """A user who can write to a folder above, and constantly exchanges folders, cannot make root run other code."""
     theirs = reachable / "theirs"
     good, evil = theirs / "hooks.d", theirs / "evil.d"
     for folder, source in ((good, HANDLER), (evil, EVIL)):
@@ -453,7 +454,7 @@ def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
 
 @root
 def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
-    """The same in a sticky folder, where a user can only add and remove files of his own."""
+    """The same in a sticky folder, where users can only add and remove their own files."""
     (reachable / "a.py").write_text(EVIL)
     reachable.chmod(0o1777)
 
@@ -467,7 +468,7 @@ def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
             assert "move " in finding(reachable / "a.py")
 
 
-# What names the hook files.
+# The files and folders that name the hook files.
 
 
 @root
@@ -501,7 +502,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
 
 
 def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
-    """A manifest below a folder that others can write to is refused by Python, too."""
+    """Python also refuses a manifest below a folder that others can write to."""
     path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
     assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
     make_world_writable(tmp_path / "site")

@@ -61,7 +61,7 @@ def test_stale_says_what_to_do() -> None:
 
 
 def test_it_is_a_mutable_mapping() -> None:
-    """It is a MutableMapping."""
+    """A staged mapping is a MutableMapping."""
     assert isinstance(over({}), MutableMapping)
 
 
@@ -259,7 +259,7 @@ class Environment(RuleBasedStateMachine):
 
     @rule()
     def roll_back(self) -> None:
-        """Return to the last one."""
+        """Return to the last savepoint."""
         if self.saved:
             savepoint, self.model = self.saved.pop()
             self.mapping.rollback(savepoint)
@@ -273,7 +273,7 @@ class Environment(RuleBasedStateMachine):
 
     @invariant()
     def same(self) -> None:
-        """Both have the same content."""
+        """Both mappings have the same content."""
         assert self.mapping == self.model
         assert set(self.mapping) == set(self.model)
         assert len(self.mapping) == len(self.model)

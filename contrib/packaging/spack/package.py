@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recipe for Spack; it belongs into a repository of your own, as packages/slurmhooks/package.py."""
+"""A recipe for Spack; put it into your own repository, as packages/slurmhooks/package.py."""
 
 from spack_repo.builtin.build_systems.python import PythonPackage
 
@@ -9,8 +9,8 @@ from spack.package import *
 class Slurmhooks(PythonPackage):
     """Python hooks for Slurm's SPANK, job_submit and scrun.
 
-    This installs the Python part and all that 'slurmhooks build' needs besides Slurm's headers. The plugins are not
-    part of it, because they belong into the PluginDir of a running Slurm: run 'slurmhooks build' and 'slurmhooks
+    This installs the Python part and everything that 'slurmhooks build' needs besides Slurm's headers. The plugins are
+    not included, because they belong in the PluginDir of a running Slurm: run 'slurmhooks build' and 'slurmhooks
     install' afterwards.
     """
 
@@ -30,7 +30,7 @@ class Slurmhooks(PythonPackage):
         depends_on("py-prometheus-client@0.17:")
         depends_on("py-pydantic@2.5:")
         depends_on("py-rich@13.0:")
-        # Spack's own repository has no recipe for structlog: 'spack create' makes one.
+        # Spack's own repository has no recipe for structlog; create one with 'spack create'.
         depends_on("py-structlog@23.1:")
 
     with default_args(type="run"):

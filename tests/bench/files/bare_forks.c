@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least cost of calling Python in forked children: COUNT children that become `true`, of a process without Python,
- * or of one with an isolated interpreter, where each child first calls one function.
+ * The minimum cost of calling Python in forked children: forks COUNT children that become `true`, from a process
+ * without Python, or from a process with an isolated interpreter in which each child first calls one function.
  */
 #include <Python.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least cost of calling Python in each task of slurmstepd: an isolated interpreter without site, started before the
- * tasks are forked; each task calls one function, and C sets the variable.
+ * The minimum cost of calling Python in each task of slurmstepd: an isolated interpreter without site, started before
+ * the tasks are forked; each task calls one function, and C sets the variable.
  */
 #include <Python.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least cost of embedding this CPython: start an isolated interpreter without site, and run nothing, or the given
+ * The minimum cost of embedding this CPython: start an isolated interpreter without site, and run nothing, or the given
  * code.
  */
 #include <Python.h>
@@ -15,6 +15,6 @@ int main(int argc, char *argv[])
     config.site_import = 0;
     PyStatus status = Py_InitializeFromConfig(&config);
     int failed = PyStatus_Exception(status) || (argc > 1 && PyRun_SimpleString(argv[1]));
-    /* Plugins do not finalise it either. */
+    /* The interpreter is not finalized, as in the plugins. */
     _exit(failed);
 }

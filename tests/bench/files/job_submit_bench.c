@@ -6,8 +6,8 @@
  * request as it was, and write the nanoseconds of each call to /tmp/bench-PLUGIN-MODE. MODE is "loop" (one thread),
  * "paced" (the same with a millisecond between two calls, about as long as slurmctld takes for the rest of a
  * submission), "fresh" (a thread of its own for each call, as in slurmctld of 22.05) or "pool" (one thread of many, as
- * in slurmctld of 24.11, which has 64 that take turns as they come). PLUGIN may be "echo": no plugin but the least that
- * a process of its own can cost, a request of usual size to a C program that answers at once.
+ * in slurmctld of 24.11, which has 64 that take turns as they come). PLUGIN may be "echo": not a plugin, but the
+ * minimum cost of a separate process: a request of the usual size to a C program that answers at once.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -139,7 +139,7 @@ static submit_f start_echo(void)
         return NULL;
     pid_t child = fork();
     if (child == 0) {
-        /* None of slurmctld's descriptors: they would keep its ports busy. */
+        /* Must inherit no descriptors of slurmctld, which would keep its ports busy. */
         dup2(pair[1], 0);
         closefrom(1);
         echo_serve(0);
@@ -178,7 +178,7 @@ static submit_f find(const char *plugin)
     return NULL;
 }
 
-/* What the policy writes is put back, so that each call sees the same request. */
+/* The policy's writes are undone, so that each call sees the same request. */
 static void restore(job_desc_msg_t *desc, const job_desc_msg_t *saved, const char *partition, const char *comment)
 {
     slurm_xfree((void **)&desc->partition);
@@ -202,7 +202,7 @@ static int run(job_desc_msg_t *desc, uint32_t uid, submit_f submit, const char *
     FILE *file = fopen(path, "w");
     if (pooled)
         start(pool);
-    /* Of a pool, which lives as long as slurmctld, the first call of each thread does not count. */
+    /* A pool lives as long as slurmctld, so the first call of each of its threads does not count. */
     for (int i = pooled ? -POOL : 0; file && i < count; i++) {
         struct call call = {submit, desc, uid, 0, 0};
         pthread_t thread;

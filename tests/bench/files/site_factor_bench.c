@@ -31,7 +31,7 @@ time_t last_job_update;
 static job_record_t **jobs;
 static uint32_t count;
 
-/* Of the locks: one at a time, as nobody else is here. */
+/* One lock is held at a time, because nothing else runs here. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static double locked_at, locked, longest;
 static unsigned times;
@@ -62,7 +62,7 @@ extern void unlock_slurmctld(slurmctld_lock_t levels)
     pthread_mutex_unlock(&mutex);
 }
 
-/* As slurmctld's: a hash whose chains have about one job. */
+/* Like slurmctld's: a hash table whose chains have about one job. */
 extern job_record_t *find_job_record(uint32_t job_id)
 {
     return job_id && job_id <= count ? jobs[job_id - 1] : NULL;

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 
     if (argc != 3)
         return 2;
-    /* libslurm prints the messages of handlers to it. */
+    /* libslurm prints the messages of handlers to this stream. */
     if (!freopen("/dev/null", "w", stderr))
         return 1;
     slurm_init(NULL);

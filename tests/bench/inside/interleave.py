@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Time commands inside a cluster, in turns, so that disturbances affect all of them alike.
 
-The commands and the daemons run at real-time priority meanwhile, so that other load has less effect.
+The commands and the daemons run at real-time priority during this time, so that other load has less effect.
 
 Standard input: {"rounds": N, "cases": {NAME: {"plugstack": TEXT or null, "user": NAME, "command": [...]}}}.
 Standard output: {NAME: [nanoseconds of wall time of each round]}.
@@ -25,7 +25,7 @@ def switch(text: str) -> None:
 
 
 def urgent(threads: list[int], policy: int = os.SCHED_FIFO) -> None:
-    """Give threads, and what they will start, priority over everything else, where that is allowed."""
+    """Give threads and their future children priority over everything else, where that is allowed."""
     for thread in threads:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, policy, os.sched_param(int(policy == os.SCHED_FIFO)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measure how long a submission waits for a worker that replaces a killed one; JSON on standard output, in seconds.
 
-``replaced.py COUNT COMMAND...``: the command submits one job. The first times are those of submissions for which no
-worker was killed, the others of those right after a kill.
+``replaced.py COUNT COMMAND...``: the command submits one job. The first list has the times of submissions for which no
+worker was killed, the second list those of submissions right after a kill.
 """
 
 import json
@@ -44,7 +44,7 @@ def measure(count: int, command: list[str]) -> list[list[float]]:
         times[0].append(submit(command))
         os.kill(worker(), signal.SIGKILL)
         times[1].append(submit(command))
-        # One that has just started serves this, so that the next turn begins as this one did.
+        # A worker that has just started serves this submission, so that the next turn begins like this one.
         submit(command)
     return times
 

@@ -103,9 +103,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the verb and return the exit code."""
     options = parser().parse_args(arguments)
-    # With a stricter umask of the caller, the cluster's users could not read its files.
+    # If the caller had a stricter umask, the cluster's users could not read its files.
     os.umask(0o022)
-    # So that `finally` runs, and nothing is left half made.
+    # So that `finally` blocks run, and nothing is left half finished.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP on purpose
             signal.signal(number, _stop)

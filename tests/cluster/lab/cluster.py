@@ -246,7 +246,7 @@ def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Kee
     _write_host(directory, "base", rootfs.ident(release))
 
     def attach() -> str:
-        os.chdir(directory)  # short, relative names: a comma or colon above would break the options
+        os.chdir(directory)  # short, relative names: a comma or colon in a folder above would break the options
         lower_name = os.path.relpath(lower, directory)
         namespace.mount(
             "overlay", "merged", "overlay", 0, f"lowerdir={lower_name},upperdir=upper,workdir=work,userxattr"

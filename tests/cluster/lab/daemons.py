@@ -75,7 +75,7 @@ def start(release: Release, nodes: int) -> None:
             # A slurmd that cannot reach slurmctld tries again only after a second.
             while command == ["slurmctld"] and not _listening(release.ctld_port):
                 if "fatal:" in _since(log, seen[log]):
-                    # Each slurmd would wait for it.
+                    # Each slurmd would wait for slurmctld.
                     raise LabError(f"slurmctld ended:\n{_problems(log, seen[log])}")
                 if time.monotonic() > began + GRACE_SECONDS:
                     break
@@ -127,7 +127,7 @@ def node_states(seconds: int = 5) -> list[str]:
 
 
 def _launch(command: Sequence[str], log: str, seen: int) -> None:
-    # A file, not the caller's pipe, which a daemon would hold open for ever.
+    # A file, not the caller's pipe, which a daemon would hold open forever.
     with open(START_LOG, "ab") as said:
         where = said.tell()
         done = subprocess.run(
@@ -146,7 +146,7 @@ def _running(pid_file: str) -> bool:
 def _listening(port: int) -> bool:
     suffix = f":{port:04X}"
     for name in ("tcp", "tcp6"):
-        # Through pid 1: this process is in the cluster's network, but has no entry in its /proc.
+        # Looked up through pid 1, because this process is in the cluster's network, but has no entry in its /proc.
         with open(f"/proc/1/net/{name}", encoding="ascii") as file:
             rows = (line.split() for line in file)
             if any(row[1].endswith(suffix) and row[3] == "0A" for row in rows):

@@ -48,7 +48,7 @@ def _download(release: Release, packages: list[str]) -> str:
     with places.locked(kept, f"download for {release.name}"):
         if not os.path.isdir(kept + ".layer") and os.listdir(kept):
             return kept
-        # In a separate layer, because apt writes lists and caches, and the root file system is shared.
+        # Run apt in a separate layer, because it writes lists and caches, and the root file system is shared.
         layer = kept + ".layer"
         shutil.rmtree(layer, ignore_errors=True)
         for name in ("upper", "work", "merged"):

@@ -165,7 +165,7 @@ def _digest(files: list[str]) -> str:
 
 
 def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
-    # Packed outside, because the working tree is not visible in the namespace.
+    # Packed outside the namespace, where the working tree is visible.
     pack = ["tar", "-C", places.PROJECT, "--null", "--no-recursion", "--owner=0", "--group=0", "-T", "-", "-cf", "-"]
     names = "".join(name + "\0" for name in files).encode(errors="surrogateescape")
     packed = subprocess.run(pack, input=names, capture_output=True)
@@ -205,7 +205,7 @@ def _enable() -> str:
 
 
 def _have_line(path: str, line: str, unless: str) -> None:
-    """Add `line` to a file unless one of its lines begins with `unless`, which a person wrote."""
+    """Add `line` to a file, unless a line that somebody wrote by hand begins with `unless`."""
     text = _read(path)
     if not any(existing.strip().lower().startswith(unless) for existing in text.splitlines()):
         end = "" if text.endswith("\n") or not text else "\n"

@@ -75,7 +75,7 @@ def enter_users(pid: int) -> None:
 
 
 def _mounts_id() -> int:
-    """Return the number of this process's mount namespace, which tells the kernel which namespace is older."""
+    """Return the number of this process's mount namespace, by which the kernel knows which namespace is older."""
     with open("/proc/self/ns/mnt", "rb") as file:
         return int.from_bytes(fcntl.ioctl(file, NS_GET_MNTNS_ID, bytes(8)), sys.byteorder)
 
@@ -115,11 +115,11 @@ def new_mounts() -> None:
             if all(_next_mounts_id(other) > number for other in allowed):
                 return
         except OSError:
-            return  # Linux before 6.11 does not tell the numbers, but has only one counter
+            return  # Linux before 6.11 does not show the numbers, but has only one counter
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends."""
+    """Make the kernel kill this process when its parent ends."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
@@ -203,7 +203,7 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
         os.write(PIPE, f"\n{title}: {text}\n".encode(errors="replace"))
 
     def guard() -> int:
-        # A keeper must not hold the caller's pipes and locks open.
+        # A keeper must not keep the caller's pipes and locks open.
         os.dup2(writer, PIPE, inheritable=False)
         os.closerange(PIPE + 1, os.sysconf("SC_OPEN_MAX"))
         if lasting:
@@ -223,7 +223,7 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
     parent = fork(guard, tell)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
-        lines = pipe.read().split("\n")  # the id and an error come from two processes, in any order
+        lines = pipe.read().split("\n")  # the id and an error may arrive in any order, from two processes
     ids = [line for line in lines if line.isdecimal()]
     problem = " ".join(line for line in lines if line and line not in ids)
     if lasting or problem or not ids:
@@ -243,7 +243,7 @@ def _keep(title: str, attach: Callable[[], str], isolated: bool, lasting: bool) 
     if isolated:
         _network()
     _silence()
-    # Stays ignored across exec, so the kernel itself reaps orphans of the daemons.
+    # SIGCHLD stays ignored across exec, so the kernel itself reaps orphans of the daemons.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.execve("/bin/sleep", [title, "infinity"], {"PATH": PATH})
 
@@ -292,7 +292,7 @@ def _enter_root(root: str, isolated: bool) -> None:
 
 
 def device(source: str, target: str) -> None:
-    """Show a device of the host at a path; nodes can be made by real root only."""
+    """Make a device of the host visible at a path; only real root can create device nodes."""
     os.close(os.open(target, os.O_CREAT))
     mount(source, target, "", MS_BIND)
 
@@ -324,7 +324,7 @@ def join(keeper_pid: int) -> None:
     """
     try:
         handle = os.pidfd_open(keeper_pid)
-        # Not those of the host, which are not the user's to enter.
+        # Do not join those of the host, which the user may not enter.
         others = sum(flag for name, flag in KINDS.items() if _inode(keeper_pid, name) != _inode("self", name))
         _check(_libc.setns(handle, others), "setns")
         os.close(handle)
@@ -391,7 +391,7 @@ def execute(
         os.setgroups(groups)
         os.setgid(gid)
         os.setuid(uid)
-        # After setuid, which clears it: a killed `run` takes its command with it.
+        # Set after setuid, which clears it: if `run` is killed, its command is killed too.
         die_with_parent()
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, but programs expect the default
             signal.signal(number, signal.SIG_DFL)
@@ -410,7 +410,7 @@ def execute(
         os.write(2, f"run: {text}\n".encode(errors="replace"))
 
     child = fork(command_process, tell)
-    # The terminal also sends these to the command, which decides what to do.
+    # The terminal also sends these signals to the command, which decides what to do.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):

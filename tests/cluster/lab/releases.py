@@ -71,7 +71,7 @@ def from_source(name: str, on: str) -> Release:
     """Return the release called `name`, a full version such as "25.05.8", built on the Debian of release `on`.
 
     Raises:
-        UsageError: `name` is no version, or one that is too old; `on` is no release of Debian's.
+        UsageError: `name` is not a version, or is too old; `on` is not a release of Debian.
     """
     match = re.match(r"(\d\d)\.(\d\d)\.", name)
     if not match or (int(match[1]), int(match[2])) < FIRST_FROM_SOURCE:

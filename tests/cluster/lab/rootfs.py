@@ -140,7 +140,7 @@ class Maker:
                 self.source(keeper)
             report.inside("clean", keeper, ["apt-get", "clean"])
         if self.changed or not ident(release):
-            # Layers over the previous contents are not valid any more: cluster.py refuses them.
+            # Layers over the previous contents are no longer valid: cluster.py refuses them.
             self.stamp("ident", os.urandom(8).hex())
         self.complete()
 
@@ -188,9 +188,9 @@ class Maker:
         _install_debootstrap(self.report)
         shutil.rmtree(self.root, ignore_errors=True)
         os.makedirs(self.root)
-        # debootstrap needs a script for each suite, all of which are this one; older versions lack newer suites.
+        # debootstrap needs a script for each suite. All of them are the same, but older versions lack newer suites.
         script = "/usr/share/debootstrap/scripts/sid"
-        # In a container of lxc it binds devices that it cannot make, as in a user namespace.
+        # In an lxc container, as in a user namespace, debootstrap binds devices that it cannot create.
         command = [
             "unshare", "--mount", "--pid", "--fork", "--kill-child", "env", "container=lxc",
             "debootstrap", "--variant=minbase", self.release.suite, self.root, self.mirror, script,
@@ -259,7 +259,7 @@ class Maker:
         for libc in ("2014", "_2_17", "_2_24", "_2_27", "_2_28", "_2_31", "_2_34", "_2_35"):
             command += ["--platform", f"manylinux{libc}_{os.uname().machine}"]
         try:
-            # What is in the cache needs no index.
+            # Packages in the cache need no index.
             self.report.host("pip download", [*command, "--no-index", *PYTHON_PACKAGES])
         except LabError:
             try:

@@ -13,7 +13,7 @@ import sys
 from . import cli, enter, namespace
 from .entry import main
 
-__all__ = ["cli", "enter", "serve"]  # imported for the forks
+__all__ = ["cli", "enter", "serve"]  # imported here, so that the forks need not do it
 
 
 def serve() -> int:
@@ -41,7 +41,7 @@ def _run(arguments: list[str], environment: dict[str, str], streams: list[str]) 
         os.close(descriptor)
     try:
         return main(arguments)
-    except SystemExit as error:  # argparse, or a signal
+    except SystemExit as error:  # raised by argparse, or by a signal handler
         return error.code if isinstance(error.code, int) else 1
     finally:
         sys.stdout.flush()

@@ -17,10 +17,10 @@ CONFIGURE = (
 
 
 def make(tree: str, on: Release) -> None:
-    """Build the release from a directory or a tarball; replace what an earlier build of the same version has left.
+    """Build the release from a directory or a tarball; replace an earlier build of the same version.
 
     Raises:
-        UsageError: `tree` is no source of Slurm, or too old.
+        UsageError: `tree` is not a source of Slurm, or is too old.
         LabError: a step failed, or a cluster is up on the root file system.
     """
     release = from_source(read_version(tree), on.name)
@@ -32,7 +32,7 @@ def make(tree: str, on: Release) -> None:
 
 
 def read_version(tree: str) -> str:
-    """Return the version that META says, such as "25.05.8", or "26.11.0-0rc1" for a release candidate.
+    """Return the version in META, such as "25.05.8", or "26.11.0-0rc1" for a release candidate.
 
     Raises:
         UsageError: there is no META.
@@ -81,7 +81,7 @@ class _SourceMaker(rootfs.Maker):
         self.complete()
 
     def exchange_packages(self, keeper: namespace.Keeper) -> None:
-        """Remove Debian's Slurm, and install what ours is built with."""
+        """Remove Debian's Slurm, and install the packages that the build needs."""
         self.report.say("packages")
         env = {**mirror.proxies(), "DEBIAN_FRONTEND": "noninteractive"}
         get = ["apt-get", "-qq", "-y"]
@@ -114,7 +114,7 @@ class _SourceMaker(rootfs.Maker):
             self.report.host("unpack the source", [*extract, tree, "--strip-components=1"])
 
     def compile(self, keeper: namespace.Keeper) -> None:
-        """Configure, build and install; keep the configured source, of which plugins need the headers."""
+        """Configure, build and install; keep the configured source, because plugins need its headers."""
         source = "/usr/src/slurm"
         jobs = len(os.sched_getaffinity(0))
         for label, command in (

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Every job whose number is a multiple of this stays, held, until somebody compares it. */
+/* Each job whose number is a multiple of this stays, held, until compare.py has compared it. */
 #define KEEP 1000
 
 static char *environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", NULL};

@@ -15,14 +15,14 @@ SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+) ")
 
 
 def kind(number: int) -> str:
-    """Return what the policy does with a job."""
+    """Return the policy's decision about a job."""
     if number % 100 == 7:
         return "bug"
     return "refuse" if number % 10 else "accept"
 
 
 def classify(number: int, error: int, text: str) -> str:
-    """Return what slurmctld has answered, as the user sees it."""
+    """Return slurmctld's answer, as the user sees it."""
     if not error:
         return "accepted"
     if re.search(rf"the policy refuses {number}\b", text):
@@ -67,7 +67,7 @@ def main(total: int) -> None:
         number, version = map(int, line.split())
         seen[number] = 1
         versions.add(version)
-    # What slurmctld says: ids of accepted jobs, and each job as it was when it ended, or is now.
+    # slurmctld's view: ids of accepted jobs, and each job as it was when it ended, or as it is now.
     created = {int(found[1]) for line in LOG.open(errors="replace") if (found := SUBMITTED.search(line))}
     jobs: dict[int, tuple[str, str]] = {}
     queue = subprocess.run(["squeue", "-h", "-o", "%A %j %k"], capture_output=True, text=True, check=True).stdout

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Submit many jobs inside a cluster while everything is disturbed; a JSON line of figures for each part.
+"""Submit many jobs inside a cluster while processes and files are disturbed.
 
-fire.py PART PARTS CLIENTS RECONFIGURE: PARTS times PART jobs from CLIENTS processes, with `scontrol reconfigure` each
-RECONFIGURE seconds (0: never).
+Print a JSON line of figures for each part.  fire.py PART PARTS CLIENTS RECONFIGURE: PARTS times PART jobs from CLIENTS
+processes, with `scontrol reconfigure` each RECONFIGURE seconds (0: never).
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def processes() -> Iterator[tuple[int, str, dict[str, str]]]:
 
 
 def descriptors(pid: int) -> int:
-    """Return how many a process has; 0 if it has just ended."""
+    """Return how many entries a folder of a process has; 0 if the process has just ended."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -52,7 +52,7 @@ def descriptors(pid: int) -> int:
 
 
 def sample() -> Figures:
-    """Return what the processes take now: sums and maxima by the name of the process."""
+    """Return the present resource use of the processes: sums and maxima by the name of the process."""
     found: Figures = defaultdict(int)
     # `scontrol reconfigure` starts slurmctld from a descriptor, and such a process has another name.
     slurmctld = int(PID.read_text() or 0) if PID.exists() else 0
@@ -102,14 +102,14 @@ class Policy:
 
 
 class Every:
-    """Does something each so many seconds, never twice at once."""
+    """Repeats an action at an interval in seconds, never twice at the same time."""
 
     def __init__(self, seconds: float, action: Callable[[], object]) -> None:
         self._seconds, self._action = seconds, action
         self._next = time.monotonic() + seconds
 
     def turn(self) -> None:
-        """Do it if it is due."""
+        """Do the action if it is due."""
         if time.monotonic() >= self._next:
             self._action()
             self._next = max(self._next + self._seconds, time.monotonic())

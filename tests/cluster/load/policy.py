@@ -11,7 +11,7 @@ FOLDER = "/var/lib/slurm/load"
 
 
 def note(name: str, line: str) -> None:
-    """Append a line; its one write survives the end of this worker."""
+    """Append a line in a single write, which survives the end of this worker."""
     file = os.open(f"{FOLDER}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     os.write(file, line.encode())
     os.close(file)
@@ -37,7 +37,7 @@ def observe(job: Any) -> None:
 
 @hook.job_end
 def ended(record: Any, event: Any) -> None:
-    """Note each job that has ended, some of them at the second attempt."""
+    """Record each job that has ended, some of them only at the second attempt."""
     if record.job_id % 100 == 0 and event.attempt == 1:
         raise RuntimeError("the first attempt fails")
     note("ended", f"{record.job_id} {record.name} {record.comment}\n")

@@ -119,7 +119,7 @@ function act.list(_, part_list)
       if job then read("job " .. id, job, names.job_rec) end
    end
    local ids = {}
-   -- A job that has ended exists until slurmctld purges it, which may be now.
+   -- A job that has ended exists only until slurmctld purges it, which may happen now.
    for id, job in pairs(slurm.jobs) do
       if job.job_state == 0 then ids[#ids + 1] = id end
    end

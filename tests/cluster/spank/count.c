@@ -23,7 +23,7 @@ static void note(const char *what, const char *more)
         close(file);
 }
 
-/* slurmstepd overwrites its name later. */
+/* The name must be read now: slurmstepd overwrites it later. */
 static bool ours;
 
 /* glibc passes the arguments of main() to a constructor. */
@@ -37,7 +37,7 @@ __attribute__((constructor)) static void started(int argc, char **argv)
 int clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
 {
     __typeof__(clone) *real = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
-    /* The flags with which contain_spank calls a callback, not those that make a namespace. */
+    /* The flags with which contain_spank calls a callback, not the flags for creating a namespace. */
     if (ours && flags == (CLONE_VM | SIGCHLD))
         note("clone", "callback");
     /* slurmstepd does not use the optional arguments. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Two options, one only for srun and one for all commands, and handlers that record where they have them."""
+"""Two options, one only for srun and one for all commands, and handlers that record where they have values."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""A hook file whose handlers refuse where the user wants it: FAIL=callback@context, or FAIL=everywhere."""
+"""A hook file whose handlers refuse where the user says: FAIL=callback@context, or FAIL=everywhere."""
 
 from slurmhooks import Reject, hook
 
@@ -11,7 +11,7 @@ def named(spank):
 
 
 def fail(spank):
-    """Refuse if this is the place."""
+    """Refuse if this callback and context are the chosen ones."""
     if named(spank) in (f"{spank.callback}@{spank.context}", "everywhere"):
         raise Reject(f"refused in {spank.callback} of {spank.context}")
 

@@ -59,7 +59,10 @@ def attempt(read):
 
 
 def items(spank):
-    """Return every item; those with an argument for task 0, for this task's process and past the end."""
+    """Return every item.
+
+    Items that take an argument are read for task 0, for this process, and beyond the last task.
+    """
     found = {}
     for item in ITEMS:
         if item.argument is None:
@@ -124,5 +127,5 @@ for name in CALLBACKS:
 
 @hook.spank.init_post_opt(contexts=["local", "allocator"], order=60)
 def control(spank):
-    """Write values for prolog and epilog; an srun in an allocation would be too late."""
+    """Write values for prolog and epilog, for which an srun in an allocation would be too late."""
     spank.job_control_env["PROBE_CONTROL"] = "from " + spank.context

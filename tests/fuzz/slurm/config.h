@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In place of the file that Slurm's configure writes. */
+/* Replaces the file that Slurm's configure writes. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A machine made of a few files: headers, sources and programs of some Slurm."""
+"""A machine simulated by a few files: headers, sources and programs of a Slurm release."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ INIT = "@hook.spank.init\ndef init(spank): pass\n"
 
 
 class Machine:
-    """Files that stand for an installed Slurm."""
+    """Files that stand in for an installed Slurm."""
 
     def __init__(self, root: Path) -> None:
         """Make the empty machine."""
@@ -113,7 +113,7 @@ class Site:
     """Slurm's configuration and plugins in folders of a test, and the two commands."""
 
     def __init__(self, root: Path, record: build_record.BuildRecord, call: Call) -> None:
-        """Have a site without hook files, whose plugin offers all callbacks."""
+        """Create a site without hook files, whose plugin offers all callbacks."""
         self.etc = root / "site"
         self.plugins = root / "plugins"
         self.hooks = self.etc / "hooks.d"
@@ -130,15 +130,15 @@ class Site:
         self._call = call
 
     def conf(self, *lines: str) -> None:
-        """Have these lines in slurm.conf."""
+        """Write these lines to slurm.conf."""
         (self.etc / "slurm.conf").write_text("\n".join([*lines, ""]))
 
     def plugstack(self, *lines: str) -> None:
-        """Have these lines in plugstack.conf."""
+        """Write these lines to plugstack.conf."""
         (self.etc / "plugstack.conf").write_text("\n".join([*lines, ""]))
 
     def file(self, text: str, name: str = "a.py") -> Path:
-        """Have a hook file."""
+        """Write a hook file."""
         path = self.hooks / name
         path.write_text(HEAD + text)
         return path
@@ -148,7 +148,7 @@ class Site:
         return self._call("check", "--sysconfdir", self.etc, *options)
 
     def found(self) -> list[str]:
-        """Return the findings of check, and see that it ends with 1 if there are any."""
+        """Return the findings of check, after asserting that it ends with 1 if there are any."""
         result = self.check()
         found = [line.removeprefix("error: ") for line in result.output.splitlines() if line.startswith("error: ")]
         assert result.exit_code == bool(found), result.output
@@ -177,7 +177,7 @@ def site(
 
 @pytest.fixture(autouse=True)
 def documents_fit_their_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every test that prints a JSON document check it against the command's schema, with all its keys."""
+    """Check each JSON document that a test prints against the command's schema, with all its keys."""
     real = output.document
 
     def checked(value: Any) -> None:

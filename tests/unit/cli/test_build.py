@@ -42,14 +42,14 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ready(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Give a machine with Slurm 24.11.5 and a Python that lacks nothing."""
+    """Give a machine with Slurm 24.11.5 and a complete Python."""
     machine.headers("24.11.5")
     monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(executable=executable))
     return machine
 
 
 def record_of(output: Path) -> build_record.BuildRecord:
-    """Read the record of a build that must be there."""
+    """Read the record of a build, which must exist."""
     record = build_record.BuildRecord.load(output)
     assert record is not None
     return record
@@ -101,7 +101,7 @@ def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, 
 @pytest.mark.native
 @pytest.mark.slow
 def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """Another Lua needs a new set-up, and leftovers of the older build are removed."""
+    """Another Lua requires a new set-up of the build folder, and leftovers of the older build are removed."""
     output = tmp_path / "out"
     ready.program("pkg-config", "exit 0")
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
@@ -131,7 +131,7 @@ def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native:
 @pytest.mark.native
 @pytest.mark.slow
 def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """Sources that nobody has configured are configured beside the build, once, and meson is told both folders."""
+    """Unconfigured sources are configured once, beside the build, and meson gets both folders."""
     output = tmp_path / "out"
     tree = ready.sources("24.11.5")
     arguments = ["build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree]
@@ -182,7 +182,7 @@ def refused(run: Run, *arguments: object) -> str:
 
 
 def test_missing_headers(run: Run, ready: Machine) -> None:
-    """A machine without Slurm's headers is told the names of the packages."""
+    """On a machine without Slurm's headers, the error names the packages to install."""
     words = refused(run, "--slurm-include", ready.bin)
     assert "slurm/spank.h" in words
     assert "libslurm-dev on Debian, slurm-devel as RPM" in words
@@ -204,7 +204,7 @@ def test_sources_of_another_micro_release(run: Run, ready: Machine) -> None:
 
 
 def test_folder_that_is_no_source_tree(run: Run, ready: Machine) -> None:
-    """A folder without META, or without configure, is told."""
+    """A folder without META, or without configure, is reported."""
     assert "no META" in refused(run, "--slurm-include", ready.include, "--slurm-source", ready.bin)
     tree = ready.sources("24.11.5")
     (tree / "configure").unlink()
@@ -223,7 +223,7 @@ def test_tree_configured_as_another_release(run: Run, ready: Machine) -> None:
 
 
 def test_lua_is_what_scrun_is_linked_to(run: Run, ready: Machine) -> None:
-    """The headers that are asked for are those of the Lua in the installed scrun."""
+    """The build looks for the headers of the Lua to which the installed scrun is linked."""
     ready.program("scrun", "")
     ready.program("readelf", "echo 'Shared library: [liblua5.1.so.0]'")
     ready.program("pkg-config", "exit 1")
@@ -245,5 +245,5 @@ def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.Mo
     "arguments", [(), ("--output", "x", "--lua", "6.0"), ("--output", "x", "--slurm-source", __file__)]
 )
 def test_wrong_use(run: Run, arguments: tuple[str, ...]) -> None:
-    """A missing or senseless option ends with exit code 2."""
+    """A missing or invalid option ends with exit code 2."""
     assert run("build", *arguments).exit_code == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks bundle``: what is in a bundle, and signatures."""
+"""``slurmhooks bundle``: the contents of a bundle, and signatures."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def folder(write: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_the_same_files_make_the_same_bytes(folder: Path, run: "Call", tmp_path: Path) -> None:
-    """The id depends on names and contents, and not on times, modes, owners or the order of folders."""
+    """The id depends on names and contents, but not on times, modes, owners or the order of folders."""
     first, second = tmp_path / "one.tar", tmp_path / "two.tar"
     result = run("bundle", folder, "--output", first, "--json")
     report = json.loads(result.stdout)
@@ -63,7 +63,7 @@ def test_the_same_files_make_the_same_bytes(folder: Path, run: "Call", tmp_path:
 
 
 def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], run: "Call") -> None:
-    """Files outside of the folder, missing and hidden ones are findings, all at once, and nothing is written."""
+    """Files outside of the folder, missing files and hidden files are findings, all at once, and nothing is written."""
     write(
         "site/slurmhooks.toml",
         '[hooks]\npaths = ["/etc/hooks.d/*.py", "../x.py", ".hidden.py"]\npackages = ["gone", "/p"]\n'
@@ -94,7 +94,7 @@ def test_names_outside_of_the_folder(name: str) -> None:
 
 
 def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
-    """Links, other files, damage and a file in the place of a folder are refused."""
+    """Links, special files, damage, and a file in place of a folder are refused."""
     (folder / "link").symlink_to("/etc/shadow")
     subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "link.tar", "link", "slurmhooks.toml"], check=True)
     subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "plain.tar", "slurmhooks.toml"], check=True)
@@ -125,7 +125,7 @@ def keys(open_folder: Path) -> Path:
 
 
 def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
-    """With a list of signers, only a bundle that one of them has signed is deployed, whoever could have written it."""
+    """With a list of signers, a bundle is deployed only if one of them has signed it, whoever could have written it."""
     allowed = site.etc / signature.ALLOWED
     public = (keys / "alice.pub").read_text().split()
     allowed.write_text(f'alice@site namespaces="slurmhooks" {public[0]} {public[1]}\n')
@@ -156,7 +156,7 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
 
 
 def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> None:
-    """A list of signers that leads nowhere does not count as none."""
+    """A list of signers that is a dangling link does not count as absent."""
     (site.etc / signature.ALLOWED).symlink_to("gone")
     run("bundle", site.etc, "--output", keys / "b.tar")
     result = run("deploy", keys / "b.tar", "--sysconfdir", site.etc)
@@ -165,7 +165,7 @@ def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> No
 
 
 def test_the_prolog_carries_a_bundle(folder: Path, run: "Call", machine: object, open_folder: Path) -> None:
-    """The script hands the bundle and its signature to deploy unless the bundle is in force."""
+    """The script passes the bundle and its signature to `deploy`, unless the bundle is already in force."""
     bundle, script = open_folder / "b.tar", open_folder / "prolog"
     result = run("bundle", folder, "--output", bundle, "--prolog", script, "--json")
     identity = json.loads(result.stdout)["bundle"]

@@ -17,7 +17,7 @@ Call = Callable[..., Result]
 
 
 def test_no_handlers(site: Site) -> None:
-    """A site without handlers gets a note on globs that match no file."""
+    """A site without handlers gets a note about globs that match no file."""
     result = site.check()
     assert result.exit_code == 0, result.output
     assert "no handlers" in result.output
@@ -33,14 +33,14 @@ def test_no_configuration(site: Site) -> None:
 
 
 def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
-    """It is named with its line."""
+    """A GLOB on a line of plugstack.conf that matches no file is noted with its line."""
     site.plugstack("required spank_python.so lustre.d/*.py fast")
     pattern = site.etc / "lustre.d" / "*.py"
     assert f"note: plugstack.conf: lustre.d/*.py fast: no file matches {pattern}" in site.check().output
 
 
 def test_errors_are_no_lack_of_handlers(site: Site) -> None:
-    """Beside errors it says nothing of handlers that there are none."""
+    """If there are errors, check does not also say that there are no handlers."""
     site.file("1 / 0")
     result = site.check()
     assert result.exit_code == 1
@@ -49,7 +49,7 @@ def test_errors_are_no_lack_of_handlers(site: Site) -> None:
 
 
 def test_a_folder_that_cannot_be_listed(site: Site) -> None:
-    """It may hold policy, so it is an error and no lack of handlers."""
+    """A folder that cannot be listed may contain a policy, so it is an error and does not count as empty."""
     site.hooks.rename(site.etc / "before")
     site.hooks.symlink_to("not_mounted")
     result = site.check()
@@ -59,7 +59,7 @@ def test_a_folder_that_cannot_be_listed(site: Site) -> None:
 
 
 def test_a_forgotten_decorator(site: Site) -> None:
-    """A file without handlers is noted once, though two lines of plugstack.conf load it, and is no error."""
+    """A file without handlers is noted once, even if two lines of plugstack.conf load it, and is not an error."""
     path = site.file("def limit(job): ...\n")
     result = site.check()
     assert result.exit_code == 0, result.output
@@ -67,7 +67,7 @@ def test_a_forgotten_decorator(site: Site) -> None:
 
 
 def test_deprecated_names(tmp_path: Path, run: Call) -> None:
-    """A deprecated name that a hook file uses when it is loaded is a note with file and line, and no error."""
+    """A deprecated name that a hook file uses when it is loaded is a note with file and line, not an error."""
     path = tmp_path / "hooks.py"
     path.write_text(
         f"import warnings\n{HEAD}warnings.warn('hook.old goes with 2.0: use hook.new', DeprecationWarning)\n{SUBMIT}"
@@ -78,7 +78,7 @@ def test_deprecated_names(tmp_path: Path, run: Call) -> None:
 
 
 def test_codes_that_slurm_does_not_have(site: Site, run: Call) -> None:
-    """A misspelled code of a refusal is an error where it is written out, whether Slurm or a CI checks the file."""
+    """A misspelled literal code of a refusal is an error, whether check runs for Slurm or in a CI."""
     code = """
 import slurmhooks
 from slurmhooks import Reject
@@ -100,7 +100,7 @@ def g():
 
 
 def test_a_required_handler_is_missing(site: Site) -> None:
-    """It is an error, as no request would be accepted."""
+    """A missing required handler is an error, because no request would be accepted."""
     site.file("@hook.job_submit\ndef f(): ...\n")
     (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f", "a:g"]\n')
     result = site.check()
@@ -111,7 +111,7 @@ def test_a_required_handler_is_missing(site: Site) -> None:
 
 @pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
-    """A new handler of a costly callback is a finding until compile has run."""
+    """A new handler for a costly callback is a finding until compile has run."""
     site.compile()
     path = site.file(f"@hook.spank.{callback}\ndef late(spank): pass\n")
     result = site.check()
@@ -128,13 +128,13 @@ def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> Non
 
 
 def test_a_whole_plugin_leaves_nothing_out(site: Site) -> None:
-    """The plugin as 'slurmhooks install' puts it offers all."""
+    """The plugin that 'slurmhooks install' installs offers all callbacks."""
     site.file("hook.spank.job_prolog(lambda spank: None)")
     assert site.check().exit_code == 0
 
 
 def test_one_option_of_two_lines(site: Site) -> None:
-    """Slurm would hand both values on under one name: the launch would fail, so check does."""
+    """Slurm would pass both values on under one name, and the launch would fail, so check fails."""
     site.file('hook.spank.option("a-b", "X", usage="")', "a.py")
     site.file('hook.spank.option("a_b", "X", usage="")', "b.py")
     site.plugstack("required spank_python.so hooks.d/a.py", "required spank_python.so hooks.d/b.py")
@@ -144,7 +144,7 @@ def test_one_option_of_two_lines(site: Site) -> None:
 
 
 def test_init_failure_mode_of_an_old_release(site: Site) -> None:
-    """Slurm 24.11 has no such choice: a note. What stands behind the GLOB is for handlers."""
+    """Slurm 24.11 has no such choice, so there is a note. Arguments after the GLOB are for handlers."""
     site.file("")
     site.plugstack(
         "required spank_python.so init_failure_mode=job",
@@ -156,14 +156,14 @@ def test_init_failure_mode_of_an_old_release(site: Site) -> None:
 
 
 def test_files_that_users_cannot_read(site: Site) -> None:
-    """root can, so nothing else would tell before the first user's srun fails."""
+    """root can read the file, so without this check nobody would notice before a user's srun fails."""
     path = site.file("@hook.spank.task_init\ndef init(spank): pass\n")
     assert "ordinary users" not in site.check().output
     path.chmod(0o640)
     wrong = f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
     assert f"note: {wrong}" in site.check().output
     assert site.found() == []
-    # An option is registered by srun itself.
+    # srun itself registers options, so users must be able to read the file.
     path.write_text(HEAD + 'hook.spank.option("x", usage="")\n')
     assert site.found() == [wrong]
 
@@ -178,13 +178,13 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
 
 
 def test_more_arguments_than_the_stub_reads() -> None:
-    """The limit is that of the stub."""
+    """The limit is the same as in native/manifest."""
     sources = (Path(__file__).parents[3] / "native" / "manifest").glob("*.[ch]")
     assert any(f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text() for source in sources)
 
 
 def test_more_options_than_the_stub_tells_apart(site: Site) -> None:
-    """The launch would fail, so check does."""
+    """The launch would fail, so check fails."""
     site.file("for number in range(257):\n    hook.spank.option(f'o{number}', usage='')\n", "a.py")
     site.plugstack("required spank_python.so hooks.d/a.py")
     result = site.check()
@@ -193,7 +193,7 @@ def test_more_options_than_the_stub_tells_apart(site: Site) -> None:
 
 
 def test_manifest_states(site: Site) -> None:
-    """The manifest is missing, up to date, still so with byte code and temporary files beside the hook files, stale."""
+    """The manifest is missing, up to date (even with byte code and temporary files beside the hook files), or stale."""
     path = site.file("hook.spank.task_init(lambda spank: None)")
     assert "slurmhooks.manifest: none" in site.check().output
     site.compile()
@@ -210,7 +210,7 @@ def test_manifest_states(site: Site) -> None:
 
 
 def test_a_file_without_a_handler(site: Site) -> None:
-    """A forgotten decorator is noted; a file with an option alone has something for Slurm."""
+    """A forgotten decorator is noted; a file that only defines an option gets no note."""
     path = site.file("def submit(job): pass\n")
     site.file('hook.spank.option("x", usage="")\n', "b.py")
     result = site.check()
@@ -269,7 +269,7 @@ def test_json(site: Site) -> None:
 
 
 def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A manifest written for a relative --sysconfdir holds for the daemons, which have an absolute one."""
+    """A manifest written for a relative --sysconfdir is valid for the daemons, which use an absolute one."""
     site.file(INIT)
     monkeypatch.chdir(site.etc.parent)
     assert run("compile", "--sysconfdir", "site").exit_code == 0

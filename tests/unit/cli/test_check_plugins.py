@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What check says of plugins of slurmctld that are not loaded, or have no job records."""
+"""Findings about plugins of slurmctld that are not loaded, or have no job records."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PROLOG = "@hook.controller_prolog\ndef starts(environment): pass\n"
 
 @pytest.fixture
 def lines(site: Site) -> list[str]:
-    """Have all plugins in place, and return the lines of slurm.conf for job_submit."""
+    """Install all plugins, and return the lines of slurm.conf for job_submit."""
     for name in ("site_factor_python.so", "prep_python.so"):
         (site.plugins / name).touch()
     return [f"PluginDir={site.plugins}", "JobSubmitPlugins=python"]
@@ -34,7 +34,7 @@ def lines(site: Site) -> list[str]:
 def test_a_line_that_slurm_conf_lacks(
     site: Site, lines: list[str], hooks: str, more: tuple[str, ...], needed: str | None
 ) -> None:
-    """A plugin that slurmctld does not load never calls its handlers; what stands in the line already stays."""
+    """A plugin that slurmctld does not load never calls its handlers; the proposed line keeps its present plugins."""
     site.file(hooks)
     site.conf(*lines, *more)
     found = site.found()
@@ -51,7 +51,7 @@ def test_a_plugin_that_is_not_installed(site: Site, lines: list[str]) -> None:
 
 
 def test_records_need_sources(site: Site, lines: list[str]) -> None:
-    """With public headers a handler may take the environment of a prolog, and no record."""
+    """With public headers, a handler may take the environment of a prolog, but not the record."""
     record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
     record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(site.plugins)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What check says of a Slurm that never calls the hooks, and of those who cannot read them."""
+"""Findings about a Slurm that never calls the hooks, and about users who cannot read them."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Call = Callable[..., Result]
 
 
 def test_job_submit_plugins_without_ours(site: Site) -> None:
-    """slurmctld would not call the handlers: the finding has the line that slurm.conf needs."""
+    """If slurmctld would not call the handlers, the finding has the line that slurm.conf needs."""
     path = site.etc / "slurm.conf"
     wanted = f"{path}: Slurm never calls handler a:submit of hook.job_submit: it needs the line JobSubmitPlugins="
     for plugins, line in (("lua", "lua,python"), ("", "python"), ("lua,job_submit/python", None)):
@@ -29,7 +29,7 @@ def test_job_submit_plugins_without_ours(site: Site) -> None:
 
 
 def test_handlers_of_jobs_that_end_need_no_job_submit(site: Site) -> None:
-    """Hooks whose names begin alike belong to other plugins: only the plugin that calls a handler is asked for."""
+    """Hooks with similar names may belong to different plugins: only the plugin that calls a handler is required."""
     site.conf(f"PluginDir={site.plugins}")
     site.file("@hook.job_end\ndef done(event): pass\n")
     assert [finding for finding in site.found() if "JobSubmitPlugins" in finding or "job_submit" in finding] == []
@@ -38,7 +38,7 @@ def test_handlers_of_jobs_that_end_need_no_job_submit(site: Site) -> None:
 
 @pytest.mark.parametrize("text", [INIT, 'hook.spank.option("x", usage="")\n'])
 def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
-    """A line may stand in an included file; without one nothing of SPANK is called."""
+    """The line may be in an included file; without a line, Slurm calls no SPANK handler."""
     site.file(text)
     (site.etc / "plugstack.d").mkdir()
     site.plugstack("include plugstack.d/*.conf")
@@ -51,7 +51,7 @@ def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
 
 
 def test_handlers_that_only_the_other_file_names(site: Site) -> None:
-    """plugstack.conf decides what SPANK loads if it names files, slurmhooks.toml what the others load."""
+    """If plugstack.conf names files, SPANK loads these; all other plugin points load those of slurmhooks.toml."""
     path = site.file(SUBMIT + INIT)
     other = site.etc / "other.py"
     other.write_text(HEAD + SUBMIT + INIT)
@@ -65,7 +65,7 @@ def test_handlers_that_only_the_other_file_names(site: Site) -> None:
 
 
 def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
-    """PluginDir must have the folder of the plugins, and the folder the plugin."""
+    """PluginDir must contain the folder of the plugins, and the folder must contain the plugin."""
     site.file(SUBMIT)
     elsewhere = site.etc / "plugins"
     elsewhere.mkdir()
@@ -85,7 +85,7 @@ def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
 
 
 def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
-    """scrun reads one script; it must be the one that hands over to the plugin of this folder."""
+    """scrun reads one script, which must be the one that calls the plugin in this folder."""
     site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     script = site.etc / "scrun.lua"
     wanted = f"{script}: scrun never calls handler a:stage of hook.scrun: "
@@ -99,7 +99,7 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
 
 
 def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Handlers of scrun are no mistake on a machine that has no scrun; if it has one, the build is too old."""
+    """Handlers for scrun are not a mistake on a machine without scrun; if it has scrun, the build is too old."""
     site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
@@ -118,7 +118,7 @@ def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.Monkey
 
 @pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can judge for others")
 def test_scripts_of_scrun_that_others_can_write(site: Site) -> None:
-    """scrun runs its Lua scripts as whoever calls it, before slurmhooks could judge them, so check does."""
+    """scrun runs its Lua scripts as its caller, before slurmhooks could check them, so `slurmhooks check` does."""
     own, script = site.etc / "own.lua", site.etc / "scrun.lua"
     (site.etc / "slurmhooks.toml").write_text('[scrun]\nlua = "own.lua"\n')
     for path in (own, script):
@@ -133,7 +133,7 @@ def test_scripts_of_scrun_that_others_can_write(site: Site) -> None:
 
 
 def test_what_slurmctld_cannot_read(site: Site) -> None:
-    """As root, check sees what SlurmUser cannot: each folder on the way, the files, and the command that helps."""
+    """Run by root, check reports folders and files that SlurmUser cannot read, with the command that helps."""
     path = site.file(SUBMIT)
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
     assert site.found() == []
@@ -158,7 +158,7 @@ def test_what_slurmctld_cannot_read(site: Site) -> None:
 
 
 def test_hooks_of_scrun_that_users_cannot_read(site: Site) -> None:
-    """scrun runs as users, and they need them."""
+    """scrun runs as ordinary users, who must be able to read the hook files."""
     path = site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     script = site.etc / "scrun.lua"
     script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
@@ -170,7 +170,7 @@ def test_hooks_of_scrun_that_users_cannot_read(site: Site) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can give files away")
 @pytest.mark.parametrize("what", ["file", "folder", "configuration"])
 def test_what_slurm_user_could_have_written(site: Site, run: Call, tmp_path: Path, what: str) -> None:
-    """slurmctld runs it, as SlurmUser; a command of root's does not, as SlurmUser would be root then."""
+    """slurmctld runs a file of SlurmUser as SlurmUser; a command of root does not, or SlurmUser could become root."""
     path = site.file(SUBMIT + f"import os\nos.makedirs({str(tmp_path / 'ran')!r}, exist_ok=True)\n")
     toml = site.etc / "slurmhooks.toml"
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
@@ -189,7 +189,7 @@ def test_what_slurm_user_could_have_written(site: Site, run: Call, tmp_path: Pat
 
 
 def test_which_bits_count(open_folder: Path) -> None:
-    """The owner's, the group's or the others', whichever a user comes to first; root needs none."""
+    """The bits of the owner, the group or others count, whichever applies first to a user; root needs none."""
     path = open_folder / "file"
     path.touch()
     if os.getuid() == 0:
@@ -215,7 +215,7 @@ def test_which_bits_count(open_folder: Path) -> None:
 
 
 def test_a_manifest_that_users_cannot_read(site: Site) -> None:
-    """It would be there for root alone."""
+    """Only root could read the file."""
     site.file(INIT)
     site.compile()
     assert site.found() == []
@@ -227,7 +227,7 @@ def test_a_manifest_that_users_cannot_read(site: Site) -> None:
 
 
 def test_filters_of_commands(site: Site) -> None:
-    """slurm.conf must name the plugin, the folder must have it, and users must be able to read the hook files."""
+    """slurm.conf must name the plugin, the folder must contain it, and users must be able to read the hook files."""
     path = site.file("@hook.cli_filter.pre_submit\ndef limit(options): pass\n")
     assert site.found() == [
         f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter: it needs the line"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks compile``: which variant of the plugin it puts in place, and what it says of that."""
+"""``slurmhooks compile``: which variant of the plugin it installs, and what it prints about that."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_variant(folder: Path) -> None:
-    """The variant is a link beside the others, and what it offers is said."""
+    """The plugin becomes a link to the variant beside it, and compile prints the callbacks that the variant offers."""
     assert compiled.choose_variant(folder, "task") == "offers user_init, task_post_fork, task_exit to Slurm"
     assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
     assert compiled.choose_variant(folder, "minimal") == "offers Slurm no callback that costs"
@@ -29,14 +29,14 @@ def test_variant(folder: Path) -> None:
 
 
 def test_missing_variant(folder: Path) -> None:
-    """A variant that was not installed is a finding, and nothing is changed."""
+    """A variant that is not installed is a finding, and nothing is changed."""
     with pytest.raises(Finding, match=r"spank_python-full.so is missing: run 'slurmhooks install' again"):
         compiled.choose_variant(folder, "full")
     assert not (folder / "spank_python.so").is_symlink()
 
 
 def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A prolog that the plugin before had not is not called until slurmd starts again, and that is said then only."""
+    """A prolog that the previous variant lacked is called only after a restart of slurmd; only then compile says so."""
     for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
         compiled.choose_variant(folder, name)
         assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name

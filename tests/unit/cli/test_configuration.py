@@ -11,12 +11,12 @@ PLUGINS = Path("/opt/plugins")
 
 
 def lines(machine: Machine) -> dict[str, bool]:
-    """Give each line that is needed, and whether it is there."""
+    """Give each required line, and whether it is present."""
     return {setting.line: setting.present for setting in configuration.settings(machine.etc, PLUGINS)}
 
 
 def test_bare_site_needs_everything(machine: Machine) -> None:
-    """With no configuration at all every line is missing, and PluginDir does not take Slurm's own plugins away."""
+    """Without any configuration every line is missing, and the proposed PluginDir keeps Slurm's own plugins."""
     assert lines(machine) == {
         f"PluginDir={configuration.UNKNOWN}:/opt/plugins": False,
         "JobSubmitPlugins=python": False,
@@ -27,7 +27,7 @@ def test_bare_site_needs_everything(machine: Machine) -> None:
 
 
 def test_complete_site_needs_nothing(machine: Machine) -> None:
-    """Lines that are there are seen, as a person may have written them."""
+    """Existing lines are recognized, in any form in which a person may have written them."""
     (machine.etc / "slurm.conf").write_text(
         "PluginDir=/usr/lib/slurm:/opt/plugins\nJobSubmitPlugins=lua,job_submit/python\nPlugStackConfig=stack.conf\n"
         "CliFilterPlugins=cli_filter/python,lua\n"
@@ -41,7 +41,7 @@ def test_complete_site_needs_nothing(machine: Machine) -> None:
 
 
 def test_other_values_are_kept(machine: Machine) -> None:
-    """The line that is proposed keeps what the site has."""
+    """The proposed line keeps the values that the site has."""
     (machine.etc / "slurm.conf").write_text("PluginDir=/usr/lib/slurm\nJobSubmitPlugins=lua, defaults\n")
     assert lines(machine)["PluginDir=/usr/lib/slurm:/opt/plugins"] is False
     assert "JobSubmitPlugins=lua,python" in lines(machine)
@@ -51,7 +51,7 @@ def test_other_values_are_kept(machine: Machine) -> None:
     "line", ["#required spank_python.so", "required spank_python_other.so", "required x.so spank_python.so"]
 )
 def test_similar_lines_do_not_count(machine: Machine, line: str) -> None:
-    """A comment, another plugin or an argument is not our plugin."""
+    """A comment, another plugin or an argument does not count as our plugin."""
     (machine.etc / "plugstack.conf").write_text(f"{line}\n")
     assert lines(machine)["required spank_python.so"] is False
 
@@ -65,7 +65,7 @@ def test_default_folder_needs_no_plugin_dir(machine: Machine, monkeypatch: pytes
 
 
 def test_plugin_dir_is_the_first_that_exists(machine: Machine) -> None:
-    """Of the folders in slurm.conf the first that exists is taken, none if none exists."""
+    """Of the folders in slurm.conf, the first existing one is used; if none exists, none is used."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{machine.bin}:{machine.etc}\n")
     assert configuration.find_plugin_dir(machine.etc) == machine.bin
     (machine.etc / "slurm.conf").write_text("PluginDir=/no/such\n")
@@ -73,13 +73,13 @@ def test_plugin_dir_is_the_first_that_exists(machine: Machine) -> None:
 
 
 def test_below_a_root() -> None:
-    """While a package is made, absolute paths are those inside it."""
+    """While a package is being built, absolute paths are interpreted inside its folder."""
     assert configuration.below(Path("/tmp/root"), Path("/etc/slurm")) == Path("/tmp/root/etc/slurm")
     assert configuration.below(Path("/"), Path("/etc/slurm")) == Path("/etc/slurm")
 
 
 def test_folders_that_others_may_change(tmp_path: Path) -> None:
-    """A folder that everybody may write to is told, and so is one below it; one that is missing is not."""
+    """A folder that everybody may write to is reported, and so are folders below it, but not a missing folder."""
     open_folder = tmp_path / "open"
     (open_folder / "lib").mkdir(parents=True)
     open_folder.chmod(0o777)

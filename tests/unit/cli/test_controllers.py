@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``slurmhooks check`` and ``info`` say of a running slurmctld; what it answers: tests/native/test_workers.py."""
+"""Output of ``slurmhooks check`` and ``info`` about a running slurmctld; its answers: tests/native/test_workers.py."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Call = Callable[..., Result]
 def verb(
     site: Site, machine: Machine, run: Call, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Call:
-    """Return a function that runs one of the two verbs, where everything else fits."""
+    """Return a function that runs one of the two verbs, on a machine without other findings."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.5")
     monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
     (site.plugins / "slurmhooks" / "libcore.so").touch()
@@ -39,7 +39,7 @@ def verb(
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str]:
-    """Have supervisors answer, and return what they are asked."""
+    """Simulate answers of supervisors, and return the requests that they get."""
     asked: list[str] = []
 
     def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str
 
 
 def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
-    """What a running slurmctld has in force is shown, with the processes that serve it, and is no finding."""
+    """The handlers in force in a running slurmctld, and its processes, are shown, and are not a finding."""
     asked = answers(monkeypatch, ANSWER)
     result = verb()
     assert result.exit_code == 0, result.output
@@ -63,7 +63,7 @@ def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> No
 
 
 def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
-    """Files that are not in force are a finding, though check itself finds nothing wrong with what is left of them."""
+    """Files that are not in force are a finding, even if check finds no other mistake in the files."""
     fault = {"since": 1700000000.0, "findings": ["/etc/slurm/hooks.d/limits.py: is gone"]}
     answers(monkeypatch, ANSWER | {"fault": fault})
     result = verb()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The demonstration plays, with and without a real Slurm."""
+"""The demonstration works, with and without a real Slurm."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Run = Callable[..., Result]
 
 
 def test_without_slurm(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an installed package shows: a refusal, changed fields, an option's check, a staged container."""
+    """An installed package shows a refusal, changed fields, an option's check and a staged container."""
     monkeypatch.setattr(demo, "LAB", Path("/nowhere"))
     result = run("demo")
     assert result.exit_code == 0, result.output
@@ -29,7 +29,7 @@ def test_without_slurm(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_real_slurm(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a checkout, as root, it is what `make demo` does, with its exit code."""
+    """In a checkout, as root, it does the same as `make demo`, with the same exit code."""
     lab = tmp_path / "demo"
     lab.write_text('#!/bin/sh\ntest "$*" = 24.11 && exit 3\n')
     lab.chmod(0o755)
@@ -44,7 +44,7 @@ def test_a_real_slurm(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_a_scene_that_does_not_come_out(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Exit code 1 names what went wrong."""
+    """If something fails, the exit code is 1 and the output names it."""
     (tmp_path / "hooks.py").write_text((demo.HOOKS[1]).read_text().replace("job.account is None", "False"))
     monkeypatch.setattr(demo, "HOOKS", (tmp_path / "hooks.py",))
     result = run("demo", "--without-slurm")

@@ -118,7 +118,10 @@ def snapshot(folder: Path) -> dict[str, object]:
 
 
 def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
-    """A bundle that was made for other lines is refused; a line may name files of the deployed bundle."""
+    """A bundle that was made for other lines of plugstack.conf is refused.
+
+    A line may name files of the deployed bundle.
+    """
     line = "required spank_python.so slurmhooks.d/current/hooks.d/*.py fast=1"
     bundle = make("lines", INIT, config="", **{"plugstack.conf": f"{line}  # ours\nrequired other.so\n"})
     result = run("deploy", bundle, "--sysconfdir", site.etc)
@@ -134,7 +137,7 @@ def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path]
 def test_the_plugin_offers_what_both_need(
     site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until the switch and after it, the SPANK plugin exports the callbacks of the handlers in force."""
+    """Before and after the switch, the SPANK plugin exports the callbacks of the handlers in force."""
     deploy(make("none", INIT))
     plugin = site.plugins / "spank_python.so"
     assert os.readlink(plugin).endswith("-minimal.so")
@@ -156,7 +159,7 @@ def test_the_plugin_offers_what_both_need(
 def test_slurmctld_refuses(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If slurmctld does not load a bundle that passed the check, the one before is put in force again."""
+    """If slurmctld does not load a bundle that passed the check, the previous bundle is put in force again."""
     before = deploy(make("good", HANDLER.format(1)))["bundle"]
     asked: list[str | None] = []
 
@@ -216,7 +219,7 @@ def test_files_that_were_changed(
 def test_what_rollback_refuses(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
 ) -> None:
-    """Without a deployment, and with a slurmhooks.toml that a person has put there, nothing changes."""
+    """Without a deployment, or with a slurmhooks.toml that somebody put there by hand, rollback changes nothing."""
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "nothing was deployed on this machine" in result.output
@@ -252,7 +255,7 @@ STEPS = ("rename", "replace", "symlink", "fsync", "rmdir", "unlink", "mkdir", "c
 
 
 def killed_at(step: int, run: "Call", *arguments: object) -> bool:
-    """Run a command in a process that kills itself before it changes files for the ``step``th time; tell if it did."""
+    """Run a command in a process that kills itself before its ``step``th change of files; tell whether it did."""
     pid = os.fork()
     if not pid:
         left, me = step, os.getpid()

@@ -13,7 +13,7 @@ from .conftest import Machine
 
 
 def python(**changes: Any) -> embedded_python.Python:
-    """Give a Python that lacks nothing, but for some changes."""
+    """Give the facts of a complete Python, with some changes."""
     facts: dict[str, Any] = {
         "executable": "/py",
         "version": "3.13.5",
@@ -30,7 +30,7 @@ def python(**changes: Any) -> embedded_python.Python:
 
 
 def test_a_python_answers_as_it_will_be_embedded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What is asked is the isolated Python: no PYTHONPATH, no folder of the script, only paths that exist."""
+    """The facts are those of an isolated Python: no PYTHONPATH, no folder of the script, only existing paths."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     answer = embedded_python.inspect(sys.executable)
     assert isinstance(answer, embedded_python.Python)
@@ -42,7 +42,7 @@ def test_a_python_answers_as_it_will_be_embedded(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_no_python_is_told(machine: Machine) -> None:
-    """A program that is missing, or fails, gives a reason and not an exception."""
+    """A program that is missing or fails results in a reason, not in an exception."""
     assert embedded_python.inspect("/no/python") == "/no/python does not run: No such file or directory"
     broken = machine.program("python", "echo trouble >&2; exit 1")
     assert embedded_python.inspect(str(broken)) == f"{broken} does not answer: trouble"
@@ -51,7 +51,7 @@ def test_what_is_no_python_is_told(machine: Machine) -> None:
 
 
 def test_a_complete_python_has_no_shortcomings() -> None:
-    """Nothing is said of a Python that has everything."""
+    """A complete Python has no findings."""
     assert embedded_python.shortcomings(python(), __version__) == []
 
 
@@ -70,14 +70,14 @@ def test_a_complete_python_has_no_shortcomings() -> None:
     ],
 )
 def test_each_shortcoming_is_one_line_with_its_remedy(changes: dict[str, Any], words: list[str]) -> None:
-    """Whatever is missing is one line that names it and what to do about it."""
+    """Each missing part is one line that names it and says what to do."""
     [line] = embedded_python.shortcomings(python(**changes), __version__)
     assert "\n" not in line
     assert all(word in line for word in words)
 
 
 def test_a_virtual_environment_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link that makes a virtual environment's Python is not followed, a name is looked up, a wrong one kept."""
+    """A virtual environment's link to Python is not followed; a name is looked up; an unknown name is kept."""
     link = tmp_path / "python"
     link.symlink_to(sys.executable)
     monkeypatch.chdir(tmp_path)

@@ -5,7 +5,7 @@ from slurmhooks.cli.findings import Finding, Findings
 
 
 def test_all_findings_are_shown_one_a_line() -> None:
-    """Several findings are all written, each on a line of its own, and the exit code is 1."""
+    """All findings are written, each on its own line, and the exit code is 1."""
     file = io.StringIO()
     error = Findings(["first", "second"])
     error.show(file)
@@ -15,5 +15,5 @@ def test_all_findings_are_shown_one_a_line() -> None:
 
 
 def test_finding_is_findings_of_one() -> None:
-    """A single finding can be caught and shown as several can."""
+    """A single finding can be caught and shown in the same way as several."""
     assert Finding("only").findings == ["only"]

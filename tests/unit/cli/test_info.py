@@ -32,7 +32,7 @@ def test_healthy_installation(run: Run, machine: Machine, healthy: Path) -> None
 
 
 def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> None:
-    """With --json stdout is one object with both sides' versions and no decoration."""
+    """With --json, standard output is one object with the versions of both sides, without decoration."""
     report = json.loads(run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc, "--json").stdout)
     assert report["slurmhooks"] == __version__
     assert report["programs"] == {str(machine.bin / "slurmctld"): "24.11.5"}
@@ -42,7 +42,10 @@ def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> 
 
 
 def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: Path) -> None:
-    """A build from public headers says which arguments it lacks and how to get them, and is no finding."""
+    """For a build from public headers, info says which arguments it lacks and how to get them.
+
+    This is not a finding.
+    """
     record = build_record.BuildRecord.load(healthy)
     assert record is not None
     record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(healthy)
@@ -53,13 +56,13 @@ def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: P
 
 
 def test_installation_is_found_by_plugin_dir(run: Run, machine: Machine, healthy: Path) -> None:
-    """Of the folders in PluginDir the one with our plugins is meant, not the first."""
+    """Of the folders in PluginDir, info uses the one with our plugins, not the first."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir={machine.bin}:{healthy}\n")
     assert json.loads(run("info", "--sysconfdir", machine.etc, "--json").stdout)["plugin_dir"] == str(healthy)
 
 
 def test_no_installation_is_a_finding(run: Run, machine: Machine) -> None:
-    """A machine without plugins says what to run."""
+    """On a machine without plugins, info says what to run."""
     result = run("info", "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert "slurmhooks install --from DIR" in result.stderr
@@ -68,7 +71,7 @@ def test_no_installation_is_a_finding(run: Run, machine: Machine) -> None:
 def test_everything_that_does_not_fit_is_told(
     run: Run, machine: Machine, healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Slurm, a Python and a slurmhooks that have moved on since the build, and lost files, are all told."""
+    """A Slurm, a Python or a slurmhooks that was upgraded since the build, and lost files, are all reported."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.6")
     (healthy / "spank_python.so").unlink()
     monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.9", slurmhooks="7.0.0"))
@@ -118,7 +121,7 @@ def test_build_if_needed_builds_only_what_does_not_fit(
     break_it: Callable[[Machine, Path], object],
     wanted: str,
 ) -> None:
-    """With fitting plugins nothing is done, not even a look for headers; with others the build begins."""
+    """With fitting plugins, build --if-needed does nothing, not even look for headers; with others the build begins."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir={healthy}\n")
     break_it(machine, healthy)
     where = ("--slurm-include", machine.include, "--sysconfdir", machine.etc, "--output", tmp_path / "new")

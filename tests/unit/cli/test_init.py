@@ -60,7 +60,7 @@ def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest
 
 
 def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file that cannot be written is one line and exit code 1, not a traceback."""
+    """A file that cannot be written results in one line and exit code 1, not in a traceback."""
     source = 'import click\n@click.command()\ndef command(): raise OSError(28, "No space left on device", "/x")\n'
     (tmp_path / "full.py").write_text(source)
     monkeypatch.setattr(commands, "__path__", [str(tmp_path)])

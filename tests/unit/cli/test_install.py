@@ -33,7 +33,7 @@ def test_everything_lands_in_the_plugin_folder(run: Run, machine: Machine, build
 
 
 def test_files_are_replaced_never_rewritten(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """A file that a daemon has open stays as it was; one that did not change is left alone."""
+    """A file that a daemon has open keeps its content; an unchanged file is left alone."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     run(*arguments)
     same = (plugins / "job_submit_python.so").stat()
@@ -47,7 +47,7 @@ def test_files_are_replaced_never_rewritten(run: Run, machine: Machine, build: P
 
 
 def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """A plugin that this build no longer makes is removed, a file of somebody else is not."""
+    """A plugin that this build no longer contains is removed; other files are not."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     run(*arguments)
     (plugins / "auth_munge.so").touch()
@@ -64,7 +64,7 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
 def test_the_variant_that_compile_chose_stays(
     run: Run, machine: Machine, build: Path, plugins: Path, known: bool
 ) -> None:
-    """An upgrade does not bring back the plugin that costs a process a job, unless the new build lacks the variant."""
+    """An upgrade keeps the variant without prolog and epilog, unless the new build lacks that variant."""
     chosen = "slurmhooks/spank_python-minimal.so"
     record = build_record.BuildRecord.load(build)
     assert record is not None
@@ -78,21 +78,21 @@ def test_the_variant_that_compile_chose_stays(
 
 
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """Without --plugin-dir the first existing folder of PluginDir is taken."""
+    """Without --plugin-dir, the first existing folder of PluginDir is used."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{plugins}\n")
     assert run("install", "--from", build, "--sysconfdir", machine.etc).exit_code == 0
     assert (plugins / "spank_python.so").exists()
 
 
 def test_unknown_plugin_folder_is_asked_for(run: Run, machine: Machine, build: Path) -> None:
-    """With no PluginDir to be found the option is named, and nothing is written."""
+    """If no PluginDir can be found, the error names the option, and nothing is written."""
     result = run("install", "--from", build, "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert "--plugin-dir" in result.stderr
 
 
 def test_build_for_another_release_is_refused(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """Plugins of another micro release are not installed, and all that is wrong is said at once."""
+    """Plugins of another micro release are not installed, and all mistakes are reported at once."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.4")
     (build / "spank_python.so").unlink()
     record = build_record.BuildRecord.load(build)
@@ -111,19 +111,22 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
 
 
 def test_folder_without_build_is_refused(run: Run, tmp_path: Path) -> None:
-    """A folder that slurmhooks build has not made is told apart."""
+    """A folder that slurmhooks build has not created is refused."""
     result = run("install", "--from", tmp_path, "--plugin-dir", "/x")
     assert result.exit_code == 1
     assert "contains no build" in result.stderr
 
 
 def test_relative_plugin_folder_is_wrong_use(run: Run, build: Path) -> None:
-    """Daemons have no working directory to speak of: paths must be absolute."""
+    """Paths must be absolute, because daemons have other working directories."""
     assert run("install", "--from", build, "--plugin-dir", "plugins").exit_code == 2
 
 
 def test_scrun_lua_names_the_plugin_folder(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """scrun.lua is rendered beside slurm.conf, and replaced by an install elsewhere, left alone by the same."""
+    """scrun.lua is written beside slurm.conf.
+
+    An install to another folder replaces it, the same install leaves it alone.
+    """
     target = machine.etc / "scrun.lua"
     for folder in (plugins / "old", plugins):
         run("install", "--from", build, "--plugin-dir", folder, "--sysconfdir", machine.etc)
@@ -134,7 +137,7 @@ def test_scrun_lua_names_the_plugin_folder(run: Run, machine: Machine, build: Pa
 
 
 def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """A scrun.lua that we have not made stays; ours is put beside it and the user is told."""
+    """A scrun.lua of the site stays; ours is written beside it, and the output says so."""
     (machine.etc / "scrun.lua").write_text("-- mine\n")
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
@@ -178,7 +181,7 @@ def test_failed_write_names_the_file(
 
 
 def test_staging_for_a_package(run: Run, machine: Machine, build: Path, tmp_path: Path) -> None:
-    """With --destdir files go below it, what is written names the final place, and this machine is not judged."""
+    """With --destdir, files go below it, their contents name the final paths, and this machine is not checked."""
     machine.program("slurmctld", "echo slurm-wlm 1.2.3")
     root = tmp_path / "root"
     result = run("install", "--from", build, "--destdir", root, "--plugin-dir", "/usr/lib/slurm")

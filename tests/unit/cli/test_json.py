@@ -36,7 +36,7 @@ def test_schema(run: Call, name: str) -> None:
 
 
 def test_descriptions() -> None:
-    """What a docstring says of an attribute is the description of its key, in one line."""
+    """The docstring's text about an attribute is the description of its key, in one line."""
     found = schema.schema_of(COMMANDS["try job_submit"])
     assert found is not None
     tried = found["$defs"]["Tried"]
@@ -46,7 +46,7 @@ def test_descriptions() -> None:
 
 @pytest.mark.parametrize("words", ["demo", "why not", "nothing", "try"])
 def test_commands_without_documents(run: Call, words: str) -> None:
-    """What has no document is wrong use."""
+    """A command without a JSON document is wrong use."""
     result = run("schema", *words.split())
     assert result.exit_code == 2
     assert "is not a command with --json" in result.stderr
@@ -80,7 +80,7 @@ def test_failures_are_documents(run: Call, tmp_path: Path, arguments: tuple[str,
 
 
 def test_a_full_disk_is_a_document(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the machine refuses is a document, too; without --json nothing is on standard output."""
+    """An error of the operating system is also a document; without --json, standard output is empty."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "/var/log/x")

@@ -35,7 +35,7 @@ function slurm_cli_post_submit(offset, jobid, stepid) return slurm.SUCCESS end
 
 
 def test_options_of_commands(run: Callable[..., Result], tmp_path: Path) -> None:
-    """A cli_filter.lua: its functions, options and helpers have their Python beside them."""
+    """For a cli_filter.lua, functions, options and helpers are shown with their Python equivalents."""
     script = tmp_path / "cli_filter.lua"
     script.write_text(CLI_FILTER)
     shown = run("port", str(script)).output
@@ -45,7 +45,7 @@ def test_options_of_commands(run: Callable[..., Result], tmp_path: Path) -> None
 
 
 def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result], tmp_path: Path) -> None:
-    """job_submit.lua, spank-lua and scrun.lua: the hook file that comes out is one that slurmhooks takes."""
+    """For job_submit.lua, spank-lua and scrun.lua, slurmhooks loads the resulting hook file."""
     job = "function slurm_job_submit(d, parts, uid) d.comment = parts.debug.name return slurm.ERROR end\\n"
     for name, text, hook in (
         ("job_submit.lua", job.replace("\\n", "\n"), "job_submit"),
@@ -64,7 +64,7 @@ def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result
 
 
 def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp_path: Path) -> None:
-    """Each use with the lines in which it stands, and the spelling in Python."""
+    """Each use is shown with its lines, and with the equivalent in Python."""
     script = tmp_path / "spank.lua"
     script.write_text(SPANK)
     shown = run("port", str(script)).stdout
@@ -74,7 +74,7 @@ def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp
 
 
 def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path) -> None:
-    """Exit code 1, and what was looked for."""
+    """The exit code is 1, and the error says what was looked for."""
     script = tmp_path / "other.lua"
     script.write_text("print(1)\n")
     done = run("port", str(script))

@@ -34,7 +34,7 @@ def test_failure_shows_the_end_of_the_output(tmp_path: Path, capfd: pytest.Captu
 
 
 def test_verbose_shows_output_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With verbose the output is seen as it comes, and not again at a failure."""
+    """With verbose, output is shown as it arrives, and not repeated after a failure."""
     with pytest.raises(Finding):
         run_logged(["sh", "-c", "echo [red]x; exit 1"], tmp_path / "log", failure="no", verbose=True)
     assert capfd.readouterr().err == "[red]x\n"
@@ -54,7 +54,7 @@ def test_step_says_when_it_begins_and_ends(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_bar_without_a_terminal_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal, as below cron, a bar and a spinner write nothing."""
+    """Without a terminal, as under cron, a progress bar and a spinner write nothing."""
     with bar("replaying") as advance:
         for done in range(100):
             advance(done, 100)
@@ -65,7 +65,7 @@ def test_a_bar_without_a_terminal_is_silent(capfd: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (1000.0, False)])
 def test_a_spinner_for_what_takes_long(monkeypatch: pytest.MonkeyPatch, patience: float, shown: bool) -> None:
-    """On a terminal, what is waited for is shown when it takes long, and is gone at the end, also after an error."""
+    """On a terminal, a long wait is shown with its reason, and removed at the end, even after an error."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=80)
     monkeypatch.setattr(progress, "console", lambda: console)

@@ -12,7 +12,7 @@ from slurmhooks.worker import recordings, requests
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What the command asks a supervisor for, which records at once."""
+    """The requests that the command sends to a supervisor, which begins to record at once."""
     asked: list[str] = []
 
     def ask(text: str, *_: Any) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use(asked: list[str], tmp_path: Path, arguments: list[str]) -> None:
-    """What cannot be read is refused before anybody is asked."""
+    """Invalid values are refused before a supervisor is asked."""
     assert record(tmp_path, *arguments)[0] == 2
     assert asked == []
 

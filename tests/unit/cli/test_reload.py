@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks reload``: what it says, and to whom it speaks."""
+"""``slurmhooks reload``: its output, and the processes that it asks."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from slurmhooks.worker import requests
 
 
 def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is silent when the files serve, names every finding if they do not load, and says so if nobody is there."""
+    """It prints nothing if the files are in force, every finding if they do not load, and says if no slurmctld runs."""
     monkeypatch.setenv("SLURM_CONF", "")
     answers: list[dict[str, Any]] = []
     asked: list[str] = []

@@ -11,7 +11,7 @@ from tests.unit.replay.test_replay import ACCOUNT, JOBS, NEW, hook_file
 
 
 def test_exit_codes(tmp_path: Path) -> None:
-    """0: fine, also with differences; 1: something differs and --expect-same; 2: the file or the hooks are unusable."""
+    """0: fine, even with differences; 1: something differs and --expect-same; 2: the file or the hooks are unusable."""
     os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
     same, new = hook_file(tmp_path, ACCOUNT, "same.py"), hook_file(tmp_path, NEW)
     bad = hook_file(tmp_path, "import nothing_of_the_kind", "bad.py")

@@ -21,12 +21,12 @@ from .conftest import Machine
     ],
 )
 def test_version_is_found_in_what_programs_print(text: str, version: Version | None) -> None:
-    """The first full version in a text counts, whatever is around it."""
+    """The first full version in a text counts, whatever text surrounds it."""
     assert Version.find(text) == version
 
 
 def test_version_is_written_as_slurm_does() -> None:
-    """The middle part has two digits."""
+    """The middle part of a version has two digits."""
     assert str(Version(22, 5, 8)) == "22.05.8"
 
 
@@ -50,7 +50,7 @@ def test_source_version_is_read_from_meta(machine: Machine) -> None:
 
 
 def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
-    """A program that fails, as srun without a slurm.conf, is as if it were not there."""
+    """A program that fails, such as srun without a slurm.conf, counts as missing."""
     ctld = machine.program("slurmctld", '[ "$1" = -V ] && echo slurm-wlm 24.11.5')
     machine.program("slurmd", "exit 0")
     machine.program("srun", "echo slurm 1.2.3; exit 1")
@@ -68,7 +68,7 @@ def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
     ],
 )
 def test_lua_of_scrun_by_its_library(machine: Machine, needed: str, version: str | None) -> None:
-    """The Lua that scrun is linked to is told from the library's name, as each distribution writes it."""
+    """The library's name, in the form of each distribution, tells which Lua scrun is linked to."""
     machine.program("readelf", f"echo ' 0x1 (NEEDED)  Shared library: [{needed}]'")
     assert slurm.scrun_lua(Path("/scrun")) == version
 
@@ -76,7 +76,7 @@ def test_lua_of_scrun_by_its_library(machine: Machine, needed: str, version: str
 @pytest.mark.native
 @pytest.mark.skipif(not shutil.which("readelf"), reason="needs binutils")
 def test_lua_of_a_real_program(tmp_path: Path) -> None:
-    """A real ELF file that is linked to no Lua is told from one that is."""
+    """A real ELF file that is not linked to Lua is recognized as such."""
     source = tmp_path / "lib.c"
     source.write_text("int main(void) { return 0; }\n")
     link = ["-Wl,--no-as-needed", f"-L{tmp_path}", "-l:liblua5.1.so.0"]

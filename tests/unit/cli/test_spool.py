@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks spool``: what it shows, and what it does with dead letters."""
+"""``slurmhooks spool``: its output, and its actions on dead letters."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def call(folder: SpoolFolder, *arguments: str) -> Result:
 
 
 def test_without_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says which plugin would make one."""
+    """Without a spool, the command says which plugin would create one."""
     monkeypatch.setenv("SLURM_CONF", "")
     done = CliRunner().invoke(main, ["spool", "--sysconfdir", str(tmp_path)])
     assert done.exit_code == 1
@@ -33,7 +33,7 @@ def test_without_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_waits(folder: SpoolFolder) -> None:
-    """It counts the records that wait, and those that have failed."""
+    """It counts the waiting records and those that have failed."""
     folder.append(7)
     folder.append(8)
     spool = folder.read()
@@ -47,7 +47,7 @@ def test_what_waits(folder: SpoolFolder) -> None:
 
 
 def test_dead_letters(folder: SpoolFolder) -> None:
-    """It shows each with its reason, has those that are named delivered again, and discards those that are named."""
+    """It shows each dead letter with its reason, and redelivers or discards those that are named."""
     for job_id in (7, 8, 9):
         folder.append(job_id)
     spool = folder.read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks status``: who has which bundle in force."""
+"""``slurmhooks status``: which machine has which bundle in force."""
 
 import json
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folde
 
 
 def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
-    """Without a deployment the id is that of the bundle that the files would make."""
+    """Without a deployment, the id is that of the bundle that the files would form."""
     site.file("@hook.job_submit\ndef f(job): pass\n")
     run("bundle", site.etc, "--output", site.etc / "b.tar")
     report, code = status(site, run)
@@ -82,7 +82,7 @@ def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
 
 
 def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:
-    """Files of a bundle that somebody has edited are a finding on the machine itself, too."""
+    """Edited files of a bundle are also a finding on the machine itself."""
     (Store(site.etc).place(bundles[2]) / "hooks.d" / "a.py").write_text("# edited\n")
     report, code = status(site, run)
     assert code == 1
@@ -90,7 +90,7 @@ def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -
 
 
 def test_nodes_are_asked_by_a_step(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
-    """srun runs one task on each node that can run a job, and a node that must answer and does not is a finding."""
+    """srun runs one task on each node that can run a job; a node that must answer but does not is a finding."""
     machine.program("sinfo", "echo n1; echo n2; echo n1")
     machine.program("scontrol", "echo n1; echo n3")
     answer = report_of("n1", bundles[2]) + report_of("n2", bundles[2])

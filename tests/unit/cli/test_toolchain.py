@@ -34,14 +34,14 @@ def test_bare_machine_names_every_tool(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_compiler_without_c_library(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler that finds no <stdio.h> is told from none, and CC is heeded."""
+    """A compiler that does not find <stdio.h> is distinguished from a missing compiler, and CC is used."""
     machine.program("mycc", "exit 1")
     monkeypatch.setenv("CC", "mycc -m64")
     assert any("stdio.h" in line for line in toolchain.missing_tools())
 
 
 def test_old_meson_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A meson that is too old is named with its version and the one that is needed."""
+    """A meson that is too old is reported with its version and the required one."""
     old = machine.program("oldmeson", "echo 0.64.1")
     monkeypatch.setattr(toolchain, "meson_command", lambda: [str(old)])
     [line] = [line for line in toolchain.missing_tools() if "meson" in line]
@@ -49,7 +49,7 @@ def test_old_meson_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_lua_headers_under_any_of_their_names(machine: Machine) -> None:
-    """pkg-config is asked for the names that distributions give to one Lua."""
+    """pkg-config is asked for all names that distributions give to a version of Lua."""
     machine.program("pkg-config", '[ "$2" = lua-5.4 ]')
     assert toolchain.has_lua_headers("5.4")
     assert not toolchain.has_lua_headers("5.1")
@@ -58,7 +58,7 @@ def test_lua_headers_under_any_of_their_names(machine: Machine) -> None:
 def test_lua_remedy_names_pkgconf_only_if_missing(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line names Debian's headers of that Lua, and pkgconf where that is what is missing."""
+    """The line names Debian's package with the headers of that Lua, or pkgconf if that is missing."""
     machine.program("pkg-config", "exit 1")
     assert "install liblua5.1-0-dev (Debian)" in toolchain.lua_remedy("5.1")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers are run on submissions and bundles, without Slurm."""
+"""`slurmhooks try` runs handlers on submissions and bundles, without Slurm."""
 
 import json
 import os
@@ -92,7 +92,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
-    """Verdict, messages, changed fields and what is not known are shown; exit code 0."""
+    """The verdict, messages, changed fields and unknown values are shown; the exit code is 0."""
     result = run("try", "job_submit", script, "--sysconfdir", hooks, "--uid", 4711)
     assert result.exit_code == 0
     assert result.stdout.startswith("accepted\nto the user:\n  limited\n")
@@ -105,7 +105,7 @@ def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
 
 
 def test_refused(run: Run, hooks: Path, script: Path) -> None:
-    """A refusal is shown with its code; exit code 1. sbatch's options go behind a double dash."""
+    """A refusal is shown with its code; the exit code is 1. Options of sbatch follow a double dash."""
     script.write_text("#!/bin/sh\n")
     result = run("try", "job_submit", "--sysconfdir", hooks, script, "--", "--time", "5")
     assert result.exit_code == 1
@@ -113,7 +113,7 @@ def test_refused(run: Run, hooks: Path, script: Path) -> None:
 
 
 def test_a_bug(run: Run, hooks: Path, script: Path) -> None:
-    """What is wrong with a handler is shown with its traceback; exit code 1."""
+    """A bug in a handler is shown with its traceback; the exit code is 1."""
     result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", "--", "-Jbug")
     assert result.exit_code == 1
     assert "please tell your administrators" in result.stdout
@@ -141,7 +141,7 @@ return slurm.SUCCESS
 
 @pytest.mark.parametrize("release", ["22.05", "26.05"])
 def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> None:
-    """Refusals of a script have its code, what it writes is shown, and it may log at its lowest level."""
+    """Refusals of a Lua script have its code, its writes are shown, and it may log at its lowest level."""
     (tmp_path / "job_submit.lua").write_text(LUA)
     (tmp_path / "slurmhooks.toml").write_text('[job_submit]\nlua = "job_submit.lua"\n')
     call = ("try", "job_submit", script, "--sysconfdir", tmp_path, "--release", release, "--json")
@@ -166,7 +166,7 @@ def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> N
 
 
 def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
-    """Fields by name in, changed fields and messages out."""
+    """The input has fields by name, the output changed fields and messages."""
     (tmp_path / "job.json").write_text('{"account": "x", "time_limit": "UNLIMITED", "script": "#!/bin/sh"}')
     (tmp_path / "tables.json").write_text('{"partitions": {"debug": {"max_time": 5}}}')
     result = run(
@@ -182,7 +182,7 @@ def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
 
 
 def test_tables(run: Run, tmp_path: Path) -> None:
-    """Handlers look up what a file has of slurmctld's tables; of those that it lacks a note says so."""
+    """Handlers look up records in a file with slurmctld's tables; a note names the tables that the file lacks."""
     (tmp_path / "hooks.py").write_text(
         """
 from slurmhooks import hook, log
@@ -223,7 +223,7 @@ def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> N
 
 
 def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None:
-    """What an older release lacks is left out of what options set, and named."""
+    """Fields that an older release lacks are not set by options, and are named."""
     result = run(
         "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
     )
@@ -244,7 +244,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
     ],
 )
 def test_wrong_use(run: Run, hooks: Path, script: Path, content: str, more: tuple[str, ...], says: str) -> None:
-    """What is no submission ends with 2, before a handler runs."""
+    """Invalid input ends with 2, before a handler runs."""
     script.write_text(content)
     result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", *more)
     assert result.exit_code == 2, result.output
@@ -252,7 +252,7 @@ def test_wrong_use(run: Run, hooks: Path, script: Path, content: str, more: tupl
 
 
 def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
-    """Findings are those of check; without a configuration, the user reads what to give."""
+    """Findings are the same as those of check; without a configuration, the user reads which option to give."""
     (tmp_path / "bad.py").write_text("raise RuntimeError('no')")
     result = run("try", "job_submit", script, "--hooks", tmp_path / "bad.py")
     assert result.exit_code == 1
@@ -276,7 +276,7 @@ def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
 
 
 def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
-    """stage_in goes before it, in the same process, and nothing stays."""
+    """`try scrun stage-out` runs stage_in first, in the same process, and leaves nothing behind."""
     arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship", "--json")
     result = run("try", "scrun", "stage-out", *arguments)
     assert result.exit_code == 0, result.output
@@ -288,7 +288,7 @@ def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
 
 
 def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
-    """The user's words, and exit code 1; a bug as well; stage_out comes all the same."""
+    """A refusal shows its text, with exit code 1, and so does a bug; stage_out still runs."""
     arguments = ("--sysconfdir", hooks, "--bundle", bundle)
     result = run("try", "scrun", "stage-out", *arguments, "--id", "refused")
     assert result.exit_code == 1
@@ -301,7 +301,7 @@ def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
 
 @pytest.mark.parametrize(("change", "code"), [("missing", 1), ("not JSON", 1), ("no folder", 2), ("env", 2)])
 def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: int) -> None:
-    """What scrun itself would refuse is a finding; what is no bundle at all, wrong use."""
+    """A bundle that scrun itself would refuse is a finding; a folder that is not a bundle is wrong use."""
     more: tuple[str, ...] = ()
     if change == "missing":
         os.unlink(bundle / "config.json")
@@ -316,7 +316,7 @@ def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: i
 
 
 def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
-    """A micro release is that release; what is none, and a wrong table, is wrong use."""
+    """A micro release stands for its release; an unknown release or a wrong table is wrong use."""
     for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("x.y", 2)):
         assert run("try", "job_submit", script, "--sysconfdir", hooks, "--release", release).exit_code == code
     path = tmp_path / "tables.json"
@@ -368,7 +368,7 @@ def account(options):
 
 
 def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
-    """setup_defaults runs before pre_submit, which sees what the user gives; exit codes tell what came of it."""
+    """setup_defaults runs before pre_submit, which sees the user's options; the exit code shows the outcome."""
     path = tmp_path / "filters.py"
     path.write_text(FILTERS)
     common = ("try", "cli_filter", "--hooks", path, "--env", "SITE=here", "--json")
@@ -422,7 +422,7 @@ def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None:
-    """Handlers that warn or observe change nothing; what they would do is shown, and part of the JSON."""
+    """Handlers that warn or observe change nothing; what they would do is shown, and is part of the JSON."""
     (tmp_path / "hooks.py").write_text(
         "from slurmhooks import Reject, hook\n"
         "@hook.job_submit(mode='warn')\ndef refuses(job):\n    raise Reject('no', code='ESLURM_INVALID_QOS')\n"
@@ -486,7 +486,7 @@ def test_a_launch(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> None:
-    """A misspelt error code is found, even if the handler accepts what is tried."""
+    """A misspelt error code is found, even if the handler accepts the request."""
     path = tmp_path / "hooks.py"
     path.write_text(
         "from slurmhooks import Reject, hook\n\n@hook.job_submit\ndef f(job):\n    if job.account == 'x':\n"

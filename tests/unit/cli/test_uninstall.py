@@ -24,7 +24,7 @@ def plugins(run: Run, machine: Machine, build: Path, tmp_path: Path) -> Path:
 
 
 def test_everything_of_the_build_goes(run: Run, machine: Machine, plugins: Path) -> None:
-    """Plugins, library, record and our scrun.lua are removed, Slurm's own plugin and the configuration are not."""
+    """Plugins, library, record and our scrun.lua are removed, but not Slurm's own plugin and the configuration."""
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert result.exit_code == 0, result.output
     assert [path.name for path in plugins.rglob("*")] == ["auth_munge.so"]
@@ -32,14 +32,14 @@ def test_everything_of_the_build_goes(run: Run, machine: Machine, plugins: Path)
 
 
 def test_a_second_time_is_fine(run: Run, machine: Machine, plugins: Path) -> None:
-    """Without plugins there is nothing to do, which is no error: a package may be removed after a failed build."""
+    """Without plugins there is nothing to do, which is not an error: a package may be removed after a failed build."""
     run("uninstall", "--sysconfdir", machine.etc)
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert (result.exit_code, result.output) == (0, "no plugins are installed\n")
 
 
 def test_a_scrun_lua_of_the_site_stays(run: Run, machine: Machine, plugins: Path) -> None:
-    """A script that a person wrote is not ours to remove."""
+    """A script that a person wrote is not removed."""
     (machine.etc / "scrun.lua").write_text("-- the site's own\n")
     assert run("uninstall", "--sysconfdir", machine.etc).exit_code == 0
     assert (machine.etc / "scrun.lua").exists()
@@ -59,7 +59,7 @@ def test_a_scrun_lua_of_the_site_stays(run: Run, machine: Machine, plugins: Path
 def test_plugins_that_the_configuration_names_stay(
     run: Run, machine: Machine, plugins: Path, file: str, line: str
 ) -> None:
-    """Slurm's programs do not start without a plugin that their configuration names: the line is told."""
+    """Slurm's programs do not start without a configured plugin, so uninstall refuses and names the line."""
     with (machine.etc / file).open("a") as opened:
         opened.write(f"{line}\n")
     result = run("uninstall", "--sysconfdir", machine.etc)
@@ -79,7 +79,7 @@ def test_a_folder_without_plugins_is_told(run: Run, machine: Machine, tmp_path: 
 def test_install_finds_the_only_usual_folder(
     run: Run, machine: Machine, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """Without PluginDir the plugins go where the distribution's Slurm looks for them, unless there are two such."""
+    """Without PluginDir, plugins go into the folder of the distribution's Slurm, unless there are two such folders."""
     folders = [tmp_path / f"usual{number}" for number in range(count)]
     for folder in folders:
         folder.mkdir()

@@ -34,7 +34,7 @@ class Written:
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
-    """A decision log beside that of slurmctld; no program of Slurm knows any job."""
+    """A decision log beside slurmctld's log; Slurm's programs know no job."""
     monkeypatch.setenv("SLURM_CONF", "")
     monkeypatch.setattr(why, "_run", lambda *_: None)
     (tmp_path / "slurm.conf").write_text(f"SlurmctldLogFile={tmp_path}/slurmctld.log\n")
@@ -47,7 +47,7 @@ def call(written: Written, *arguments: str) -> Result:
 
 
 def test_a_refusal_in_words(written: Written) -> None:
-    """It says who refused whose request with which text, and what each rule changed."""
+    """why says which handler refused whose request with which text, and what each rule changed."""
     handlers = [
         {"handler": "limits:time", "outcome": "passed", "changes": {"time_limit": [None, 60]}, "hidden": ["script"]},
         {
@@ -77,7 +77,7 @@ def test_a_refusal_in_words(written: Written) -> None:
 
 
 def test_a_bug_is_found_by_its_id(written: Written) -> None:
-    """The id that a user was told leads to the request, also if its bug was none of the user's business."""
+    """The id of an error leads to the request, even if the user was not told about the bug."""
     step = {"handler": "limits:gpu", "outcome": "accepted on error", "error": "57dad26a", "exception": "KeyError"}
     written.add(NOON, verdict="accepted on error", handlers=[{**step, "where": "/etc/slurm/limits.py:17"}])
     written.add(NOON, verdict="failed", error="00000001", cause="timeout", text="missed the deadline", event="unserved")
@@ -88,7 +88,7 @@ def test_a_bug_is_found_by_its_id(written: Written) -> None:
 
 
 def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
-    """Decisions that know the job's id lead to its submission, in rotated files, too."""
+    """Later decisions that have the job's id lead to its submission, even in rotated files."""
     alice: dict[str, Any] = {"user_id": 2001, "name": "test"}
     written.add(NOON + 0.2, "job_submit.jsonl.1", id="aaaaaaaaaaaa", **alice)
     written.add(NOON + 0.3, "job_submit.jsonl.1", id="bbbbbbbbbbbb", user_id=2002, name="test")
@@ -106,7 +106,7 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
 
 
 def test_what_cannot_be_told_apart_is_said(written: Written) -> None:
-    """If several submissions fit a job, all are shown, and the user is told that only one is the job's."""
+    """If several submissions fit a job, all are shown, and why says that only one of them is the job's."""
     for each in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
         written.add(NOON + 0.2, id=each, user_id=2001, name="test")
     written.add(
@@ -119,7 +119,7 @@ def test_what_cannot_be_told_apart_is_said(written: Written) -> None:
 
 
 def test_what_is_missing_is_said(written: Written) -> None:
-    """It says whether nobody knows the job, or the log has lost its submission."""
+    """why distinguishes a job that is unknown from a job whose submission is no longer in the log."""
     written.add(NOON + 60, "prep.jsonl", hook="controller_prolog", job_id=17, submit_time=NOON, user_id=2001)
     assert "does not have the submission of job 17" in call(written, "17").output
     done = call(written, "18")
@@ -141,7 +141,7 @@ def test_lists(written: Written) -> None:
 
 
 def test_without_a_log(written: Written) -> None:
-    """It says where the log would be."""
+    """Without a log, why says where it would be."""
     done = call(written, "--last", "1")
     assert done.exit_code == 1
     assert str(written.folder) in done.output
@@ -155,7 +155,7 @@ def test_what_slurm_says() -> None:
         " SubmitTime=2026-11-22T15:00:01 EligibleTime=2026-11-22T15:00:01\n"
     )
     assert described(shown.replace(" UserId=x=", "")) == Job(at, 2001, "a b")
-    # Texts of users look like what Slurm says: which is which cannot be told, so sacct is asked.
+    # If users' texts look like Slurm's output, why cannot distinguish them, and asks sacct.
     assert described(shown) is None
     assert described(shown.replace("\n", " Comment=x SubmitTime=2026-01-01T00:00:00\n")) is None
     assert described(f"JobName=x UserId=x({'9' * 5000}) SubmitTime=2026-11-22T15:00:01\n") == Job(at, None, "x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers of cli_filter, run by the testing kit."""
+"""Handlers of cli_filter, run by slurmhooks.testing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_one_rule_at_two_places(hooks: Write) -> None:
 
 
 def test_a_refusal_changes_nothing(hooks: Write) -> None:
-    """The stand-in is as before, as nothing is sent."""
+    """The stand-in stays unchanged, because nothing is sent."""
     options = FakeOptions(environment={"A": "1"})
     path = hooks(
         "@hook.cli_filter.pre_submit\ndef f(options):\n    options.comment = 'x'\n"
@@ -66,7 +66,7 @@ def test_contexts_are_commands(hooks: Write) -> None:
 
 
 def test_the_arguments_of_each_call(hooks: Write) -> None:
-    """By name: the component before and after the submission, the job and the step after it."""
+    """Arguments by name: the component before and after the submission, the job and the step after it."""
     path = hooks(
         "@hook.cli_filter.setup_defaults\ndef a(options, early): log.user(f'{early}')\n"
         "@hook.cli_filter.pre_submit\ndef b(offset, options): log.user(f'{offset} {options.argv}')\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a command with a handler imports, counted in an isolated interpreter as C starts it."""
+"""The imports of a command with a handler, in an isolated interpreter as C starts it."""
 
 import subprocess
 import sys
@@ -79,7 +79,7 @@ print(*(set(sys.modules) - before))
 
 
 def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
-    """Call the three functions of sbatch with a manifest; return what was said, and what was imported."""
+    """Call the three functions of sbatch with a manifest; return the messages and the imported modules."""
     (tmp_path / "slurmhooks.manifest").write_text(
         "\n".join(["slurmhooks-manifest 2 0x180b05", "cli_filter", *rows, "end", ""])
     )
@@ -94,7 +94,7 @@ def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
 
 
 def test_a_command_whose_handlers_import_nothing(tmp_path: Path) -> None:
-    """With a manifest it imports no more than it must: no TOML, no typing, no re."""
+    """With a manifest, a command imports only what it needs: no TOML, no typing, no re."""
     path = tmp_path / "hooks.py"
     path.write_text(HOOKS)
     said, imported = launch(tmp_path, f"source {path}")
@@ -106,7 +106,7 @@ def test_a_command_whose_handlers_import_nothing(tmp_path: Path) -> None:
 
 
 def test_a_command_with_a_script(tmp_path: Path) -> None:
-    """A Lua script takes lupa and what speaks to it, and no constants unless it asks for one."""
+    """A Lua script imports lupa and the modules that use it, and no constants unless it reads one."""
     path = tmp_path / "cli_filter.lua"
     path.write_text(SCRIPT)
     words = " ".join(finding.find("5.4").words).replace("%", "%25")

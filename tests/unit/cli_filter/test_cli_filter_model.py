@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers of cli_filter read and write."""
+"""Reading and writing options in handlers of cli_filter."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_text_and_values() -> None:
 
 
 def test_values_are_set_as_text() -> None:
-    """What a property is set to goes through Slurm's parser; None puts the option back."""
+    """A value assigned to a property goes through Slurm's parser; None resets the option."""
     options = FakeOptions()
     options.time_limit = 90
     options.min_mem_per_cpu = 1536
@@ -40,7 +40,7 @@ def test_values_are_set_as_text() -> None:
 
 
 def test_numbers_of_nodes() -> None:
-    """Each end is set by itself, and takes the other one along where it must."""
+    """The numbers of nodes are set separately; one changes the other only where it must."""
     options = FakeOptions()
     options.min_nodes = 3
     assert (options["nodes"], options.max_nodes) == ("3", 3)
@@ -67,7 +67,7 @@ def test_numbers_of_nodes() -> None:
     ],
 )
 def test_what_is_refused(name: str, value: str, error: type[Exception], text: str) -> None:
-    """It raises, says why, and changes nothing."""
+    """An invalid value raises an exception that says why, and changes nothing."""
     options = FakeOptions(options={"ntasks": "2"})
     with pytest.raises(error, match=text):
         options[name] = value
@@ -80,13 +80,13 @@ def test_what_is_refused(name: str, value: str, error: type[Exception], text: st
      ("min_mem_per_node", 1 << 40, ValueError), ("account", 7, TypeError)],
 )  # fmt: skip
 def test_values_of_the_wrong_kind(name: str, value: object, error: type[Exception]) -> None:
-    """A property says what it takes."""
+    """The error of a property says which values it accepts."""
     with pytest.raises(error, match=f"{name} takes "):
         setattr(FakeOptions(), name, value)
 
 
 def test_an_early_option() -> None:
-    """What Slurm takes only in the early call can be set there."""
+    """Options that Slurm accepts only in the early call can be set there."""
     options = FakeOptions(early=True)
     options["wrap"] = "true"
     assert options.script == "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n"
@@ -105,7 +105,7 @@ def test_the_options_of_a_command() -> None:
 
 
 def test_writes_are_undone() -> None:
-    """What a handler wrote is taken back if its bugs are to be ignored: options, resets and variables."""
+    """With on_error="ignore", all writes of a handler with a bug are undone: options, resets and variables."""
     options = FakeOptions(options={"time": "5", "account": "a"}, environment={"A": "1"})
     before = options.savepoint()
     options.time_limit = 7
@@ -129,13 +129,13 @@ def test_the_environment_waits() -> None:
 
 
 def test_spank_options() -> None:
-    """They are there by plugin and name; those that are not given are None."""
+    """SPANK options are listed by plugin and name; options that are not given are None."""
     options = FakeOptions(spank={"python": {"greet": "you", "flag": "set", "other": "unset", "last": None}})
     assert options.spank == {"python": {"greet": "you", "flag": "set", "other": None, "last": None}}
 
 
 def test_the_script_is_read_from_its_file(tmp_path: object) -> None:
-    """The first word behind the options of sbatch; a file that cannot be read, and other commands, have none."""
+    """The script is the first word after sbatch's options; an unreadable file has none, nor have other commands."""
     path = f"{tmp_path}/job.sh"
     with open(path, "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The words behind the options of a command line."""
+"""The words after the options of a command line."""
 
 import pytest
 
@@ -23,12 +23,12 @@ from slurmhooks.cli_filter import words
     ],
 )
 def test_words_that_slurm_joins(joined: str | None, line: str, found: tuple[str, ...]) -> None:
-    """Blanks within words stay; the first word may have its full path; unknown words are parted at blanks."""
+    """Blanks within words stay; the first word may have its full path; unknown words are split at blanks."""
     assert words.split(joined, line.split("|")) == found
 
 
 def test_words_of_a_component() -> None:
-    """Where Slurm does not tell them, they are those from getopt's index to the next separator."""
+    """Where Slurm does not provide them, the words are those from getopt's index to the next separator."""
     line = ["srun", "-n1", "echo", "one", ":", "-n1", "-v", "echo", "two x"]
     assert words.of_component(line, 2, 0) == ("echo", "one")
     assert words.of_component(line, 3, 1) == ("echo", "two x")
@@ -36,5 +36,5 @@ def test_words_of_a_component() -> None:
 
 
 def test_the_command_line_of_this_process() -> None:
-    """It has at least the program."""
+    """The list has at least the program."""
     assert words.of_process()[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a worker reports about a call."""
+"""The report of a worker about a call."""
 
 import json
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def third(job):
 
 
 def test_refusals_and_bugs(decide: Decide) -> None:
-    """A refusal has its text and code; a bug its id, type and place, also if the request is accepted all the same."""
+    """A refusal has its text and code; a bug has its id, type and place, even if the request is accepted anyway."""
     refused = decide(
         """
 @hook.job_submit(order=1, on_error="accept")
@@ -174,7 +174,7 @@ secret = st.text(max_size=6).map(lambda text: text.replace("\0", "") + MARK)
 def test_no_secret_is_reported(
     decide: Decide, fields: set[str], variables: dict[str, str], words: list[str], bug: bool
 ) -> None:
-    """Whatever handlers write to script, arguments and environments, and whatever their bugs say, is not reported."""
+    """Values that handlers write to script, arguments and environments, and texts of their bugs, are not reported."""
     assignments = {name: MARK if name in SECRET else "plain" for name in sorted(fields)}
     text = SETS.format(assignments=assignments, variables=variables, words=words, bug=bug)
     found = decide(text, script=f"#!/bin/sh\n# {MARK}\n", environment={"OLD": MARK}, argv=["run", MARK])

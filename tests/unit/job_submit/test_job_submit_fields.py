@@ -17,7 +17,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-# What a job_submit.lua of Slurm 22.05 to 26.05 can name.
+# The names that a job_submit.lua of Slurm 22.05 to 26.05 can use.
 LUA_WRITABLE = words(
     """
 account acctg_freq admin_comment array_inx batch_features begin_time bitflags burst_buffer clusters comment
@@ -87,19 +87,19 @@ def test_everything_that_lua_can_read(view: type, names: list[str]) -> None:
 
 
 def test_everything_that_lua_can_write() -> None:
-    """What a script could change can be changed."""
+    """Every field that a script could change can be changed."""
     known = rows(Job)
     assert [name for name in LUA_WRITABLE if not known[name].writable] == []
 
 
 def test_only_the_request_can_be_written() -> None:
-    """Records, partitions, nodes and all else are slurmctld's own."""
+    """Records, partitions, nodes and all other records belong to slurmctld and are read-only."""
     for view in [view for view in VIEWS.values() if view is not Job]:
         assert [name for name, row in rows(view).items() if row.writable] == []
 
 
 def test_every_row_is_documented() -> None:
-    """The reference, editors and `help()` show what stands in the row: one sentence."""
+    """The reference, editors and `help()` show the text of the row: one sentence."""
     for where, row in all_rows():
         assert row.doc, where
         assert row.doc[-1] in ".)", where
@@ -108,7 +108,7 @@ def test_every_row_is_documented() -> None:
 
 
 def test_releases_are_those_that_there_are() -> None:
-    """since and until name a release, since comes first, and says nothing that holds for all releases."""
+    """since and until name a release, since is the earlier one, and is not set if it holds for all releases."""
     for where, row in all_rows():
         ends = [end for end in (row.since, row.until) if end is not None]
         assert set(ends) <= set(RELEASES), where
@@ -117,14 +117,14 @@ def test_releases_are_those_that_there_are() -> None:
 
 
 def test_what_is_computed_has_no_member() -> None:
-    """What slurmctld or the name service is asked for cannot be assigned."""
+    """Fields for which slurmctld or the name service is asked cannot be assigned."""
     for where, row in all_rows():
         if isinstance(row, Computed):
             assert not row.writable, where
 
 
 def test_no_row_is_defined_twice() -> None:
-    """Of two rows with one name Python would silently drop the first."""
+    """Names of rows are unique: Python would silently drop the first of two rows with one name."""
     modules = [module for _, module in inspect.getmembers(fields, inspect.ismodule)]
     assert modules
     for node in (node for module in modules for node in ast.parse(inspect.getsource(module)).body):

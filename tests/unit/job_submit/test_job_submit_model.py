@@ -38,7 +38,7 @@ def view(hook: str = "job_submit", **fields: Any) -> tuple[FakeJob, Any]:
 
 
 def test_an_unknown_attribute_has_the_nearest_names() -> None:
-    """A misspelt field is an error on reading and writing that shows the nearest names."""
+    """Reading or writing a misspelt field is an error that lists the nearest names."""
     _, job = view()
     for use in (lambda: job.accounn, lambda: setattr(job, "accounn", "x")):
         with pytest.raises(AttributeError) as caught:
@@ -50,14 +50,14 @@ def test_an_unknown_attribute_has_the_nearest_names() -> None:
 
 @pytest.mark.parametrize("name", ["commit", "close", "__class__", "_struct", "user_name"])
 def test_what_is_no_field_cannot_be_assigned(name: str) -> None:
-    """Neither methods nor what slurmhooks keeps for itself can be replaced by a handler."""
+    """A handler can replace neither methods nor internal attributes of slurmhooks."""
     _, job = view()
     with pytest.raises(AttributeError):
         setattr(job, name, None)
 
 
 def test_a_field_cannot_be_deleted() -> None:
-    """None unsets; del is an error that says so, or that there is no such field."""
+    """None unsets a field; del is an error that says so, or that there is no such field."""
     _, job = view()
     with pytest.raises(AttributeError, match=r"^job\.account cannot be deleted; None unsets a field$"):
         del job.account
@@ -66,7 +66,7 @@ def test_a_field_cannot_be_deleted() -> None:
 
 
 def test_a_view_as_a_dictionary() -> None:
-    """dict() copies all fields of this release by name, for use after the call; a record's, too."""
+    """dict() copies all fields of this release by name, for use after the call; the same holds for a record."""
     fake, job = view(account="a", argv=["job.sh"], environment={"A": "1"}, script="#!/bin/sh")
     job.environment["B"] = "2"
     fields = dict(job)
@@ -78,7 +78,7 @@ def test_a_view_as_a_dictionary() -> None:
 
 
 def test_dir_lists_the_fields() -> None:
-    """A shell's completion shows fields, and nothing of slurmhooks' own."""
+    """Completion in a Python shell shows fields, and no internal attributes of slurmhooks."""
     names = dir(FakeJob())
     assert {"account", "time_limit", "environment", "argv", "user_name"} <= set(names)
     assert not {"commit", "close", "rollback", "savepoint"} & set(names)
@@ -141,7 +141,7 @@ WRITES: dict[str, Callable[[Any], object]] = {
 
 
 def content(job: Any) -> tuple[object, ...]:
-    """Return all that the writes above can change."""
+    """Return all values that the writes above can change."""
     mappings = dict(job.environment), dict(job.spank_job_env)
     return job.account, job.task_dist, job.task_dist_flags, list(job.argv), *mappings
 
@@ -149,7 +149,7 @@ def content(job: Any) -> tuple[object, ...]:
 @pytest.mark.parametrize("first", [None, *WRITES])
 @pytest.mark.parametrize("second", WRITES)
 def test_rollback_undoes_what_came_after_the_savepoint(first: str | None, second: str) -> None:
-    """A lenient handler's writes are undone, whatever they were; those of earlier handlers stay, whatever they were."""
+    """All kinds of writes of a lenient handler are undone; those of earlier handlers stay."""
     _, job = view(account="a", argv=["a"], spank_job_env={"A": "a"}, **BATCH)
     if first is not None:
         WRITES[first](job)
@@ -161,7 +161,7 @@ def test_rollback_undoes_what_came_after_the_savepoint(first: str | None, second
 
 
 def test_nothing_is_staged_of_a_mapping_with_a_wrong_value() -> None:
-    """Assigning an environment is all or nothing too."""
+    """Assigning an environment also sets either all variables or none."""
     _, job = view(**BATCH)
     for wrong in ({"A": "1", "B": 5}, {"A": "1", "": "x"}, {"A": "\0"}):
         with pytest.raises((TypeError, ValueError)):
@@ -175,7 +175,7 @@ def test_nothing_is_staged_of_a_mapping_with_a_wrong_value() -> None:
 
 
 def test_environments_are_mutable_mappings() -> None:
-    """Whatever takes a mapping takes an environment, and one environment can be assigned to the other."""
+    """Functions that take a mapping take an environment, and one environment can be assigned to the other."""
     _, job = view(**BATCH)
     assert isinstance(job.environment, MutableMapping)
     job.spank_job_env = job.environment
@@ -199,7 +199,7 @@ def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: d
 
 
 def test_an_array_keeps_what_is_no_variable() -> None:
-    """Entries without '=' and the order of the others survive a change; of two of one name the first counts."""
+    """Entries without '=' and the order of other entries survive a change; of two with one name the first counts."""
     fake, job = view(script="#!/bin/sh")
     struct_of(fake).put({"environment": [b"odd", b"A=1", b"B=\xff", b"A=2"]})
     assert dict(job.environment) == {"A": "1", "B": "\udcff"}
@@ -214,7 +214,7 @@ def test_an_array_keeps_what_is_no_variable() -> None:
 
 
 def test_an_environment_behaves_as_a_dictionary() -> None:
-    """It can be merged and copied as a dict; what is not written keeps its place in the request."""
+    """An environment can be merged and copied like a dict; unwritten entries keep their place in the request."""
     fake, job = view(script="#!/bin/sh")
     struct_of(fake).put({"environment": [b"odd", b"A=1"]})
     job.environment |= {"B": "2"}
@@ -234,7 +234,7 @@ def test_an_environment_behaves_as_a_dictionary() -> None:
 
 
 def test_argv_is_added_sorted_and_copied_as_a_list() -> None:
-    """Sums and copies are lists of their own; sort() sorts the request's words."""
+    """Sums and copies are separate lists; sort() sorts the request's words."""
     fake, job = view(argv=["b", "c", "a"])
     more = ["d"]
     assert job.argv + more == ["b", "c", "a", "d"]
@@ -253,7 +253,7 @@ def test_argv_is_added_sorted_and_copied_as_a_list() -> None:
     st.lists(st.tuples(st.sampled_from(["append", "insert", "pop", "set", "del", "extend"]), st.text("ab", max_size=2)))
 )
 def test_argv_behaves_as_a_list(steps: list[tuple[str, str]]) -> None:
-    """Whatever is done with argv is done to the request."""
+    """Every change of argv changes the request."""
     fake, job = view(argv=["job.sh"])
     expected = ["job.sh"]
     for step, word in steps:
@@ -309,7 +309,7 @@ USES: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_a_job_that_outlives_its_call_is_stale(use: str) -> None:
-    """Every use after the call raises StaleHandleError: its memory is Slurm's again."""
+    """Every use after the call raises StaleHandleError, because Slurm may free the memory."""
     _, job = view(account="physics", **BATCH)
     job.close()
     with pytest.raises(StaleHandleError, match="this Job was used after the call"):
@@ -317,7 +317,7 @@ def test_a_job_that_outlives_its_call_is_stale(use: str) -> None:
 
 
 def test_parts_of_a_job_that_outlive_its_call_are_stale() -> None:
-    """So does every use of what came from it."""
+    """Every use of objects obtained from it raises too."""
     _, job = view(argv=["x"], **BATCH)
     argv, environment = job.argv, job.environment
     job.close()
@@ -337,7 +337,7 @@ def test_parts_of_a_job_that_outlive_its_call_are_stale() -> None:
 
 
 def test_records_are_read_only() -> None:
-    """What slurmctld holds cannot be assigned, and unknown names are told with the nearest."""
+    """Fields of slurmctld's records cannot be assigned, and errors about unknown names list the nearest."""
     record: Any = FakeRecord(time_limit=60)
     with pytest.raises(AttributeError, match=r"^record\.time_limit is read-only$"):
         record.time_limit = 61
@@ -360,7 +360,7 @@ TABLES: dict[str, tuple[Any, Any, Any]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_mappings(name: str) -> None:
-    """Records are looked up by key; what is not there is missing as in a dict."""
+    """Records are looked up by key; a missing key behaves as in a dict."""
     table, key, field = TABLES[name]
     table = table_of(table)
     assert isinstance(table, Mapping)
@@ -384,7 +384,7 @@ def test_numbers_may_be_texts() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_nothing_is_looked_up_before_it_is_asked(name: str) -> None:
-    """A handler that asks for no record pays for none; one that asks for one does not pay for all."""
+    """A handler that reads no record pays for none; a handler that reads one does not pay for all."""
     asked: list[object] = []
 
     def find(key: object) -> None:
@@ -439,7 +439,7 @@ JOBS = fake_jobs(
     ],
 )
 def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int]) -> None:
-    """Numbers, texts, bits and parts of a member; in a handler, through the wire, as outside of one."""
+    """where() accepts numbers, texts, bits and parts of a member, in a worker as well as in tests."""
     assert [record.job_id for record in JOBS.where(**fields)] == expected
     seen: list[int] = []
 

@@ -62,7 +62,7 @@ def decides(job):
 
 
 def test_warnings_have_no_effect(tmp_path: Path) -> None:
-    """What a handler refuses or writes that only warns is not applied; the user reads one line; its bug is logged."""
+    """Refusals and writes of a handler that warns are not applied; the user reads one line; its bugs are logged."""
     job = FakeJob(script="#!/bin/sh\n", environment={"HOME": "/"})
     result = run(loaded(tmp_path, WARNS), "job_submit", job=job)
     assert result.accepted
@@ -106,7 +106,7 @@ def refuses(job):
     ],
 )
 def test_share_of_a_request(fields: dict[str, str], accepted: bool, tmp_path: Path) -> None:
-    """Account and partition are those that earlier handlers left; the default partition counts if none is named."""
+    """Account and partition are those that earlier handlers set; the default partition counts if none is named."""
     registry = loaded(tmp_path, SHARED)
     result = run(registry, "job_submit", job=FakeJob(**fields), partitions={"gpu": {"flag_default": True}, "long": {}})
     assert result.accepted is accepted
@@ -114,7 +114,7 @@ def test_share_of_a_request(fields: dict[str, str], accepted: bool, tmp_path: Pa
 
 
 def test_share_of_an_update(tmp_path: Path) -> None:
-    """User, account and partition of an update are those of the job that it changes, unless it names others."""
+    """User, account and partition of an update are those of the changed job, unless the update names others."""
     registry = loaded(
         tmp_path,
         "@hook.job_modify(users=[1001], accounts='physics', partitions='gpu')\n"
@@ -135,7 +135,7 @@ def test_off(tmp_path: Path) -> None:
 
 
 def test_lua_scripts_have_modes(tmp_path: Path) -> None:
-    """Each function of a job_submit.lua is a handler, which the configuration can have warn."""
+    """Each function of a job_submit.lua is a handler, whose mode the configuration can set to warn."""
     from slurmhooks.lua import job_submit
 
     script = tmp_path / "job_submit.lua"
@@ -194,7 +194,7 @@ def too_late(job):
 
 
 def test_observers_see_what_others_observed(tmp_path: Path) -> None:
-    """Each sees the request as it was at its place and what observers before it changed, unless it was overwritten."""
+    """Each sees the request as it was at its place, with earlier observers' changes unless these were overwritten."""
     job = FakeJob(script="#!/bin/sh\n", environment={"HOME": "/"}, argv=["script"])
     result = run(loaded(tmp_path, OBSERVES), "job_submit", job=job, partitions={"gpu": {}, "long": {}})
     assert (result.accepted, result.text, result.user_messages) == (False, "refused", [])
@@ -215,7 +215,7 @@ def test_observers_see_what_others_observed(tmp_path: Path) -> None:
 
 
 def test_observers_read_long_fields(tmp_path: Path) -> None:
-    """What slurmctld sends only on demand is asked for before the answer, if a handler observes."""
+    """If a handler observes, fields that slurmctld sends only on demand are fetched before the answer."""
     text = "@hook.job_submit(mode='observe')\ndef reads(job):\n    raise Reject(f'{len(job.script)} {job.comment}')\n"
     registry = loaded(tmp_path, text)
     tables = tables_of("24.11")
@@ -246,7 +246,7 @@ def test_observers_read_long_fields(tmp_path: Path) -> None:
 
 
 def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
-    """The next process goes on with the others, and the step of the lost one says what happened."""
+    """The next process continues with the other handlers, and the lost handler's step says what happened."""
     text = "".join(
         f"@hook.job_submit(mode='observe', timeout={number})\ndef n{number}(job):\n    job.comment = '{number}'\n"
         for number in (1, 2)
@@ -275,7 +275,7 @@ def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
 def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The status page says so, and the next worker leaves it out, whatever ``on_error`` is; others still decide."""
+    """The status page marks a handler that warns as lenient, so the next worker leaves it out; others still decide."""
     registry = loaded(
         tmp_path,
         "@hook.job_submit(mode='warn')\ndef ends(job): raise AssertionError\n"

@@ -27,7 +27,7 @@ def of_kind(kind: type[Field[Any]]) -> list[str]:
 
 
 def applied(job: FakeJob) -> Any:
-    """Return a new look at what a job's handlers have applied."""
+    """Return a new view of a job with the writes that its handlers have applied."""
     return view_of(job)
 
 
@@ -43,7 +43,7 @@ def round_trip(name: str, value: object) -> None:
 
 
 def test_what_is_not_given_is_unset() -> None:
-    """A fresh request has None everywhere, but in what has no such value: counters, times, sets of flags, modes."""
+    """A fresh request has None in every field that can be unset; counters, times, sets of flags and modes cannot."""
     job = FakeJob()
     for name, row in FIELDS.items():
         value = getattr(job, name)
@@ -57,7 +57,7 @@ def test_what_is_not_given_is_unset() -> None:
 
 @pytest.mark.parametrize("name", [name for name, row in WRITABLE.items() if not isinstance(row, (Plain, Time))])
 def test_none_unsets(name: str) -> None:
-    """None written is None read, wherever a field can be unset; a field that cannot says what it takes."""
+    """A field that can be unset reads as None after None was written; others say which values they accept."""
     job = FakeJob(script="#!/bin/sh")
     row = WRITABLE[name]
     if isinstance(row, (Flag, OneOf)) and not row.optional:
@@ -93,7 +93,7 @@ def test_a_number_that_c_cannot_hold_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name not in WRITABLE])
 def test_what_is_read_only_says_so(name: str) -> None:
-    """Writing what is not the handlers' to change raises AttributeError."""
+    """Writing a read-only field raises AttributeError."""
     with pytest.raises(AttributeError, match=rf"^job\.{name} is read-only$"):
         setattr(FakeJob(), name, 1)
 
@@ -103,7 +103,7 @@ def test_what_is_read_only_says_so(name: str) -> None:
 
 @given(st.sampled_from(of_kind(Text)), texts)
 def test_texts(name: str, text: str) -> None:
-    """Every text that C can hold goes in and comes out as it was, bytes that are no UTF-8 included."""
+    """Every text that C can hold is read as it was written, including bytes that are not UTF-8."""
     round_trip(name, text)
     round_trip(name, text + "\udcff")
 
@@ -116,7 +116,7 @@ def test_texts_hold_no_nul(name: str) -> None:
 
 
 def test_an_empty_text_clears() -> None:
-    """In a submission "" is as good as nothing; in an update it is what tells Slurm to clear the field."""
+    """In a submission, "" means unset; in an update, it tells Slurm to clear the field."""
     for hook, expected in (("job_submit", None), ("job_modify", b"")):
         job = FakeJob(account="physics")
         view = view_of(job, hook)
@@ -128,7 +128,7 @@ def test_an_empty_text_clears() -> None:
 
 @given(st.sampled_from(of_kind(Number)), st.data())
 def test_numbers(name: str, data: st.DataObject) -> None:
-    """Numbers of each width, None and UNLIMITED go in and come out; the two largest are no numbers."""
+    """Numbers of each width, None and UNLIMITED are read as written; the two largest values are not numbers."""
     bits = WRITABLE[name].bits
     round_trip(name, data.draw(st.none() | st.just(UNLIMITED) | st.integers(0, NO_VAL[bits] - 1)))
     for wrong in (-1, NO_VAL[bits], INFINITE[bits], INFINITE[bits] + 1):
@@ -138,7 +138,7 @@ def test_numbers(name: str, data: st.DataObject) -> None:
 
 @given(st.sampled_from(of_kind(Plain)), st.data())
 def test_plain_numbers(name: str, data: st.DataObject) -> None:
-    """Where every value is a number, the largest is one too."""
+    """In fields where every value is a number, the largest value is also a number."""
     bits = WRITABLE[name].bits
     round_trip(name, data.draw(st.sampled_from([0, INFINITE[bits], NO_VAL[bits]]) | st.integers(0, INFINITE[bits])))
     with pytest.raises(ValueError, match=f"^{name} takes 0 to {INFINITE[bits]}, not"):
@@ -147,7 +147,7 @@ def test_plain_numbers(name: str, data: st.DataObject) -> None:
 
 @given(st.sampled_from(of_kind(Time)), st.integers(0, (1 << 63) - 1))
 def test_times(name: str, value: int) -> None:
-    """A time is what time_t holds, from 0 on."""
+    """A time is any value of time_t from 0 on."""
     round_trip(name, value)
     for wrong in (-1, 1 << 63):
         with pytest.raises(ValueError, match=f"^{name} takes .*not {wrong}$"):
@@ -156,7 +156,7 @@ def test_times(name: str, value: int) -> None:
 
 @given(st.sampled_from(of_kind(Offset)), st.integers(3 - NICE_OFFSET, NICE_OFFSET - 3))
 def test_offsets(name: str, value: int) -> None:
-    """A signed number is stored above NICE_OFFSET, and never becomes one that means unset."""
+    """A signed number is stored with NICE_OFFSET added, and never becomes the value that means unset."""
     round_trip(name, value)
     job = FakeJob()
     setattr(job, name, value)
@@ -169,7 +169,7 @@ def test_offsets(name: str, value: int) -> None:
 
 @given(st.sampled_from(of_kind(Tagged)), st.data())
 def test_two_meanings_of_one_member(name: str, data: st.DataObject) -> None:
-    """Memory by node or by CPU, cores or threads: what one row writes, the other reads as None."""
+    """Of memory per node or per CPU, and of cores or threads, writing one makes the other read as None."""
     row = WRITABLE[name]
     assert isinstance(row, Tagged)
     limit = row.tag - 3 if row.tagged else row.tag - 1
@@ -185,7 +185,7 @@ def test_two_meanings_of_one_member(name: str, data: st.DataObject) -> None:
 
 
 def test_memory_as_one_number() -> None:
-    """pn_min_memory is the same member as Slurm has it."""
+    """pn_min_memory is the member with Slurm's own encoding."""
     job = FakeJob(min_mem_per_cpu=100)
     assert job.pn_min_memory == MEM_PER_CPU | 100
     job.pn_min_memory = 200
@@ -194,7 +194,7 @@ def test_memory_as_one_number() -> None:
 
 @given(st.sets(st.sampled_from(list(MailType))))
 def test_flags(flags: set[MailType]) -> None:
-    """A set of flags is the union of its names; a number does as well."""
+    """A set of flags is the union of its names; a number is also accepted."""
     value = MailType(0)
     for flag in flags:
         value |= flag
@@ -243,7 +243,7 @@ def test_parts_of_a_member_leave_each_other_alone(dist: TaskDist, flag: TaskDist
 
 @pytest.mark.parametrize(("release", "prefix"), [("22.05", "gres:"), ("23.02", "gres:"), ("23.11", "gres/")])
 def test_gres_may_be_written_without_a_prefix(release: str, prefix: str) -> None:
-    """What older scripts assign to gres becomes what tres_per_node wants in that release."""
+    """A value that older scripts assign to gres is converted to the form of tres_per_node in that release."""
     job = FakeJob(release=release)
     job.gres = "gpu:2,gres:fpga:1,gres/nic:1"
     assert job.tres_per_node == f"{prefix}gpu:2,gres:fpga:1,gres/nic:1"
@@ -252,7 +252,7 @@ def test_gres_may_be_written_without_a_prefix(release: str, prefix: str) -> None
 
 
 def test_aliases_are_the_same_field() -> None:
-    """What is written under one name is read under the other."""
+    """A value that is written under one name can be read under the other."""
     aliases = [
         (name, other)
         for name, row in FIELDS.items()
@@ -269,7 +269,7 @@ def test_aliases_are_the_same_field() -> None:
 
 
 def test_nobody_is_none() -> None:
-    """The user of a request that names none, NO_VAL or nobody, is unset."""
+    """The user of a request is unset if it names none, NO_VAL or nobody."""
     for number in (NO_VAL[32], AUTH_NOBODY):
         job = FakeJob()
         struct_of(job).put({"user_id": number})
@@ -277,11 +277,11 @@ def test_nobody_is_none() -> None:
     assert FakeJob(user_id=0).user_id == 0
 
 
-# What only records have.
+# Fields that only records have.
 
 
 def test_exit_status() -> None:
-    """How a job ended is Slurm's number, taken apart."""
+    """The exit status of a job is Slurm's number, split into its parts."""
     status = FakeRecord(exit_code=0x0300).exit_code
     assert status == 0x0300
     assert isinstance(status, ExitStatus)
@@ -301,14 +301,14 @@ def test_bits_are_booleans() -> None:
 
 
 def test_arrays_of_a_record() -> None:
-    """An array reads as a list of texts, which is a copy."""
+    """An array reads as a list of texts, a copy."""
     record = FakeRecord(argv=["job.sh", "\udcff"])
     assert record.argv == ["job.sh", "\udcff"]
     assert record.argv is not record.argv
 
 
 def test_members_of_what_is_not_there_are_unset() -> None:
-    """A job without details reads as None there, text or number."""
+    """Fields of `details`, texts and numbers, read as None if a job has no details."""
     record = FakeRecord()
     members = [name for name in struct_of(record).raws if name.startswith("details.")]
     for name in members:
@@ -330,7 +330,7 @@ def test_members_of_what_is_not_there_are_unset() -> None:
     ],
 )
 def test_what_a_release_lacks_says_since_or_until_when(field: str, release: str, message: str) -> None:
-    """Reading and writing a field that this release lacks tells in which releases it exists."""
+    """The error for reading or writing a field that this release lacks says in which releases it exists."""
     job = FakeJob(release=release)
     for use in (lambda: getattr(job, field), lambda: setattr(job, field, None)):
         with pytest.raises(AttributeError) as caught:

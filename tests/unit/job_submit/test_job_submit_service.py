@@ -39,7 +39,7 @@ def second(job):
 
 @pytest.mark.parametrize(("on_error", "runs"), [("accept", False), ("reject", True)])
 def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path: Path) -> None:
-    """A handler that ended a worker does not run again, unless the files in force by now want its refusal."""
+    """A handler that ended a worker does not run again, unless the files now in force make it reject on errors."""
     file = tmp_path / "limits.py"
     file.write_text(HOOKS.format(on_error=on_error))
     tables = tables_of("24.11")
@@ -66,7 +66,7 @@ def refuses(job):
 
 
 def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once it has refused, the status page names no handler: if the worker ends now, the refusal must not be lost."""
+    """After a refusal, the status page names no handler: if the worker ends now, the refusal must not be lost."""
     said: list[str] = []
     monkeypatch.setattr("slurmhooks.slurmctld.service.doing", lambda what, *_: said.append(what))
     file = tmp_path / "limits.py"
@@ -101,7 +101,7 @@ def refuses(job):
 
 
 def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
-    """A follower gets what each handler did, and can look at the request as it was after each of them."""
+    """A follower gets the outcome of each handler, and can read the request as it was after each of them."""
     file = tmp_path / "limits.py"
     file.write_text(STEPS)
     tables = tables_of("24.11")
@@ -146,7 +146,7 @@ def fini():
 
 
 def test_a_failure_of_fini_is_only_logged(tmp_path: Path, said: SimpleNamespace) -> None:
-    """A worker that has served ends in peace: with another exit code it would be replaced while slurmctld ends."""
+    """A worker that has served ends with 0: with another exit code it would be replaced while slurmctld ends."""
     file = tmp_path / "limits.py"
     file.write_text(FINI)
     Service(tables_of("24.11"), loader.load([loader.Source(path=str(file))]), Settings()).stop()

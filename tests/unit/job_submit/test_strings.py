@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm's notations; what Slurm itself makes of them is compared in tests/cluster/test_job_submit_fields.py."""
+"""Slurm's notations; tests/cluster/test_job_submit_fields.py compares the results with Slurm's own."""
 
 import contextlib
 import re
@@ -66,7 +66,7 @@ def test_no_times(text: str) -> None:
 
 @given(st.integers(0, 10**9))
 def test_times_round_trip(minutes: int) -> None:
-    """Minutes, written as Slurm does, are the same minutes."""
+    """Minutes that are written as Slurm does are read as the same minutes."""
     assert time_str2mins(mins_to_time_str(minutes)) == minutes
     assert mins_to_time_str(UNLIMITED) == "UNLIMITED"
 
@@ -88,7 +88,7 @@ def test_no_memory(text: str) -> None:
 
 @given(st.integers(0, 1 << 40))
 def test_memory_round_trips(mib: int) -> None:
-    """MiB, written with a unit, are the same MiB."""
+    """MiB that are written with a unit are read as the same MiB."""
     assert mem_str_to_mib(mib_to_mem_str(mib)) == mib
 
 
@@ -159,7 +159,7 @@ words = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 
 @given(st.lists(st.builds(TresItem, words.map("gres/{}".format), words | st.none(), st.integers(0, 1 << 40))))
 def test_tres_round_trip(items: list[TresItem]) -> None:
-    """TRES, written and read, are the same."""
+    """TRES that are written are read as the same."""
     assert Tres.parse(str(Tres(tuple(items)))).items == tuple(items)
 
 
@@ -236,7 +236,7 @@ def test_long_node_names_are_refused() -> None:
     ],
 )
 def test_numbers_have_a_limit(read: Callable[[str], object], text: str) -> None:
-    """A number of more than 18 digits is no number: converting one of thousands would take quadratic time."""
+    """More than 18 digits are not accepted as a number: converting thousands of digits would take quadratic time."""
     read(text.format("0" * 17 + "1"))
     with pytest.raises(NotationError):
         read(text.format("0" * 18 + "1"))
@@ -268,7 +268,7 @@ def test_array_ranges_name_a_limited_number_of_tasks() -> None:
     ],
 )
 def test_node_lists_collapse(names: list[str], text: str) -> None:
-    """Neighbours are joined where their widths agree, and the order stays."""
+    """Neighbouring numbers of the same width are joined, and the order stays."""
     assert collapse_nodes(names) == text
 
 

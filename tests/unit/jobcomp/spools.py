@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Spools without slurmctld; that C writes them like this is tested in tests/native/test_spool.py."""
+"""Spools without slurmctld; tests/native/test_spool.py shows that C writes the same."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ class SpoolFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        """Make it, with one segment that is locked as slurmctld's is."""
+        """Create the spool, with one segment that is locked as slurmctld locks it."""
         self.path = path
         path.mkdir()
         self._segment = path / "0000000001.spool"
@@ -53,7 +53,7 @@ class SpoolFolder:
         os.write(self._lock, frame + bytes(-len(frame) % 8))
 
     def close(self) -> None:
-        """Let the segment go, as slurmctld's end does."""
+        """Unlock the segment, as the end of slurmctld does."""
         os.close(self._lock)
 
     def read(self) -> Spool:

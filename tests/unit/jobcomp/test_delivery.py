@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is delivered when, to whom, and how often."""
+"""Which records are delivered when, to which handlers, and how often."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ KILLED = "worker 17 ended before it answered in site:flaky"
 
 
 class Clock:
-    """The time, which only a test lets pass."""
+    """A clock that only a test moves."""
 
     now = 1_000_000.0
 
@@ -49,7 +49,7 @@ def handler(
 
 
 class Taker:
-    """A handler that keeps what it gets, and does what a test tells it."""
+    """A handler that keeps the records it gets, and acts as a test tells it."""
 
     def __init__(self) -> None:
         """Take everything."""
@@ -65,17 +65,17 @@ class Taker:
 
     @property
     def jobs(self) -> list[int]:
-        """The jobs whose records it got."""
+        """The jobs whose records the handler got."""
         return [record.job_id for record in self.records]
 
 
 def delivery(folder: SpoolFolder, *handlers: Handler, **settings: Any) -> Delivery:
-    """Return what a worker that has just started has."""
+    """Return the state of a worker that has just started."""
     return Delivery(folder.read(), Registry(handlers, ()), JobEnd(**settings))
 
 
 def all_turns(made: Delivery, failure: str | None = None) -> float:
-    """Deliver all that is due; return how long nothing else is."""
+    """Deliver all due records; return the time until the next one is due."""
     for _ in range(100):
         wait = made.turn(0, 1, failure)
         failure = None
@@ -111,7 +111,7 @@ def test_what_handlers_get(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_records_of_other_builds(folder: SpoolFolder, clock: Clock) -> None:
-    """Records that an earlier build wrote, for an earlier release, are read by the tables that lie beside them."""
+    """Records that an earlier build wrote, for an earlier release, are read with the tables stored beside them."""
     taker = Taker()
     folder.append(1, release="22.05", name="old")
     folder.append(2, release="26.05", name="new")
@@ -122,7 +122,7 @@ def test_records_of_other_builds(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_without_private_headers_there_is_no_record(folder: SpoolFolder, clock: Clock) -> None:
-    """A build that cannot read records has handlers of the event, one after the other."""
+    """In a build that cannot read records, handlers that take only the event run, one after the other."""
     events: list[Event] = []
     tables = tables_of("26.05")
     folder.append(0, message=Message(Type.REQUEST).encode(tables))
@@ -148,7 +148,7 @@ def test_order_of_one_job(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_lanes(folder: SpoolFolder, clock: Clock) -> None:
-    """A lane delivers the jobs with its remainder alone, whichever worker serves it."""
+    """A lane delivers only the jobs with its remainder, whichever worker serves it."""
     taker = Taker()
     for job_id in range(8):
         folder.append(job_id)
@@ -162,7 +162,7 @@ def test_lanes(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_pauses_double(folder: SpoolFolder, clock: Clock) -> None:
-    """The pause before each attempt is twice the one before, up to a limit; after the last attempt it is dead."""
+    """Each pause is twice the previous one, up to a limit; after the last attempt the record is a dead letter."""
     taker = Taker()
     taker.does = fail
     folder.append(1)
@@ -191,7 +191,7 @@ def test_a_clock_that_is_set_back(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_attempts_are_counted_across_processes(folder: SpoolFolder, clock: Clock) -> None:
-    """A worker that has just started goes on where the last one was, pause and handlers included."""
+    """A worker that has just started continues where the last one stopped, with the same pause and handlers."""
     steady, shaky = Taker(), Taker()
     shaky.does = fail
     folder.append(1)
@@ -206,7 +206,7 @@ def test_attempts_are_counted_across_processes(folder: SpoolFolder, clock: Clock
 
 @pytest.mark.parametrize(("failure", "tries"), [(KILLED, 1), (None, 0)])
 def test_a_worker_that_ends(folder: SpoolFolder, clock: Clock, failure: str | None, tries: int) -> None:
-    """What ends the worker counts as a failure of the handler; the end of slurmctld does not."""
+    """The end of the worker counts as a failure of the handler; the end of slurmctld does not."""
     taker = Taker()
     folder.append(1)
     spool = folder.read()
@@ -221,7 +221,7 @@ def test_a_worker_that_ends(folder: SpoolFolder, clock: Clock, failure: str | No
 
 
 def test_one_that_ends_its_worker_runs_last(folder: SpoolFolder, clock: Clock) -> None:
-    """After a crash the other handlers get the record first: the one that crashes may crash again."""
+    """After a crash, the other handlers get the record first, because the crashing one may crash again."""
     steady, flaky = Taker(), Taker()
     folder.append(1)
     (record,) = folder.read().records()
@@ -253,7 +253,7 @@ def test_refused(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_lenient_handlers(folder: SpoolFolder, clock: Clock) -> None:
-    """on_error="ignore": a bug, or the end of the worker, is logged once and the record counts as taken."""
+    """With on_error="ignore", a bug or the end of the worker is logged once, and the record counts as delivered."""
     taker = Taker()
     taker.does = fail
     folder.append(1)
@@ -266,14 +266,14 @@ def test_lenient_handlers(folder: SpoolFolder, clock: Clock) -> None:
 
 
 def test_without_handlers_nothing_waits(folder: SpoolFolder, clock: Clock) -> None:
-    """Records that no handler takes are over."""
+    """Records that no handler takes are finished."""
     folder.append(1)
     assert all_turns(delivery(folder)) == IDLE
     assert list(folder.read().records()) == []
 
 
 def test_what_cannot_be_read_is_a_dead_letter(folder: SpoolFolder, clock: Clock) -> None:
-    """A record whose tables are gone holds up nothing; its letter says why."""
+    """A record whose tables are missing delays nothing; its dead letter says why."""
     taker = Taker()
     folder.append(1, release="22.05")
     folder.append(2)
@@ -285,7 +285,7 @@ def test_what_cannot_be_read_is_a_dead_letter(folder: SpoolFolder, clock: Clock)
 
 
 def test_script(folder: SpoolFolder, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """record.script is what slurmctld keeps of the job, as long as it does; of an array, the array's."""
+    """record.script is the script that slurmctld keeps, as long as it does; a task of an array has the array's."""
     monkeypatch.setattr(slurm_conf, "own_value", lambda key: str(tmp_path))
     scripts: list[str | None] = []
     taker = Taker()

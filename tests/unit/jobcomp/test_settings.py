@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What C is told of ``[job_end]``."""
+"""The settings of ``[job_end]`` that C gets."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_lines() -> None:
 
 
 def test_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each finding is a line, and none says that this is all."""
+    """Each finding is a line, and no line marks the output as complete."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     (tmp_path / "slurmhooks.toml").write_text('[job_end]\nnext = "../x"\nspool = "here"\ntries = 0\n')
     assert settings.main(["/state"]) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A cli_filter.lua as handlers, without Slurm; that it does as Slurm's own plugin does is shown on real clusters."""
+"""A cli_filter.lua as handlers, without Slurm; cluster tests compare it with Slurm's own plugin."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +39,7 @@ def lua(tmp_path: Path) -> Run:
 
 
 def test_options_are_read_and_set(lua: Run) -> None:
-    """By their names, as text; what is not given is nil, and numbers become text."""
+    """Options are read by name, as text; options that are not given are nil, and numbers become text."""
     body = """
     assert(options.time == "01:00:00" and options["job-name"] == "x" and options.account == nil)
     assert(options.type == "srun" and #options.argv == 2 and options.argv[1] == "a")
@@ -71,7 +71,7 @@ def test_options_are_read_and_set(lua: Run) -> None:
     ],
 )
 def test_results(lua: Run, tmp_path: Path, body: str, accepted: bool, log: str | None) -> None:
-    """A number that is not 0 refuses; an error, and no number, lets the request pass, and the log says so."""
+    """A number other than 0 refuses; after an error, or without a number, the request passes, and the log says so."""
     result = lua(body)
     assert result.accepted is accepted
     path = tmp_path / "cli_filter.lua"
@@ -79,7 +79,7 @@ def test_results(lua: Run, tmp_path: Path, body: str, accepted: bool, log: str |
 
 
 def test_json(lua: Run) -> None:
-    """What is given, with the options of SPANK plugins and the words behind; or the environment without Slurm's own."""
+    """JSON of the given options, with SPANK options and arguments; or of the environment without Slurm's variables."""
     options = FakeOptions(
         options={"time": "60"}, argv=["a/b"], spank={"python": {"x": "1", "flag": "unset", "n": None}}
     )
@@ -90,7 +90,7 @@ def test_json(lua: Run) -> None:
 
 
 def test_what_is_stored_is_there_after_the_submission(tmp_path: Path) -> None:
-    """cli_store keeps texts by number for all calls of the command; so do globals."""
+    """cli_store keeps texts by number for all calls of the command; globals also last that long."""
     made = handlers(
         tmp_path / "a.lua",
         "slurm.cli_store(3, 'kept') slurm.cli_store(50, 7) last = options return 0",
@@ -104,7 +104,7 @@ def test_what_is_stored_is_there_after_the_submission(tmp_path: Path) -> None:
 
 
 def test_constants(lua: Run) -> None:
-    """The table slurm has those of the release when a script asks for one."""
+    """The table slurm has the constants of the release, which are made when a script reads one."""
     body = "assert(slurm.NO_VAL == 4294967294 and slurm.NONESUCH == nil and slurm.SUCCESS == 0) return slurm.SUCCESS"
     assert lua(body).log == []
 
@@ -127,7 +127,7 @@ def test_scripts_that_do_not_load(tmp_path: Path) -> None:
 
 
 def test_a_refusal_has_the_scripts_code(tmp_path: Path) -> None:
-    """A script has no text for the user but what it logs."""
+    """The only texts of a script for the user are those that it logs."""
     made = handlers(tmp_path / "a.lua", "return 5")
     with pytest.raises(Reject) as caught:
         made[CALLS.index("pre_submit")].function(FakeOptions(), 0)

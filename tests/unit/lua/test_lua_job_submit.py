@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job_submit.lua as handlers, without Slurm; that it does as Slurm's own plugin does is shown on real clusters."""
+"""A job_submit.lua as handlers, without Slurm; cluster tests compare it with Slurm's own plugin."""
 
 import sys
 from collections.abc import Callable
@@ -285,7 +285,7 @@ def test_a_script_that_does_not_load_is_a_finding(
 def test_an_error_at_load_has_the_lines_of_the_release(
     tmp_path: Path, said: SimpleNamespace, release: tuple[int, int], times: int
 ) -> None:
-    """Since 25.11, Slurm's own plugin logs the failed lua_pcall() of the load, too."""
+    """Since 25.11, Slurm's own plugin also logs the failed lua_pcall() of the load."""
     path = tmp_path / "job_submit.lua"
     path.write_text("error('at load')")
     with pytest.raises(LoadError):
@@ -321,7 +321,7 @@ def test_a_handler_names_its_line(load: Load) -> None:
 def test_the_cluster_of_a_build_without_sources(
     load: Load, said: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLUSTER_NAME is that of the slurm.conf in the folder that the plugins were built for, or of SLURM_CONF."""
+    """CLUSTER_NAME comes from slurm.conf in the folder that the plugins were built for, or from SLURM_CONF."""
     monkeypatch.delenv("SLURM_CONF", raising=False)
     monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", str(tmp_path / "built"))
     for folder, name in (("built", "First"), ("other", "Second")):
@@ -369,7 +369,7 @@ def test_conversions(load: Load, said: SimpleNamespace) -> None:
 
 
 def test_conversions_end(load: Load, said: SimpleNamespace) -> None:
-    """What users make to explode is an error in Lua: deep nesting, huge numbers, YAML that repeats itself."""
+    """Malicious values of users are errors in Lua: deep nesting, huge numbers, YAML that repeats itself."""
     pytest.importorskip("yaml")
     load(
         """

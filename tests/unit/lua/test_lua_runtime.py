@@ -170,7 +170,7 @@ def test_json_is_there_where_the_site_has_none(state: State) -> None:
 
 
 def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> None:
-    """The message for a missing module is that of Lua."""
+    """The message about a missing module is the same as Lua's own."""
     with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):
         run(state, "require 'nosuch'")
 
@@ -289,20 +289,20 @@ def test_how_a_command_ended(state: State) -> None:
     if state.version == "5.1":
         assert results == [[True], [True], [768]]
     elif not state.version.startswith("luajit"):
-        # The first of each is nil, which a table's values leave out.
+        # The first result of each is nil, which a table's values leave out.
         assert results == [[b"exit", 3], [b"signal", 9], [b"exit", 3]]
         assert run(state, "return os.execute('true')") == (True, b"exit", 0)
         assert run(state, "return os.execute()") is True
 
 
 def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
-    """A command is waited for only by close(); without close(), it gets its input nevertheless."""
+    """Only close() waits for a command; without close(), the command still gets its input."""
     fifo = tmp_path / "fifo"
     run(state, f"os.execute('mkfifo {fifo}')")
     source = f"local p = io.popen('cat {fifo}')\nlocal q = io.open('{fifo}', 'w')\nq:write('beside') q:close()\n"
     assert run(state, source + "return p:read('*a')") == b"beside"
     if state.version.startswith("luajit"):
-        return  # popen is its own there
+        return  # popen is Lua's own there
     run(state, f"io.popen('cat >{fifo}', 'w'):write('left')")
     run(state, "collectgarbage() collectgarbage()")
     assert fifo.read_text() == "left"

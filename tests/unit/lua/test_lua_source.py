@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script uses, read from its text."""
+"""The names that a script uses, found in its text."""
 
 import ast
 
@@ -38,7 +38,7 @@ def script() -> Script:
 
 
 def names(script: Script, kind: str) -> set[str]:
-    """Return the names of a kind that a script uses; written ones are marked."""
+    """Return the names of a kind that a script uses; names that it writes are marked."""
     return {use.name + ("=" if use.writes else "") for use in script.uses_of(kind)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts of spank-lua, over a stand-in for Slurm; what a real one makes of them stands in tests/cluster."""
+"""Scripts of spank-lua, with a stand-in for Slurm; tests/cluster runs them on real clusters."""
 
 import re
 import textwrap
@@ -365,7 +365,7 @@ def test_environments(site: Site) -> None:
 
 
 def test_job_control_environment_of_prolog(site: Site) -> None:
-    """It can be read in prolog and epilog, but not written, as Slurm would crash."""
+    """The job control environment can be read in prolog and epilog, but not written, because Slurm would crash."""
     site.native.job_control_env["X"] = "y"
     site.native.spank_job_control_setenv = site.native.spank_job_control_unsetenv = None  # type: ignore[assignment,method-assign]
     site.native.context = "job_script"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cases of one rule: what a request meets, in short notation."""
+"""Cases of one rule, in a short notation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Case(NamedTuple):
     Attributes:
         keys: the keys of the rule, as TOML.
         job: the fields of the request.
-        refused: a part of what the user reads; None: the request is accepted.
+        refused: a part of the text that the user reads; None: the request is accepted.
         changes: the fields that the rule changes.
         record: for an update, the fields of the job as it is.
-        uid: who asks; by default the user of the job.
+        uid: the requesting user; by default the user of the job.
     """
 
     keys: str

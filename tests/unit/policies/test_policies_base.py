@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What all ready-made rules have in common."""
+"""Properties that all ready-made rules share."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def test_rules_are_handlers(rules: Rules) -> None:
 
 
 def test_no_rules_no_handlers(rules: Rules) -> None:
-    """A configuration without rules has none, and an update that is to be ignored has no handler."""
+    """A configuration without rules has no handlers, and a rule that ignores updates has none for job_modify."""
     assert rules("[hooks]\n").all_handlers() == []
     assert [it.spec.name for it in rules(f'{CEILING}updates = "ignore"\n').all_handlers()] == ["job_submit"]
 
@@ -68,7 +68,7 @@ def test_no_rules_no_handlers(rules: Rules) -> None:
     ],
 )
 def test_for_whom_it_counts(rules: Rules, chosen: str, job: dict[str, Any], concerned: bool) -> None:
-    """A rule counts for the jobs that all of its keys choose and none of them exempts."""
+    """A rule applies to jobs that match all of its conditions and none of its exemptions."""
     partitions = {"fast": {"flag_default": True}, "debug": {}}
     result = run(rules(CEILING + chosen), "job_submit", job=FakeJob(**{**TOO_LONG, **job}), partitions=partitions)
     assert result.accepted == (not concerned), result
@@ -85,7 +85,7 @@ def test_the_default_partition_can_be_named(rules: Rules) -> None:
 @pytest.mark.parametrize(("text", "accepted"), [("", True), ("except_admins = false", False)])
 @pytest.mark.parametrize("modify", [False, True])
 def test_admins_are_exempt(rules: Rules, text: str, accepted: bool, modify: bool) -> None:
-    """What root submits and changes passes, unless a rule says otherwise."""
+    """Submissions and updates by root pass, unless a rule says otherwise."""
     made, job = rules(CEILING + text), FakeJob(**TOO_LONG)
     if modify:
         assert run(made, "job_modify", job=job, modify_uid=0).accepted == accepted
@@ -120,7 +120,7 @@ def test_updates(rules: Rules, text: str, update: dict[str, Any], record: dict[s
 
 
 def test_refused_updates_need_no_record(rules: Rules) -> None:
-    """With updates = "refuse" slurmctld need not send the job, which a build without its sources cannot."""
+    """With updates = "refuse", slurmctld need not send the job, which it cannot do in a build without its sources."""
     made = rules(f'{CEILING}updates = "refuse"\npartitions = ["debug"]\n')
     assert made.wanted("job_modify") == {"job", "modify_uid"}
     result = run(made, "job_modify", job=FakeJob(partition="debug", time_limit=5))
@@ -145,7 +145,7 @@ def test_messages(rules: Rules) -> None:
     "message", ["{nobody}", "{user.real}", "{limit!r}", "{limit:>10}", "{0}", "{", "{}", "{user[0]}"]
 )
 def test_placeholders_are_known(rules: Rules, message: str) -> None:
-    """A placeholder that does not exist, or reaches into a value, is an error of the file."""
+    """A placeholder that does not exist, or accesses an attribute of a value, is an error of the file."""
     with pytest.raises(LoadError, match=r"time_ceiling.*message"):
         rules(f'{CEILING}message = "{message}"\n')
 
@@ -184,7 +184,7 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
 
 
 def test_defaults_are_added(rules: Rules) -> None:
-    """Who is exempt by default is exempt from rules that exempt others, too."""
+    """Users who are exempt by default are also exempt from rules with their own exemptions."""
     made = rules(f'[policy_defaults]\nexcept_users = ["alice"]\n{CEILING}except_users = ["bob"]\n')
     for name, accepted in (("alice", True), ("bob", True), ("carol", False)):
         assert run(made, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted
@@ -192,7 +192,7 @@ def test_defaults_are_added(rules: Rules) -> None:
 
 @pytest.mark.parametrize("mode", ["warn", "observe", "off"])
 def test_modes(rules: Rules, mode: str) -> None:
-    """A rule has the modes of all handlers: in none of these it refuses, and only one of them tells the user."""
+    """A rule can have the modes of all handlers: warn, observe and off refuse nothing, and only warn tells the user."""
     registry = rules(f'{CEILING}mode = "{mode}"\n')
     assert [str(handler.rollout) for handler in registry.all_handlers()] == [mode, mode]
     result = run(registry, "job_submit", job=FakeJob(**TOO_LONG))
@@ -202,7 +202,7 @@ def test_modes(rules: Rules, mode: str) -> None:
 
 
 def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
-    """[policy."policies:NAME"] says for which share a rule counts."""
+    """[policy."policies:NAME"] sets the share of requests to which a rule applies."""
     path = tmp_path / "slurmhooks.toml"
     path.write_text(f'{CEILING}mode = "off"\n[policy."policies:time_ceiling"]\nusers = ["alice"]\notherwise = "off"\n')
     read = config.read(path)
@@ -238,7 +238,7 @@ def test_a_build_without_sources(rules: Rules, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_slow_questions_are_asked_once(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many rules need the user's groups or the default partition, a request asks for them once."""
+    """The user's groups and the default partition are looked up once per request, however many rules need them."""
     asked = []
     where = Table.where
 

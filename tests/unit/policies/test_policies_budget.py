@@ -133,7 +133,7 @@ def test_a_program_that_cannot_be_started(rules: Rules, tmp_path: Path) -> None:
 
 
 def test_long_output_is_a_failure() -> None:
-    """A program whose output never ends is ended, long before its deadline."""
+    """A program with endless output is killed long before its deadline."""
     with pytest.raises(asking.UnansweredError, match="more than 64 KiB"):
         asking.program(["/usr/bin/yes"], 600)
 
@@ -160,7 +160,7 @@ def test_long_output_is_a_failure() -> None:
     ],
 )
 def test_a_web_service_decides(rules: Rules, web: Any, answer: Any, keys: str, refused: str | None) -> None:
-    """A member of its JSON object decides, or its status; redirections and other answers are failures."""
+    """A member of the service's JSON object, or its status, decides; redirections and other answers are failures."""
     web.answers["/physics"] = answer
     result = submit(rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{keys}\n{NEVER}'))
     assert result.error_id is None, result
@@ -170,14 +170,14 @@ def test_a_web_service_decides(rules: Rules, web: Any, answer: Any, keys: str, r
 
 
 def test_values_in_urls_are_quoted(rules: Rules, web: Any) -> None:
-    """Whatever users call their accounts, the service is asked for one path below the configured one."""
+    """Whatever account users name, the service is asked only for a path below the configured one."""
     web.answers["/..%2Fx%3Fy%23%C3%A4"] = (200, {"allowed": True})
     assert submit(rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{NEVER}'), "../x?y#ä").accepted
     assert web.asked == ["/..%2Fx%3Fy%23%C3%A4"]
 
 
 def test_a_web_service_has_a_deadline(rules: Rules) -> None:
-    """A service that takes connections and never answers ends nothing but the question."""
+    """A service that accepts connections and never answers makes only the question fail."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         result = submit(rules(f'{BUDGET}url = "{url}"\ndeadline = 0.1\n'))
@@ -228,7 +228,10 @@ def test_few_answers_are_kept(rules: Rules, web: Any, monkeypatch: pytest.Monkey
 
 
 def test_a_failing_service_has_a_pause(rules: Rules, web: Any, clock: Clock) -> None:
-    """After a failure the service is left alone for a while; one line in the log says so, and a success ends it."""
+    """After a failure the service is not asked for a while.
+
+    One line in the log says so, and a success ends the pause.
+    """
     made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\nretry = 10\n{NEVER}')
     web.answers["/a"] = (500, b"")
     first, second = submit(made, "a"), submit(made, "b")
@@ -241,7 +244,7 @@ def test_a_failing_service_has_a_pause(rules: Rules, web: Any, clock: Clock) -> 
 
 
 def test_updates_are_asked_for(rules: Rules, web: Any) -> None:
-    """An update that moves a job to another account is asked for; root's is not."""
+    """For an update that moves a job to another account, the service is asked, but not for an update by root."""
     web.answers["/b"] = (200, {"allowed": False})
     made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{NEVER}')
     record = FakeRecord(account="a")
@@ -264,14 +267,14 @@ def test_updates_are_asked_for(rules: Rules, web: Any) -> None:
     ],
 )
 def test_errors(rules: Rules, keys: str, finding: str) -> None:
-    """Invalid keys are errors of the load: also a deadline that the request would not live to see."""
+    """Invalid keys are errors of the load, including a deadline that is longer than that of the request."""
     with pytest.raises(LoadError) as caught:
         rules(BUDGET + keys)
     assert finding in "".join(caught.value.findings)
 
 
 def test_a_program_of_others_is_refused(rules: Rules, tmp_path: Path) -> None:
-    """A program that another user could have written is an error of the load, as such a hook file is."""
+    """A program that another user could have written is an error of the load, like such a hook file."""
     key = program(tmp_path, "exit 0")
     (tmp_path / "budget").chmod(0o777)
     trusted.guard()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What describes rules, to administrators, editors and users, tells the truth."""
+"""Descriptions of rules for administrators, editors and users are correct."""
 
 import json
 import tomllib
@@ -43,7 +43,7 @@ def test_examples_are_valid(rules: Rules, name: str, kind: type[Rule]) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_models_are_whole(name: str, kind: type[Rule]) -> None:
-    """Each rule has a documentation, a description of each key, real fields and codes, and known placeholders."""
+    """Each rule has documentation, a description of each key, existing fields and codes, and known placeholders."""
     assert kind.documentation().partition("\n")[0].endswith((".", ".)", ","))
     assert all(field.description for key, field in kind.model_fields.items() if key != "rule"), name
     assert set(kind.own_fields) <= set(rows(JobFields))
@@ -66,7 +66,7 @@ def test_the_reference_is_whole(name: str, kind: type[Rule]) -> None:
 
 
 def test_values_are_in_words() -> None:
-    """Keys are described by what an administrator writes, not by types of Python."""
+    """Keys are described by the values that an administrator writes, not by Python types."""
     rows_ = {row[0]: row for row in describe.own_keys(all_rules.RULES["time_ceiling"])}
     assert rows_["limit"][1:3] == ('text such as "1:00:00", or number', "required")
     assert rows_["longer"][1:3] == ('"refuse" or "lower"', '"refuse"')
@@ -96,7 +96,7 @@ def test_the_schema_has_everything() -> None:
 
 def test_the_example_of_a_site_loads(rules: Rules) -> None:
     """contrib/examples/policies.toml is valid, and its rules work together."""
-    # Nothing listens there, which the rule on the budget accepts.
+    # No service listens there, in which case the budget rule accepts jobs.
     registry = rules(EXAMPLE.read_text().replace("https://budget.example.org", "http://127.0.0.1:9"))
     assert len(registry.handlers("job_submit")) == 14
     job = FakeJob(time_limit=20, groups={"physics": 1}, script="#!/bin/sh\n", user_name="alice")
@@ -113,7 +113,7 @@ def test_the_example_of_a_site_loads(rules: Rules) -> None:
 
 
 def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
-    """The page for users has the rules in force, in their order, in words with values, exemptions and help."""
+    """The page for users describes the rules in force, in their order, with values, exemptions and help."""
     text = (
         '[policy_defaults]\nexcept_users = ["benchmark"]\nhelp_url = "https://a.example"\n'
         '[[policies]]\nrule = "require_time"\nhelp_url = "https://a.example/time"\n'
@@ -148,7 +148,7 @@ def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
     ],
 )
 def test_the_guide_has_modes(tmp_path: Path, keys: str, words: str) -> None:
-    """The page tells users what they will notice: nothing of a rule that is observed, and how far a rule counts."""
+    """The page omits rules that only observe, and says to which share of requests a rule applies."""
     text = f'[[policies]]\nrule = "require_time"\n{keys}'
     assert words in CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, text)]).output
 
@@ -164,7 +164,7 @@ def test_a_guide_without_rules(tmp_path: Path) -> None:
 
 
 def test_the_list_has_all_rules() -> None:
-    """Each rule is listed with what it does, also as JSON."""
+    """Each rule is listed with its purpose, also as JSON."""
     plain = CliRunner().invoke(cli.main, ["policies", "list"]).output
     assert all(name in plain for name in all_rules.RULES)
     listed = json.loads(CliRunner().invoke(cli.main, ["policies", "list", "--json"]).output)

@@ -21,13 +21,13 @@ TABLES = {"partitions": fake_partitions({"debug": {"flag_default": True}}), "res
 
 
 def texts(*usual: str) -> st.SearchStrategy[str | None]:
-    """Return usual texts, none, and any other."""
+    """Return a strategy for usual texts, None, and any other text."""
     signs = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
     return st.one_of(st.none(), st.sampled_from(["", *usual]), st.text(signs, max_size=12))
 
 
 def numbers(bits: int) -> st.SearchStrategy[Any]:
-    """Return numbers of a width, none, and no limit."""
+    """Return a strategy for numbers of a width, None, and UNLIMITED."""
     return st.one_of(st.none(), st.just(UNLIMITED), st.integers(0, 70), st.integers(0, (1 << bits) - 3))
 
 

@@ -81,7 +81,7 @@ IN_UPDATES = ("time_limit", "partition", "qos", "name", "num_tasks", "features")
 
 @pytest.fixture(autouse=True)
 def codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let scripts have the error codes, whose numbers only an installed Slurm knows otherwise."""
+    """Give scripts the error codes, whose numbers otherwise only an installed Slurm knows."""
     numbers = {name: float(number) for name, number in tables_of("26.05").constants["ESLURM"].items()}
     monkeypatch.setattr(job_submit, "table_constants", lambda release: {**numbers, **table_constants(release)})
 
@@ -107,7 +107,7 @@ def _request(generator: random.Random, name: str) -> dict[str, Any]:
 
 
 class Decision(NamedTuple):
-    """What a user notices.
+    """The outcome for a user.
 
     Attributes:
         accepted: the request is accepted.
@@ -126,7 +126,7 @@ TABLES = {"partitions": fake_partitions({}), "jobs": fake_jobs([]), "reservation
 
 
 def decide(registry: Registry, request: dict[str, Any]) -> Decision:
-    """Run a request, as slurmhooks.testing.run does, without the way over messages, which takes most of the time."""
+    """Run a request as slurmhooks.testing.run does, but without encoding messages, which takes most of the time."""
     job = FakeJob(**request["job"])
     struct = job._struct
     arguments = {"job": job, **TABLES, **request["arguments"]}

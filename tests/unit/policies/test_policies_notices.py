@@ -51,7 +51,7 @@ def test_a_notice(rules: Rules) -> None:
     ],
 )
 def test_a_maintenance(rules: Rules, now: list[float], before: float, limit: int | None, told: bool) -> None:
-    """Jobs that cannot end before the start are told so, until the end; with jobs = "refuse" they are refused."""
+    """Users are told if a job cannot end before the maintenance starts; with jobs = "refuse" it is refused."""
     now[0] = START - before
     result = run(rules(MAINTENANCE + TIMES), "job_submit", job=FakeJob(time_limit=limit))
     assert result.accepted
@@ -63,7 +63,7 @@ def test_a_maintenance(rules: Rules, now: list[float], before: float, limit: int
 
 
 def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:
-    """With ahead, nothing is said before that."""
+    """With `ahead`, users are told only within that time before the start."""
     made = rules(f'{MAINTENANCE}{TIMES}ahead = "2:00:00"\n')
     now[0] = START - 7201
     assert run(made, "job_submit", job=FakeJob()).user_messages == []
@@ -110,7 +110,7 @@ def test_a_search_has_a_deadline(rules: Rules, keys: str, accepted: bool) -> Non
 
 
 def test_a_search_leaves_no_timer() -> None:
-    """After a search neither its timer nor its handler of the signal is left."""
+    """After a search, neither its timer nor its signal handler remains."""
     before = signal.getsignal(signal.SIGALRM)
     with script.time_limit(60):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers answer when a job starts and when it ends."""
+"""The answers of workers when a job starts and when it ends."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_a_bug_fails_the_epilog(hooks: Path) -> None:
 
 
 def test_public_headers_are_enough_for_the_environment(hooks: Path) -> None:
-    """A build without Slurm's sources sends no record; handlers that take none run all the same."""
+    """A build without Slurm's sources sends no record; handlers that take none still run."""
     everything = tables_of("26.05")
     tables = Tables("26.05.5", "public", everything.tables[:1], everything.constants)
     service = Service(tables, loader.load([loader.Source(path=str(hooks))]), Settings())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers answer when slurmctld asks for the site factors of jobs."""
+"""The answers of workers when slurmctld asks for the site factors of jobs."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -38,10 +38,10 @@ def write(tmp_path: Path) -> Write:
 
 
 class Slurmctld:
-    """Sends batches of jobs, and counts the questions that it is asked.
+    """Stands in for slurmctld: sends batches of jobs, and counts the questions that it gets.
 
     Attributes:
-        members: the places of what it sends of each job.
+        members: the positions of the job members that it sends.
         asked: how many questions there were.
     """
 
@@ -53,7 +53,7 @@ class Slurmctld:
         self._service = Service(TABLES, loader.load([loader.Source(path=str(file))]), Settings())
 
     def batch(self) -> list[int | None]:
-        """Return the factors of all jobs, None where a job keeps its own; take what to send from now on."""
+        """Return the factors of all jobs (None: the job keeps its own), and store which members to send from now on."""
         table = Table("record", tuple(RECORD.members[place] for place in self.members))
         items = [(MEMBERS, array("I", self.members).tobytes())]
         for job in self._jobs:
@@ -76,7 +76,10 @@ def job(number: int, **fields: object) -> FakeRecord:
 
 
 def test_only_what_handlers_read_is_sent(write: Write) -> None:
-    """A record of which a member was not sent is asked for; in the next batch it is there, and nothing is asked."""
+    """If a member was not sent, the worker asks for the record.
+
+    The next batch has the member, and needs no question.
+    """
     file = write(
         "@hook.priority\ndef points(record):\n"
         "    return record.job_id + len(record.partition) + record.min_nodes if record.name == 'a' else None\n"
@@ -93,7 +96,7 @@ def test_only_what_handlers_read_is_sent(write: Write) -> None:
 
 
 def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:
-    """A misspelt field of a batch raises what it raises elsewhere, and the job keeps its factor."""
+    """A misspelt field in a batch raises the usual error, and the job keeps its factor."""
     slurmctld = Slurmctld(write("@hook.priority\ndef points(record):\n    return record.acount\n"), [job(1)])
     captured = CapturedLog()
     with captured.capturing():
@@ -102,7 +105,7 @@ def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:
 
 
 def test_one_bad_job_does_not_spoil_the_others(write: Write) -> None:
-    """A handler that raises for some jobs leaves them their factors; all others get theirs."""
+    """If a handler raises for some jobs, these keep their factors; all others get new ones."""
     slurmctld = Slurmctld(
         write("@hook.priority\ndef points(record):\n    return 10 // (record.job_id - 2)\n"), [job(1), job(2), job(3)]
     )
@@ -112,7 +115,10 @@ def test_one_bad_job_does_not_spoil_the_others(write: Write) -> None:
 
 @pytest.mark.parametrize(("on_error", "factor"), [("fail", None), ("ignore", 5)])
 def test_a_bug_that_all_jobs_meet_does_not_fill_the_log(on_error: str, factor: int | None, write: Write) -> None:
-    """After ten jobs the handler is not called for the rest; with on_error="ignore" others' numbers still count."""
+    """After ten failed jobs, a handler is not called for the rest.
+
+    With on_error="ignore", other handlers still count.
+    """
     file = write(
         f"@hook.priority(on_error={on_error!r})\ndef bad(record):\n    raise KeyError\n"
         "@hook.priority(order=60)\ndef good(record):\n    return 5\n"

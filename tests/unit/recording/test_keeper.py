@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers do while requests are recorded, and while they are not."""
+"""The work of workers while requests are recorded, and while they are not."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Page:
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reports]:
-    """Return what was reported: kind, losses and data."""
+    """Return the reports: kind, losses and data."""
     reporter, connection = reporting.pair()
     monkeypatch.setattr(reporting, "reporter", reporter)
     connection.setblocking(False)
@@ -91,7 +91,7 @@ def request(user: int = 1000, **fields: Any) -> bytes:
 
 
 def test_nothing_is_done_without_a_recording(service: Service, page: Page, reports: Reports) -> None:
-    """Without a recording, nobody is asked, nothing is kept and nothing reported, and again after its end."""
+    """Before and after a recording, nothing is asked, kept or reported."""
     for orders in ({}, ORDERS):
         if orders:
             page.begin(orders)
@@ -138,7 +138,7 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
 
 
 def test_what_is_reported_can_be_read(service: Service, page: Page, reports: Reports) -> None:
-    """Facts and rows are those that slurmctld answered."""
+    """Recorded facts and rows are those that slurmctld sent."""
     page.begin(ORDERS)
     service.handle(request(), Slurmctld())
     (_, _, facts), (_, _, rows) = reports()
@@ -172,7 +172,7 @@ def test_a_table_that_takes_too_long_is_left_out() -> None:
 
 
 def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:
-    """The supervisor creates the file, refuses a second recording, and says how the first one goes."""
+    """The supervisor creates the file, refuses a second recording, and reports the state of the first one."""
     wanted = '{"file": "%s", "seconds": 60, "size": 1048576, "with": [], "tables": []}'
     first, second = tmp_path / "new" / "one", tmp_path / "two"
     assert recordings.answer(recordings.STATUS, page) == {"recording": {}, "status": {}, "runs": False}

@@ -50,7 +50,7 @@ def started(
 
 
 def test_requests_wait_at_most_a_second(tmp_path: Path) -> None:
-    """What was reported is in the file after PAUSE seconds, while the recording goes on."""
+    """Reports are in the file after PAUSE seconds, while the recording continues."""
     clock = Clock()
     recorder = started(tmp_path / "file", clock=clock)
     recorder.take(pack_report(REQUEST, 0, request("one")))
@@ -63,7 +63,7 @@ def test_requests_wait_at_most_a_second(tmp_path: Path) -> None:
 
 
 def test_it_ends_in_time(tmp_path: Path) -> None:
-    """At its time a recording ends, says so, and takes nothing more."""
+    """A recording ends at its time limit, says so, and accepts nothing more."""
     clock = Clock()
     recorder = started(tmp_path / "file", clock=clock)
     recorder.take(pack_report(REQUEST, 3, request("one")))
@@ -93,7 +93,7 @@ def test_it_ends_at_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A frame that cannot be written as a whole is taken back, and the recording ends."""
+    """A frame that cannot be written completely is removed, and the recording ends."""
     recorder = started(tmp_path / "file")
     write, size = os.write, (tmp_path / "file").stat().st_size
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:10]))
@@ -115,7 +115,7 @@ def test_unchanged_tables_are_written_once(tmp_path: Path) -> None:
 
 
 def test_users_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the name service says of a user is in the file, before the first request of that user."""
+    """The name service's data about a user are in the file, before the first request of that user."""
     asked = []
 
     def look_up(user: int) -> dict[str, object] | None:
@@ -144,7 +144,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
 
 
 def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What workers report just before a stop arrives after it, and is in the file."""
+    """Reports that workers send just before a stop arrive after it, and are in the file."""
     os.close(create(str(tmp_path / "file")))
     sink = RecordingSink(page)
     page.end()

@@ -40,7 +40,7 @@ def written(folder: Path, data: bytes) -> int:
 
 @given(st.lists(st.binary()))
 def test_items_come_back(items: list[bytes]) -> None:
-    """What is joined is split into the same items, also after compression."""
+    """Joined items are split into the same items, even after compression."""
     assert split(join(items)) == items
     assert Frame(Kind.REQUESTS, compressed(items)).items() == items
 
@@ -72,14 +72,14 @@ def test_rows_come_back(rows: Rows) -> None:
 
 @given(st.binary())
 def test_other_bytes_are_refused(data: bytes) -> None:
-    """Bytes that nobody encoded raise nothing but RecordingError."""
+    """Arbitrary bytes raise nothing but RecordingError."""
     for decode in (decode_recorded, decode_rows, split):
         with suppress(RecordingError):
             decode(data)
 
 
 def test_each_truncation_leaves_whole_frames(tmp_path: Path) -> None:
-    """Wherever a file ends, all whole frames before are read, and the reader says how much it did not read."""
+    """Wherever a file is cut off, all complete frames are read, and the reader reports how much it did not read."""
     parts = [encoded(kind, content) for kind, content in FRAMES]
     whole = b"".join(parts)
     ends = [sum(map(len, parts[: count + 1])) for count in range(len(parts))]
@@ -94,7 +94,7 @@ def test_each_truncation_leaves_whole_frames(tmp_path: Path) -> None:
 
 
 def test_each_damage_is_noticed(tmp_path: Path) -> None:
-    """Whichever byte changes, no frame is read that nobody wrote; a damage before the last frame is an error."""
+    """If any byte changes, no wrong frame is read; damage before the last frame is an error."""
     parts = [encoded(kind, content) for kind, content in FRAMES]
     whole = b"".join(parts)
     for at in range(len(whole)):
@@ -109,13 +109,13 @@ def test_each_damage_is_noticed(tmp_path: Path) -> None:
             error = True
         assert error or reader.unread
         assert frames == FRAMES[: len(frames)]
-        if len(parts[0]) + 4 <= at < len(parts[0]) + len(parts[1]):  # size itself may reach beyond the end
+        if len(parts[0]) + 4 <= at < len(parts[0]) + len(parts[1]):  # the damaged size may reach beyond the end
             assert error
         os.close(fd)
 
 
 def test_a_growing_file_can_be_read(tmp_path: Path) -> None:
-    """A reader sees what was appended since it last looked."""
+    """A reader sees frames that were appended since its last read."""
     fd = written(tmp_path, encoded(Kind.START, b"{}"))
     reader = Reader(fd)
     assert len(list(reader.frames())) == 1

@@ -30,7 +30,7 @@ def test_the_month_is_decided_as_it_was(month: Path) -> None:
 
 
 def test_long_jobs_are_refused(month: Path) -> None:
-    """Whoever asked for more than half an hour is refused, and nobody else."""
+    """Only requests for more than half an hour are refused."""
     for request in replay(month):
         refused = request.run(LIMITS).verdict == "refused"
         assert refused == (request.job.time_limit == 90), request

@@ -52,7 +52,7 @@ def hook_file(folder: Path, text: str, name: str = "new.py") -> str:
 
 
 def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
-    """The hooks that were in force decide each request as they did, with the recorded answers or run again."""
+    """The hooks that were in force decide each request as before, with recorded answers or when run again."""
     fd = recording(tmp_path / "file", ACCOUNT, JOBS)
     new = hook_file(tmp_path, ACCOUNT)
     for old in (None, new):
@@ -63,7 +63,7 @@ def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
 
 
 def test_differences_are_named(tmp_path: Path) -> None:
-    """A rule that refuses more is named with users, accounts and requests, and a field with its values."""
+    """The report names a rule that refuses more, with users, accounts and requests, and changed fields with values."""
     fd = recording(tmp_path / "file", ACCOUNT, JOBS)
     new = hook_file(tmp_path, NEW)
     for old in (None, hook_file(tmp_path, ACCOUNT, "old.py")):
@@ -105,7 +105,7 @@ MISSING = [
 
 
 def test_what_was_not_recorded_is_never_a_pass(tmp_path: Path) -> None:
-    """A request is unknown if a handler reads what is missing, even where it catches the error; the way is named."""
+    """A request is not compared if a handler reads missing data, even if it catches the error; the report says why."""
     common = {"script": "#!/bin/sh", "environment": {"HOME": "/"}, "user_id": 4_000_000}
     jobs = [{**common, "comment": reads, "name": reads} for reads, _ in MISSING]
     fd = recording(tmp_path / "file", "from slurmhooks import hook", jobs)
@@ -122,7 +122,7 @@ def test_what_was_not_recorded_is_never_a_pass(tmp_path: Path) -> None:
 
 
 def test_whether_there_is_a_script_is_recorded(tmp_path: Path) -> None:
-    """Rules for interactive jobs are compared without scripts; code in C that gets one is no reason to trust."""
+    """Rules for interactive jobs are compared without scripts; if C code gets a script, the request is not compared."""
     text = """
 import re
 from slurmhooks import Reject, hook
@@ -143,7 +143,7 @@ def interactive(job):
 
 
 def test_secrets_are_not_in_the_file(tmp_path: Path) -> None:
-    """Scripts and environments are in the file only if they were asked for, neither in requests nor in answers."""
+    """Requests and answers in the file have scripts and environments only if these were asked for."""
     hooks = "from slurmhooks import hook\n@hook.job_submit\ndef add(job):\n    job.environment['TOKEN2'] = 'geheim'\n"
     jobs = [{"script": "#!/bin/sh\nsecret-one", "environment": {"TOKEN": "secret-two"}, "account": "visible"}]
     for kept in ((), ("script", "environment")):
@@ -159,7 +159,7 @@ def test_secrets_are_not_in_the_file(tmp_path: Path) -> None:
 
 
 def test_snapshots_answer_new_questions(tmp_path: Path) -> None:
-    """A rule that asks for rows which nobody asked for gets them from a table that was recorded as a whole."""
+    """A rule gets rows for which no handler asked from a table that was recorded as a whole."""
     reads = """
 from slurmhooks import Reject, hook
 
@@ -213,7 +213,7 @@ def shows(job):
 
 
 def test_handlers_have_no_network(tmp_path: Path) -> None:
-    """A handler that calls out cannot, unless the network is allowed."""
+    """A handler cannot use the network, unless that is allowed."""
     text = """
 import socket
 from slurmhooks import hook
@@ -244,7 +244,7 @@ def test_hooks_that_do_not_load_are_findings(tmp_path: Path) -> None:
 
 
 def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
-    """A handler that only observes refuses nothing, and with enforce_all what it would have refused."""
+    """A handler that only observes refuses nothing, but with enforce_all it refuses what it would have refused."""
     text = NEW.replace("@hook.job_submit\ndef limit_time", '@hook.job_submit(mode="observe")\ndef limit_time')
     text = text.replace("SEEN", "seen")
     fd = recording(tmp_path / "file", ACCOUNT, [{**job, "script": "#!/bin/sh"} for job in JOBS])
@@ -254,7 +254,7 @@ def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
 
 
 def test_another_release(tmp_path: Path) -> None:
-    """What 22.05 recorded is replayed for 26.05: the same decisions, and a note on fields that only one has."""
+    """A recording of 22.05 replayed for 26.05 has the same decisions, and a note on fields of only one release."""
     jobs = [{"account": "a", "time_limit": 5, "tres_per_node": "gres:gpu:2", "min_cpus": 3, "name": "one"}]
     fields = "job.account, job.time_limit, job.tres_per_node, job.min_cpus, job.priority, job.nice"
     text = f"""
@@ -280,7 +280,7 @@ def shows(job, partitions):
 
 
 def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
-    """Whole frames are replayed and the rest is noted; damage before is an error."""
+    """Complete frames are replayed and an incomplete one is noted; earlier damage is an error."""
     os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
     whole = (tmp_path / "file").read_bytes()
     (tmp_path / "file").write_bytes(whole[:-3])
@@ -295,7 +295,7 @@ def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
 
 
 def test_requests_are_fixtures(tmp_path: Path) -> None:
-    """The kit gives each request with what was decided, and runs hooks over it; compare() takes two lines."""
+    """slurmhooks.testing gives each request with its decision, and runs hooks on it; compare() takes two lines."""
     os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
     new = hook_file(tmp_path, NEW)
     found = [

@@ -134,7 +134,7 @@ def test_localtime(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by", ["file", "fifo", "folder"])
 def test_what_a_container_replaced_is_not_returned(tmp_path: Path, by: str) -> None:
-    """A folder that became a file, or the other way round, is an error that names both, and the host keeps its own."""
+    """A folder that became a file, or vice versa, is an error that names both, and the host's entry stays."""
     rootfs, host = tmp_path / "rootfs", tmp_path / "host"
     rootfs.mkdir()
     if by == "folder":

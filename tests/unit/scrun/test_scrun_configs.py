@@ -108,7 +108,7 @@ def test_one_text_is_no_list_of_names(name: str) -> None:
 
 
 def test_merge_environment_without_a_process() -> None:
-    """A configuration without a process is no error."""
+    """A configuration without a process is not an error."""
     scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {"A": "1"})
 
 

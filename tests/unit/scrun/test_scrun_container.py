@@ -224,7 +224,7 @@ def test_commands_for_the_shell(command: Any, text: bytes) -> None:
     ],
 )
 def test_what_is_no_command(command: Any, error: type[Exception], message: str) -> None:
-    """A value that is no command is refused, and nothing runs."""
+    """A value that is not a command is refused, and nothing runs."""
     with pytest.raises(error, match=message):
         shell_text(command)
 

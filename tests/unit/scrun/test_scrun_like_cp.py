@@ -148,7 +148,7 @@ def test_like_cp_for_an_ordinary_user(nasty: Path, public_path: Path) -> None:
     as_nobody(lambda: copy_tree(nasty, work / "copy"))
     (work / "by cp" / "shared").chmod(0o777)  # which bits a folder keeps depends on how cp made it
     assert facts(work / "copy") == facts(work / "by cp")
-    assert (work / "copy" / "mode 4755").stat().st_mode & 0o7777 == 0o4755  # its owner is the one who copies
+    assert (work / "copy" / "mode 4755").stat().st_mode & 0o7777 == 0o4755  # the owner is the user who copies
     assert (work / "copy" / "mode 6755").stat().st_mode & 0o7777 == 0o755
 
 
@@ -183,7 +183,7 @@ def build(top: bytes, tree: object) -> None:
 )
 @given(tree=generated, old=generated)
 def test_like_cp_on_any_tree(tmp_path: Path, tree: dict[bytes, object], old: dict[bytes, object]) -> None:
-    """Where cp -a copies one tree over another, the result is the same; where it refuses, so does copy_tree."""
+    """If cp -a copies one tree over another, copy_tree has the same result; if cp refuses, copy_tree refuses too."""
     source, by_cp, copy = tmp_path / "source", tmp_path / "by cp", tmp_path / "copy"
     try:
         build(os.fsencode(source), tree)

@@ -150,21 +150,21 @@ def test_every_error_at_once() -> None:
     "raw", [b"", b"{", b"\xff\xfe{}", b'{"a":1}trailing', b"[" * 100_000, b'{"a":NaN}', b'{"a":-Infinity}']
 )
 def test_what_is_not_json(raw: bytes) -> None:
-    """Text that is not JSON is one line that names the file."""
+    """Text that is not JSON results in one line that names the file."""
     with pytest.raises(BundleError, match=r"^/b/config\.json: (not JSON|nested)"):
         oci.parse(raw, "/b/config.json")
 
 
 @pytest.mark.parametrize("value", [b"1e999", b"[" * 600 + b"]" * 600])
 def test_what_can_be_read_and_not_written(value: bytes) -> None:
-    """A number that Python reads as infinite, and values that are nested too deeply, are one line that says so."""
+    """A number that Python reads as infinite, or values that are nested too deeply, result in one line that says so."""
     config = oci.parse(b'{"ociVersion":"1","linux":{"resources":{"a":%s}}}' % value, "/b/config.json")
     with pytest.raises(BundleError, match=r"^/b/config\.json: (not for JSON|nested too deeply)"):
         oci.encoded(config, "/b/config.json")
 
 
 def test_missing(tmp_path: Path) -> None:
-    """A missing file is one line that names it."""
+    """A missing file results in one line that names it."""
     with pytest.raises(BundleError, match=r"config\.json: No such file or directory"):
         oci.read(str(tmp_path / "config.json"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user renames and links in a tree while root copies or removes it: nothing outside the tree is touched."""
+"""A user renames entries and creates links in a tree while root copies or removes it: nothing outside is touched."""
 
 import contextlib
 import ctypes
@@ -80,7 +80,7 @@ def place() -> Iterator[Path]:
 
 
 def build(place: Path) -> tuple[Path, Path]:
-    """Make the user's tree anew, and links to the outside beside it."""
+    """Create the user's tree again, with links to the outside beside it."""
     tree, aside = place / "tree", place / "aside"
     for top in (tree, aside):
         remove_tree(top)
@@ -260,7 +260,7 @@ def test_a_new_fifo_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk ends when a folder was moved out of the tree: its new parent is not touched."""
+    """A walk ends if a folder has been moved out of the tree: its new parent is not touched."""
     tree, hold = place / "tree", place / "outside" / "hold"
     names = ["a", "b", "c"]
     for top in (tree, hold):

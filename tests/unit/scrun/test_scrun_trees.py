@@ -128,7 +128,7 @@ def test_exclude_holds_for_deleting(source: Path, tmp_path: Path) -> None:
 
 
 def test_hard_links_where_asked_for(source: Path, tmp_path: Path) -> None:
-    """With hard_links both names are one file; without, never."""
+    """With hard_links, original and copy are one file; without it, never."""
     copy_tree(source, tmp_path / "linked", hard_links=True)
     copy_tree(source, tmp_path / "linked", hard_links=True)
     copy_tree(source, tmp_path / "copied")
@@ -139,7 +139,7 @@ def test_hard_links_where_asked_for(source: Path, tmp_path: Path) -> None:
 
 
 def test_names_of_one_file_stay_one_file(tmp_path: Path) -> None:
-    """Files that are hard links to each other are so in the copy."""
+    """Files that are hard links to each other are also hard links in the copy."""
     top = tmp_path / "source"
     (top / "a").mkdir(parents=True)
     (top / "one").write_text("x")
@@ -185,7 +185,7 @@ def test_attributes(tmp_path: Path) -> None:
 
 
 def test_without_copy_file_range(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are copied on file systems without copy_file_range, too."""
+    """Files are also copied on file systems without copy_file_range."""
 
     def refuse(*args: object) -> int:
         raise OSError(errno.EXDEV, "no")
@@ -352,7 +352,7 @@ def test_a_folder_is_not_copied_into_itself(tmp_path: Path, place: str) -> None:
 
 @as_root
 def test_a_folder_is_not_copied_into_a_mount_of_itself(tmp_path: Path) -> None:
-    """A target that is below the source through a bind mount is refused, too."""
+    """A target that is below the source through a bind mount is also refused."""
     top, mount = tmp_path / "tree", tmp_path / "mount"
     (top / "sub" / "target").mkdir(parents=True)
     mount.mkdir()

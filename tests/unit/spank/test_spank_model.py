@@ -187,7 +187,7 @@ def test_variables_of_any_length() -> None:
 
 
 def test_a_loop_does_not_search_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop takes the values from the list of all, since spank_getenv() searches 100,000 variables for each."""
+    """A loop reads all variables at once, since spank_getenv() would search 100,000 variables for each of them."""
     _, spank = view(env={"A": "1", "B": "2"})
     spank.env["A"] = "3"
     monkeypatch.setattr(type(spank._calls.lib), "spank_getenv", None)
@@ -197,7 +197,7 @@ def test_a_loop_does_not_search_for_each_variable(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("text", ["9" * 5000, "²", "-1", "x"])
 def test_a_restart_count_that_a_user_has_set(text: str) -> None:
-    """What a user writes into the variable before the first restart is no number."""
+    """A value that a user sets in the variable before the first restart is ignored."""
     assert view(env={"SLURM_RESTART_COUNT": text})[1].slurm_restart_count in (None, 0)
 
 
@@ -287,7 +287,7 @@ def test_symbols() -> None:
     assert spank.symbol_supported("slurm_spank_nothing") is False
 
 
-# Staging and the end.
+# Staged writes, and the end of a view.
 
 WRITES: dict[str, Callable[[Any], object]] = {
     "env": lambda spank: spank.env.update(A="2"),
@@ -352,7 +352,7 @@ def test_every_use_after_the_call_is_stale(use: Callable[[Any], object]) -> None
 
 
 def test_an_environment_that_outlives_its_call_is_stale() -> None:
-    """An environment raises StaleHandleError after close(), too."""
+    """An environment also raises StaleHandleError after close()."""
     _, spank = view(env={"A": "1"})
     env = spank.env
     spank.close()

@@ -5,7 +5,7 @@ from slurmhooks.pytest_plugin import Srun, Submit
 
 
 def test_time_limit(submit: Submit) -> None:
-    """The options of sbatch, or a script, are a request; so are fields."""
+    """Options of sbatch, a script, or fields make a request."""
     result = submit("--partition=debug", "--time=60", account="physics")
     assert not result.accepted
     assert result.code == "ESLURM_INVALID_TIME_LIMIT"
@@ -13,14 +13,14 @@ def test_time_limit(submit: Submit) -> None:
 
 
 def test_option(srun: Srun) -> None:
-    """What an option of srun does to the tasks."""
+    """An option of srun changes the tasks."""
     launch = srun("hostname", options={"gpu-mode": "excl"}, tasks=2)
     assert [task.env["SITE_GPU_MODE"] for task in launch.tasks] == ["exclusive", "exclusive"]
     assert launch.errors == []
 
 
 def test_wrong_option(srun: Srun) -> None:
-    """Nothing is launched with a wrong argument."""
+    """A wrong argument prevents the launch."""
     launch = srun(options={"gpu-mode": "fast"})
     assert launch.failed == "local init_post_opt"
     assert launch.tasks == []

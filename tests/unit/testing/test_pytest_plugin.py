@@ -60,7 +60,10 @@ def test_documented_tests_pass() -> None:
 
 
 def test_failures_explain(tmp_path: Path) -> None:
-    """A failed test shows the request, what handlers changed and said, and tracebacks; no handler is no pass."""
+    """A failed test shows the request, handlers' changes and messages, and tracebacks.
+
+    Without a handler a test fails.
+    """
     (tmp_path / "hooks").mkdir()
     (tmp_path / "hooks" / "site.py").write_text(BUGGY)
     (tmp_path / "test_site.py").write_text(FAILING)
@@ -81,7 +84,7 @@ def test_failures_explain(tmp_path: Path) -> None:
 
 
 def test_other_test_runs_pay_nothing() -> None:
-    """pytest imports the plugin everywhere; it imports nothing of the testing kit, and adds nothing to the output."""
+    """pytest always imports the plugin, which imports nothing else of slurmhooks.testing, and adds no output."""
     code = (
         "import sys, pytest; before = set(sys.modules); import slurmhooks.pytest_plugin;"
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('slurmhooks')));"

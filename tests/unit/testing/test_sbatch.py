@@ -106,7 +106,7 @@ def test_now() -> None:
         *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-N", "8-4,1"], ["-n", "0"], ["-B", "1:2:3:4"]),
         *(["--hint=fast"], ["--cpu-freq=low-high"], ["--gres-flags=x"], ["--mem-bind=x"], ["--ti=1"]),
         *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
-        # What int() and mktime() take for granted: digits, not too many, a year of this era.
+        # Inputs that int() and mktime() would misread are refused: other digits, too many digits, years out of range.
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
     ],
@@ -214,7 +214,7 @@ def test_what_follows_from_several_options(words: list[str], expected: dict[str,
 
 
 def test_only_line_feeds_end_a_line() -> None:
-    """What Python also takes for the end of a line is part of an option, as in sbatch."""
+    """Characters that only Python treats as line ends are part of an option, as in sbatch."""
     assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\u2028c\n#SBATCH -n2\r\n") == [
         ["--comment=a\u2028c", "-n2"]
     ]
@@ -289,6 +289,6 @@ def test_components() -> None:
 
 
 def test_long_lists_of_tres_are_refused() -> None:
-    """Each part is searched for the others, so there is a limit."""
+    """The number of components is limited, because each is searched for the others."""
     with pytest.raises(sbatch.SbatchError, match="more than 65536 characters"):
         sbatch.apply([f"--tres-per-task={'gres/gpu:1,' * 6000}"], {}, [])

@@ -129,7 +129,7 @@ def test_a_broken_file_is_told_as_when_it_is_loaded(hooks: Callable[[str], Path]
 
 
 def test_a_file_is_loaded_anew(hooks: Callable[[str], Path]) -> None:
-    """Each run loads a file anew, with fresh globals."""
+    """Each run loads a file again, with fresh globals."""
     path = hooks(
         "seen = []\n@hook.job_submit\ndef handler(job):\n    seen.append(1)\n    job.comment = str(len(seen))\n"
     )
@@ -259,7 +259,7 @@ def handler(job, record, modify_uid, partitions, reservations, jobs):
 
 
 def test_all_tables_of_slurmctld(hooks: Callable[[str], Path]) -> None:
-    """Nodes, licenses, QOS and associations are what the test says; what it leaves out is unset, or none."""
+    """Nodes, licenses, QOS and associations have the test's values; omitted ones are unset or absent."""
     path = hooks(
         """
 from slurmhooks import UNLIMITED
@@ -420,7 +420,7 @@ def handler(spank):
     ],
 )
 def test_options(hooks: Callable[[str], Path], given: dict[str, str | bool], seen: list[object]) -> None:
-    """Options have the values that their types and checks make of the text."""
+    """Options have the values to which their types and checks convert the text."""
     assert run(hooks(OPTIONS), "spank.init", options=given).log == [f"info: {seen}"]
 
 
@@ -445,7 +445,7 @@ def test_a_refused_option(hooks: Callable[[str], Path], given: dict[str, str | b
 
 @pytest.mark.parametrize("given", [{"flag": "x"}, {"name": True}, {"name": 5}, {"flag": False}])
 def test_options_that_srun_could_not_be_given(hooks: Callable[[str], Path], given: dict[str, Any]) -> None:
-    """A wrong kind of argument for an option is an error of the test."""
+    """An argument of a wrong kind for an option is an error of the test."""
     with pytest.raises(ValueError, match="takes"):
         run(hooks(OPTIONS), "spank.init", options=given)
 

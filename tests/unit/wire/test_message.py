@@ -73,7 +73,7 @@ def test_messages_round_trip(kind: Type, items: list[tuple[int, bytes]]) -> None
 
 @given(values(), st.data())
 def test_damage_is_an_error(given_values: dict[str, Any], data: st.DataObject) -> None:
-    """A message that was cut or changed reads as other values, or raises MessageError; nothing else."""
+    """A message that was cut off or changed reads as other values or raises MessageError, and nothing else."""
     raw = Message(Type.REQUEST, 0, 1, 2, ((0, pack(JOB, given_values)),)).encode(TABLES)
     for size in range(len(raw)):
         with pytest.raises(MessageError):
@@ -91,7 +91,7 @@ def test_damage_is_an_error(given_values: dict[str, Any], data: st.DataObject) -
 
 @given(st.binary(max_size=200), st.booleans())
 def test_noise_is_an_error(noise: bytes, with_header: bool) -> None:
-    """Arbitrary bytes raise MessageError unless they happen to be a message; so do parts of items."""
+    """Arbitrary bytes and parts of items raise MessageError, unless they happen to be a message."""
     if with_header:
         size = 32 + len(noise)
         noise = Message(Type.RESULT).encode(TABLES)[:16] + size.to_bytes(4, "little") + bytes(12) + noise
@@ -111,7 +111,7 @@ def test_other_tables() -> None:
 
 
 def test_what_was_left_out_is_fetched() -> None:
-    """A long text that a message omits is requested when it is read."""
+    """A long text that a message omits is requested when a handler reads it."""
     slots = bytearray(pack(JOB, {}))
     slots[0] = 1
     asked = []

@@ -90,7 +90,7 @@ def test_too_long_to_send(ends: tuple[Channel, socket.socket], monkeypatch: pyte
 
 
 def test_serving(ends: tuple[Channel, socket.socket]) -> None:
-    """A worker says that it is ready, asks, answers, counts what it began with, and may leave after an answer."""
+    """A worker reports that it is ready, asks, answers, counts begun requests, and may end after an answer."""
     ours, theirs = ends
     queries: list[Query] = []
 

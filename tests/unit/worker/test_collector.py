@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collector: a process that nobody waits for."""
+"""The collector, a process for which no other process waits."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def report(running: Collector, **changed: Any) -> bool:
 
 
 def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path) -> None:
-    """The log has each decision, with the user's name and the time with its zone, for its owner's eyes only."""
+    """The log has each decision, with the user's name and the time with its zone; only its owner can read it."""
     report(running)
     (line,) = wait_for(lines, "a line in the log")
     assert line["hook"] == "job_submit"
@@ -99,7 +99,7 @@ def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path)
 
 
 def test_a_killed_collector_is_replaced(running: Collector, lines: Lines) -> None:
-    """What is reported while no collector runs is written by the next one."""
+    """The next collector writes what was reported while none was running."""
     report(running, id="first")
     wait_for(lines, "a line in the log")
     before = running.pid
@@ -139,7 +139,7 @@ def test_files_are_rotated(running: Collector, file: Path) -> None:
 
 
 def test_samples(running: Collector, file: Path, lines: Lines) -> None:
-    """With a share of 0, requests are left out that passed in silence, and no others."""
+    """With sample = 0, only requests that passed without a message are left out."""
     running.order(orders(file, sample=0.0))
     report(running)
     report(running, verdict="refused")
@@ -169,7 +169,7 @@ def test_a_folder_of_others_is_not_used(running: Collector, file: Path, errors: 
 
 
 def test_without_orders_it_ends(running: Collector) -> None:
-    """Once the configuration wants nothing more, there is no collector."""
+    """Once neither log nor metrics are configured, there is no collector."""
     running.order({})
     pid, status = os.waitpid(running.pid, 0)
     assert status == 0
@@ -204,7 +204,7 @@ def state(pid: int) -> str:
 
 
 def test_the_last_reports_are_written(running: Collector, lines: Lines) -> None:
-    """At slurmctld's end the collector first writes what it has got."""
+    """When slurmctld ends, the collector first writes all pending reports."""
     for number in range(200):
         report(running, id=str(number))
     running.finish()
@@ -212,7 +212,7 @@ def test_the_last_reports_are_written(running: Collector, lines: Lines) -> None:
 
 
 def test_what_the_configuration_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default the log lies beside slurmctld's, and there are no metrics; without both there is no collector."""
+    """By default the log is beside slurmctld's, and there are no metrics; without both there is no collector."""
     monkeypatch.setenv("SLURM_CONF", f"{tmp_path}/slurm.conf")
     (tmp_path / "slurm.conf").write_text("SlurmctldLogFile=/var/log/site/ctld.log\n")
     default = collector.wanted(Config(), "prep")
@@ -227,7 +227,7 @@ def test_what_the_configuration_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
-    """What slurmctld decides itself is in the log, with what it says about it."""
+    """Decisions that slurmctld made itself are in the log, with its reason."""
     reason = "worker 17 missed the deadline in limits:gpu; it was killed"
     text = f"57dad26a\njob_submit\nuser 2001\nlimits:gpu\n{reason}"
     running.unserved(Message(control.UNSERVED, 0, control.CAUSES.index("timeout"), 2, text))

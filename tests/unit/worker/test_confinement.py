@@ -16,7 +16,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 
 
 def in_child(body: Callable[[], str]) -> str:
-    """Return what a function returns in a forked child, which it may change for good."""
+    """Return the result of a function that runs in a forked child, whose state it may change."""
     reads, writes = os.pipe()
     pid = os.fork()
     if not pid:
@@ -46,7 +46,7 @@ def test_only_root_changes_users() -> None:
 
 @needs_root
 def test_root_is_out_of_reach() -> None:
-    """After the change no user id of the process is root's, and there is no way back."""
+    """After the change, no user id of the process is root's, and it cannot become root again."""
 
     def body() -> str:
         process.become(NOBODY)
@@ -63,7 +63,7 @@ def test_root_is_out_of_reach() -> None:
 
 @needs_root
 def test_a_parent_still_takes_its_child_with_it() -> None:
-    """A child that is to die with its parent does so after it has become another user, too."""
+    """A child that is to die with its parent still does so after it has become another user."""
     reads, writes = os.pipe()
     middle = os.fork()
     if not middle:
@@ -90,13 +90,13 @@ def test_a_parent_still_takes_its_child_with_it() -> None:
 
 
 def test_the_present_user() -> None:
-    """The user that the process has already needs no rights, and nothing changes."""
+    """If the process already runs as the user, no rights are needed and nothing changes."""
     name = pwd.getpwuid(os.getuid()).pw_name
     confinement.drop_rights(JobSubmit(user=name, no_new_privs=False), "job_submit")
 
 
 def test_a_kernel_without_no_new_privs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel, or a container, that refuses the switch is one finding, which names the key."""
+    """If the kernel or a container refuses the switch, there is one finding, which names the key."""
 
     def refuse() -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))

@@ -28,7 +28,7 @@ class StuckWatch(Watch):
 
 
 def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for it, the log says so once, one look waits however often it is asked for, and then counts."""
+    """No caller waits, the log says so once, at most one look waits, and its result counts when it arrives."""
     monkeypatch.setattr(look, "POLL", 0.0)
     monkeypatch.setattr(look, "PATIENCE", 0.0)
     errors: list[str] = []
@@ -54,7 +54,7 @@ def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next look is tried again."""
+    """After a failed look, the next one is tried again."""
     monkeypatch.setattr(look, "POLL", 0.0)
     looker, files = Looker(bool), Watch(files={"/no/such/file": 0})
 

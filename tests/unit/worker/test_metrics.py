@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the collector counts, and how it is read."""
+"""The counters of the collector, and the ways to read them."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_the_socket_answers(counting: Metrics, tmp_path: Path) -> None:
 
 
 def test_the_next_socket_stays(tmp_path: Path) -> None:
-    """After a restart of slurmctld the old collector may end when the new one already listens."""
+    """After a restart of slurmctld, the old collector may end only after the new one has begun to listen."""
     path = tmp_path / "s"  # the path of a socket has at most 107 characters
     before = os.umask(0o077)
     try:

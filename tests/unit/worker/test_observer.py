@@ -44,7 +44,7 @@ class Service:
         self.send = send
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
-        """Run two handlers, of which the first is the code; write a line of what happened."""
+        """Run two handlers, of which the first one is the code; write a line about the outcome."""
         if data.startswith(b"before"):
             os._exit(3)
         if 0 not in running.ended:
@@ -74,7 +74,7 @@ class Parent:
         self.observer = Observer(service, 7, self.ours)
 
     def until(self, true: Callable[[], bool]) -> None:
-        """Do what a generation does until something is true."""
+        """Do the work of a generation until a condition is true."""
         while not true():
             self.observer.tend(lambda: None)
             time.sleep(0.002)
@@ -87,7 +87,7 @@ class Parent:
 
 
 def drop(supervisor: socket.socket) -> None:
-    """Close the channels that nobody has taken."""
+    """Close the channels that were not taken."""
     supervisor.setblocking(False)
     with suppress(BlockingIOError):
         while (message := control.receive(supervisor)) is not None:
@@ -112,7 +112,7 @@ def parent(tmp_path: Path) -> Iterator[Parent]:
 
 
 def test_it_observes_what_workers_send(parent: Parent) -> None:
-    """Requests are observed in order, by one process; when it is told to finish, it ends by itself."""
+    """Requests are observed in order, by one process, which ends by itself after an order to finish."""
     for number in range(3):
         parent.service.send(f"note('{number} ' + str(os.getpid()))".encode())
     notes = parent.notes(6)
@@ -139,7 +139,7 @@ def test_it_observes_what_workers_send(parent: Parent) -> None:
     ],
 )
 def test_a_lost_process_is_replaced(parent: Parent, code: str, how: str) -> None:
-    """The next one goes on with the same request without that handler; the log names it, and no request is lost."""
+    """The next observer continues with the same request without that handler; the log names it; no request is lost."""
     if "sleep" in code:
         parent.service.timeout = 0.05
     parent.service.send(code.encode())
@@ -153,7 +153,7 @@ def test_a_lost_process_is_replaced(parent: Parent, code: str, how: str) -> None
 
 
 def test_a_request_that_ends_every_process_is_dropped(parent: Parent) -> None:
-    """If the process ends outside of handlers, its request does not end the next one, too."""
+    """If the process ends outside of handlers, its request does not also end the next process."""
     parent.service.send(b"before")
     parent.service.send(b"note('next')")
     assert parent.notes(2) == ["next", "{} 0"]
@@ -162,7 +162,7 @@ def test_a_request_that_ends_every_process_is_dropped(parent: Parent) -> None:
 
 
 def test_a_process_that_is_killed_between_requests(parent: Parent) -> None:
-    """Nothing is left out or dropped when somebody kills the process while it waits."""
+    """If the process is killed while it waits, nothing is left out or dropped."""
     parent.service.send(b"note(str(os.getpid()))")
     pid = int(parent.notes(2)[0])
     parent.until(lambda: parent.observer._page.read()[0] == observer._IDLE)
@@ -172,13 +172,13 @@ def test_a_process_that_is_killed_between_requests(parent: Parent) -> None:
 
 
 def test_children_of_handlers_end(parent: Parent) -> None:
-    """A child that a handler has forked and that comes back observes nothing, and its parent goes on."""
+    """A child that a handler has forked, and that returns, observes nothing; its parent continues."""
     parent.service.send(b"pid = os.fork()\nif pid: note(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))")
     assert parent.notes(2) == ["1", "{} 0"]
 
 
 def test_workers_never_wait(parent: Parent) -> None:
-    """What finds too many requests waiting is dropped and counted."""
+    """If too many requests are waiting, further ones are dropped and counted."""
     parent.service.send(b"note('first')\nos.read(os.open('%b', os.O_RDONLY), 1)" % os.fsencode(fifo(parent)))
     parent.notes(1)
     sent = 0
@@ -202,7 +202,7 @@ def fifo(parent: Parent) -> Path:
 
 
 def test_questions_go_to_slurmctld(parent: Parent) -> None:
-    """The process gets a channel of its own, whose other end goes to slurmctld; when that is closed, questions fail."""
+    """The process gets its own channel, whose other end is sent to slurmctld; when that is closed, questions fail."""
     parent.service.send(
         b"note(query(b'what').decode())\ntry:\n    query(b'else')\nexcept Exception as error: note(repr(error))"
     )
@@ -218,7 +218,7 @@ def test_questions_go_to_slurmctld(parent: Parent) -> None:
 
 
 def test_a_process_with_much_memory_is_replaced(parent: Parent, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends in peace between two requests, so that later ones get enough."""
+    """A process with too little memory left ends between two requests, so that later requests get enough."""
     monkeypatch.setattr(worker, "is_bloated", lambda settings: True)
     for _ in range(2):
         parent.service.send(b"note(str(os.getpid()))")

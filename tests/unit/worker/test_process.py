@@ -11,7 +11,7 @@ from slurmhooks.worker.process import CONTINUED, log_to_stderr
 @pytest.mark.parametrize("letter", ["x", "\u20ac", "\U0001f600"])
 @pytest.mark.parametrize("length", [0, 1, 1000, 4092, 5000, 20000])
 def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line of the log is written by as many writes as a pipe needs to keep each whole, in order, at its level."""
+    """A long log line is split into writes that a pipe keeps whole, in order, each with its level."""
     written: list[bytes] = []
     monkeypatch.setattr(os, "write", lambda _, raw: written.append(raw))
     before = log.attach(None, None)

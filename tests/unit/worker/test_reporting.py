@@ -36,7 +36,7 @@ def test_a_report_arrives_whole(ends: Ends, size: int) -> None:
 
 @pytest.mark.parametrize("size", [100, MOST + 1])
 def test_a_full_buffer_drops_reports_and_counts_them(ends: Ends, size: int) -> None:
-    """Nobody waits for a collector that does not read; the first report after that tells how many are missing."""
+    """No worker waits for a collector that does not read; the first report after that tells how many are missing."""
     reporter, connection = ends
     sent = 0
     while reporter.report(DECISION, bytes(size)):
@@ -72,7 +72,7 @@ def test_a_forked_process_reports_and_sees_the_flag(ends: Ends) -> None:
 
 
 def test_the_end_of_all_senders_is_seen(ends: Ends) -> None:
-    """Once every sender has ended and all reports are read, there is no next one."""
+    """Once every sender has ended and all reports are read, there is no further report."""
     reporter, connection = ends
     reporter.report(DECISION, b"x")
     reporter.close()

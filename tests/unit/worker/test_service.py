@@ -20,7 +20,7 @@ HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
 
 
 def load(before: Watch | None = None) -> Watch:
-    """Return the facts of a generation, as the supervisor gets them."""
+    """Return the data of a generation in the form that the supervisor gets."""
     watch = Watch(before=before)
     try:
         load_site(watch, lambda registry: [])
@@ -31,12 +31,12 @@ def load(before: Watch | None = None) -> Watch:
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The configuration is in this test's folder."""
+    """Put the configuration into this test's folder."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
 
 
 def test_settings(write: Write) -> None:
-    """The processes get what the configuration says, in their units."""
+    """The processes get the values of the configuration, in their own units."""
     text = (
         '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\nreload = false'
     )
@@ -66,7 +66,7 @@ def test_watch(write: Write, tmp_path: Path) -> None:
 
 
 def test_what_does_not_load_is_watched(write: Write) -> None:
-    """Files that do not load are watched, too."""
+    """Files that do not load are also watched."""
     write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "gone.py"]')
     write("a.py", "import nothing_of_that_name\n")
     for name in ("a.py", "gone.py"):
@@ -119,7 +119,7 @@ def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.
 
 
 def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is watched like any other: that it can be listed again is a change."""
+    """An unreadable folder is watched like any other: becoming readable again is a change."""
     watch = Watch()
     watch.glob("/nonexistent/*.py")
     assert not watch.changed()
@@ -137,7 +137,7 @@ def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_documents() -> None:
-    """A document of any size goes through a descriptor, and names that are no text survive."""
+    """A document of any size is passed through a descriptor, and names that are not UTF-8 survive."""
     content = {"findings": ["x" * 1_000_000], "watch": {"files": {"/caf\udce9.py": [1, 2, 3, 4]}}}
     assert control.content(control.document(content)) == content
 
@@ -148,7 +148,7 @@ def test_nobody_to_ask(tmp_path: Path) -> None:
 
 
 def bind(stack: ExitStack, name: str) -> socket.socket:
-    """Return a socket that accepts nobody, as a user could make one; its queue is full after one connection."""
+    """Return a socket that never accepts, as a user could create it; its queue is full after one connection."""
     bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
     bound.bind(f"\0{name}")
     bound.listen(0)
@@ -156,7 +156,7 @@ def bind(stack: ExitStack, name: str) -> socket.socket:
 
 
 def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sockets of other users neither hide the supervisor nor take its name."""
+    """Sockets of other users can neither hide the supervisor nor take its name."""
     monkeypatch.setattr(requests, "CONNECT", 0.05)
     start = requests.start_of_name(str(tmp_path))
     with ExitStack() as stack:

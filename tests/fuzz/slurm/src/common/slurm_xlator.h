@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In place of Slurm's header, which renames functions of libslurm. */
+/* Replaces Slurm's header, which renames functions of libslurm. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In place of Slurm's header: what native/slurmctld/queries.c uses of it. */
+/* Replaces Slurm's header, with the part that native/slurmctld/queries.c uses. */
 #ifndef FUZZ_LOCKS_H
 #define FUZZ_LOCKS_H
 

@@ -2,6 +2,8 @@
 # The tests build the plugins for this Python: Debian's own, which has a shared libpython.
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
+# pytest compiles all tests again in each of its processes unless it may keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
 SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' -- ':!tests/fuzz/corpus' ':!*.md' ':!*.py' 2>/dev/null)
 

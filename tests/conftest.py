@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shared by all tests: folders that only the user can write to, since Slurm's daemons refuse hook files in /tmp."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +22,12 @@ def pytest_configure() -> None:
     folder = Path("/var/cache" if os.geteuid() == 0 else cache, "slurmhooks-tests")
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
+
+
+def pytest_collection_finish() -> None:
+    """Keep thousands of tests out of garbage collections, which would take a quarter of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

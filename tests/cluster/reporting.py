@@ -11,6 +11,7 @@ import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,17 @@ SKIPPED = "NO REAL SLURM"
 """The beginning of each message about a release that is not available."""
 
 
+@cache
+def _releases() -> re.Pattern[str]:
+    """Return what finds a release in the name of a test; there are thousands of tests."""
+    return re.compile(rf"[\[-]({'|'.join(map(re.escape, known()))})(?=[\]-])")
+
+
 def group_of(nodeid: str) -> str:
     """Return the group of a test: its file and release."""
     path, _, name = nodeid.partition("::")
-    release = next((release for release in known() if re.search(rf"[\[-]{re.escape(release)}[\]-]", name)), "")
+    match = _releases().search(name)
+    release = match[1] if match else ""
     return f"{Path(path).stem} {release}".rstrip()
 
 

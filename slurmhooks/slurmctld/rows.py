@@ -9,6 +9,7 @@ is bytes, texts are a list of bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
@@ -265,6 +266,7 @@ def rows(view: type) -> dict[str, Field[Any]]:
     return {name: row for base in reversed(view.__mro__) for name, row in vars(base).items() if isinstance(row, Field)}
 
 
+@cache
 def release_of(text: str) -> Release:
     """Return the numbers of a release such as "24.11" or "24.11.5"."""
     year, month = text.split(".")[:2]

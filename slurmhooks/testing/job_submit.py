@@ -58,7 +58,8 @@ class FakeStruct(Struct):
         """Make a struct in which all members are unset."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
-        members = [(row, row.member(release_of(kind._release), table.places)) for row in rows(kind).values()]
+        release = release_of(kind._release)
+        members = [(row, row.member(release, table.places)) for row in rows(kind).values()]
         self.raws = {name: unset(row) for row, name in members if name is not None and name in table.places}
         super().__init__(table, pack(table, self.raws), None)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shared by tests of the core: hook files on disk, and the log as a list."""
 
+import os
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,16 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo trusted.guard() after each test."""
     monkeypatch.setattr(trusted, "_owners", None)
+
+
+@pytest.fixture(autouse=True)
+def same_environment() -> Iterator[None]:
+    """Undo what commands set in the environment, such as SLURM_CONF: later tests start processes."""
+    before = dict(os.environ)
+    yield
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @pytest.fixture

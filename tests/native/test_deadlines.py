@@ -5,6 +5,8 @@ import pytest
 
 from tests.native.hosting import ERROR_ID, Host
 
+pytestmark = pytest.mark.slow
+
 HANGS = {
     "spins": "while True: pass",
     "sleeps": "time.sleep(1000)",

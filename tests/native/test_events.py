@@ -5,9 +5,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from slurmhooks.worker import requests
 from tests.native.hosting import Host
 from tests.native.workers import PATIENCE, wait_for
+
+pytestmark = pytest.mark.slow
 
 SECOND = """
 from pathlib import Path

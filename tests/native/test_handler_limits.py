@@ -5,6 +5,8 @@ import pytest
 
 from tests.native.hosting import Host, Run
 
+pytestmark = pytest.mark.slow
+
 ENDS = {"crash": "os._exit(3)", "hang": "time.sleep(1000)", "spin": "exec('while True: pass')"}
 
 

@@ -17,6 +17,8 @@ from slurmhooks.jobcomp.spool import Spool
 from tests.native.hosting import Host, Run
 from tests.native.workers import below, wait_for
 
+pytestmark = pytest.mark.slow
+
 OPEN = """
     conf state_save_location $dir
     conf plugindir /nowhere:$dir/plugins

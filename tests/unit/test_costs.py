@@ -36,6 +36,8 @@ from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, Packed, Type, decode, pack, read_answer
 from tests.costs import cost, processor_time
 
+pytestmark = pytest.mark.slow
+
 Read = Callable[[str], object]
 TABLES = tables_of("24.11")
 

@@ -35,9 +35,9 @@ shellcheck:
 	@scripts/step $@ $(BIN)/shellcheck $(SHELL_FILES)
 codespell:
 	@scripts/step $@ $(BIN)/codespell
-# A few quick tests of tests/cluster need no cluster.
+# A few quick tests of tests/cluster need no cluster. Some tests wait, so there is a worker more than processors.
 unit-tests:
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
+	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
 
 format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/ruff check --fix-only

@@ -5,6 +5,8 @@ import pytest
 
 from tests.native.hosting import Host, Result
 
+pytestmark = pytest.mark.slow
+
 NICE_OFFSET = 0x80000000
 """Slurm adds it to a nice value, which is unsigned."""
 

@@ -9,7 +9,10 @@ import pytest
 
 from tests.native.hosting import Host
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only processes of root check whole paths")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only processes of root check whole paths"),
+]
 
 NOBODY = 65534
 HOOKS = """

@@ -14,6 +14,8 @@ from slurmhooks.testing import replay as testing
 from slurmhooks.testing.tables import tables_of
 from tests.unit.replay.recordings import TIME, recording
 
+pytestmark = pytest.mark.slow
+
 ACCOUNT = """
 from slurmhooks import Reject, hook
 

@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from slurmhooks.worker import control
 from tests.native.workers import PATIENCE, START
+
+pytestmark = pytest.mark.slow
 
 HURRIED = "from slurmhooks.worker import supervisor; supervisor.REPEAT = 0.05;"
 

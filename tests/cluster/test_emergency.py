@@ -41,9 +41,9 @@ def test_what_helps(cluster: "Cluster") -> None:
 
     # The job that this command has submitted meets the next bug.
     cluster.wait(lambda: cluster.root("sinfo", "-h", "-n", "n1", "-o", "%T").stdout == "drained\n", what="drained node")
-    play(cluster, PARTS["Switch off all handlers"].partition("Put them back")[0])
+    play(cluster, PARTS["Switch off all handlers"].partition("To switch the handlers on again")[0])
     play(cluster, PARTS["Return drained nodes"])
-    play(cluster, PARTS["Switch off all handlers"].partition("Put them back")[2])
+    play(cluster, PARTS["Switch off all handlers"].partition("To switch the handlers on again")[2])
     assert "require_account" in cluster.root("slurmhooks", "info").stdout
 
     cluster.root("sh", "-ec", "rm /etc/slurm/slurmhooks.manifest; mv /opt/slurmhooks /opt/not-mounted", check=True)

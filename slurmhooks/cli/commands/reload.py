@@ -2,6 +2,7 @@
 """Make slurmctld's worker processes load changed hook files now, and wait until they have."""
 
 import os
+import time
 from pathlib import Path
 
 import click
@@ -10,6 +11,9 @@ from slurmhooks import slurm_conf
 from slurmhooks.cli import parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.worker import control, requests
+
+STARTING = 3.0
+"""Seconds in which a slurmctld that has just started may start its supervisor."""
 
 
 @click.command("reload")
@@ -21,7 +25,9 @@ def command(sysconfdir: Path) -> None:
     handled by the files as they were when the command was called. If they do not load, the hooks that were loaded
     before stay in force.
     """
-    answers = of_site(sysconfdir)
+    until = time.monotonic() + STARTING
+    while (answers := of_site(sysconfdir)) is None and time.monotonic() < until:
+        time.sleep(0.1)
     if answers is None:
         raise Finding(
             f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"

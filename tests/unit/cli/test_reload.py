@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
+from slurmhooks.cli.commands import reload
 from slurmhooks.worker import requests
 
 
@@ -22,6 +23,7 @@ def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return answers
 
     monkeypatch.setattr(requests, "ask", ask)
+    monkeypatch.setattr(reload, "STARTING", 0.0)
     command = ["reload", "--sysconfdir", str(tmp_path)]
     done = CliRunner().invoke(main, command)
     assert (done.exit_code, "no slurmctld with a plugin of slurmhooks runs on this machine" in done.output) == (
@@ -37,3 +39,12 @@ def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a.py:3: wrong" in done.output
     assert "b.py:7: wrong, too" in done.output
     assert asked == [f"reload {tmp_path}"] * 3
+
+
+def test_a_slurmctld_that_has_just_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`systemctl restart slurmctld; slurmhooks reload` waits for the supervisor, which starts in a moment."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    answers: list[list[dict[str, Any]]] = [[], [], [{"generation": 1}]]
+    monkeypatch.setattr(requests, "ask", lambda *_: answers.pop(0))
+    done = CliRunner().invoke(main, ["reload", "--sysconfdir", str(tmp_path)])
+    assert (done.exit_code, done.output, answers) == (0, "", [])

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +75,13 @@ class Service(PointService):
     def start(self) -> None:
         """Run the ``job_submit.init`` handlers; see PointService."""
         super().start()
-        self._without_user("job_submit.init")
+        outcome = self._without_user("job_submit.init")
+        if not outcome.passed:
+            raise LoadError([f"a job_submit.init handler failed: {outcome.text}"])
 
     def stop(self) -> None:
         """Run the ``job_submit.fini`` handlers; their failures are only logged, because this worker is done."""
-        with suppress(LoadError):
-            self._without_user("job_submit.fini")
+        self._without_user("job_submit.fini")
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Run the handlers of a request and return the answer.

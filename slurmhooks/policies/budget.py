@@ -52,7 +52,7 @@ class Budget(Rule):
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
     url: Url | None = Field(default=None, description="the URL to ask instead; http or https")
     member: Word = Field(default="allowed", description="the member of the JSON object that decides")
-    above: float = Field(default=0.0, strict=False, description="the threshold for a number")
+    above: float = Field(default=0.0, strict=False, description="a number must be greater than this")
     deadline: Annotated[float, Field(strict=False, ge=0.01, le=60.0)] = Field(
         default=0.5, description="time limit of an answer in seconds; less than [job_submit] timeout"
     )

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,10 +14,18 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.cluster.lab import enter
+from tests.cluster.lab.errors import LabError
+
 RUN = Path(__file__).parent / "run"
+SERVE = (sys.executable, "-I", "-S", str(RUN), "serve")
+MODES = ("rb", "wb", "wb")
+LATE = "late"
 
 _idle: list[subprocess.Popen[str]] = []
 """Idle servers; at most as many as there were simultaneous calls."""
+_inside: dict[tuple[str, str], list[tuple[subprocess.Popen[bytes], socket.socket]]] = {}
+"""Idle servers that have entered a cluster, by its name and release; most calls are theirs."""
 
 
 def call(
@@ -33,39 +42,94 @@ def call(
         streams = [Path(folder, name) for name in ("in", "out", "err")]
         for stream, text in zip(streams, (stdin or "", "", ""), strict=True):
             stream.write_bytes(text.encode(errors="surrogateescape"))
-        request = {"arguments": arguments, "environment": dict(environment), "streams": list(map(str, streams))}
-        server = _idle.pop() if _idle else _start()
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(json.dumps(request) + "\n")
-        server.stdin.flush()
-        process = int(server.stdout.readline())
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-
-        timer = threading.Timer(timeout, end)
-        timer.start()
-        code = int(server.stdout.readline())
-        timer.cancel()
-        _idle.append(server)
+        code = _call_inside(arguments, environment, streams, timeout) or _call(arguments, environment, streams, timeout)
         out, err = (stream.read_bytes().decode(errors="surrogateescape") for stream in streams[1:])
-    if late.is_set():
+    if code == LATE:
         raise subprocess.TimeoutExpired(arguments, timeout, out, err)
-    return subprocess.CompletedProcess(arguments, code, out, err)
+    return subprocess.CompletedProcess(arguments, int(code), out, err)
+
+
+def _call(arguments: list[str], environment: Mapping[str, str], streams: list[Path], timeout: float) -> str:
+    """Run any verb; return the exit code as a text, or LATE."""
+    if arguments[0] in ("up", "down"):
+        _leave(environment.get("SLURMHOOKS_CLUSTER", ""))
+    request = {"arguments": arguments, "environment": dict(environment), "streams": list(map(str, streams))}
+    server = _idle.pop() if _idle else _start()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    process = int(server.stdout.readline())
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+    timer = threading.Timer(timeout, end)
+    timer.start()
+    code = server.stdout.readline().strip()
+    timer.cancel()
+    _idle.append(server)
+    return LATE if late.is_set() else code
+
+
+def _call_inside(
+    arguments: list[str], environment: Mapping[str, str], streams: list[Path], timeout: float
+) -> str | None:
+    """Run a command in a cluster; return the exit code as a text, LATE, or None: this is no task for such a server."""
+    if arguments[0] not in ("exec", "as"):
+        return None
+    try:
+        release = enter.read(arguments[0], arguments[1:]).release
+    except LabError:
+        return None
+    key = environment.get("SLURMHOOKS_CLUSTER", ""), release
+    idle = _inside.setdefault(key, [])
+    server, connection = idle.pop() if idle else _start_inside(release, environment)
+    with contextlib.ExitStack() as stack:
+        request = stack.enter_context(tempfile.TemporaryFile())
+        request.write(json.dumps([arguments[0], arguments[1:], timeout]).encode())
+        request.seek(0)
+        files = [request, *(stack.enter_context(open(path, mode)) for path, mode in zip(streams, MODES, strict=True))]
+        try:
+            socket.send_fds(connection, [b"."], [file.fileno() for file in files])
+            answer = connection.recv(64)
+        except OSError:
+            answer = b""
+    if not answer:  # it has not entered, or the cluster has ended
+        connection.close()
+        server.wait()
+        return None
+    idle.append((server, connection))
+    return answer.decode()
 
 
 def _start() -> subprocess.Popen[str]:
     """Return a new server, which ends with this process: its standard input is then closed."""
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(RUN), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen([*SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _start_inside(release: str, environment: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Return a new server in a cluster, and the socket to it, whose end it notices."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        server = subprocess.Popen([*SERVE, release], stdin=theirs.fileno(), env=environment, stderr=subprocess.DEVNULL)
+    return server, ours
+
+
+def _leave(name: str) -> None:
+    """End the servers in a set of clusters: they would keep what is mounted there."""
+    for key in [key for key in _inside if key[0] == name]:
+        for server, connection in _inside.pop(key):
+            connection.close()
+            server.wait()
 
 
 @atexit.register
 def _end() -> None:
+    for name in {name for name, _ in _inside}:
+        _leave(name)
     for server in _idle:
         server.communicate()

@@ -2,6 +2,7 @@
 """Read the command line of `exec` and `as`, with few imports, because tests call them hundreds of times."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from . import namespace, places, user_namespace
 from .errors import UsageError
@@ -13,10 +14,21 @@ USAGE = {
 }
 
 
-def main(verb: str, arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code.
+class Command(NamedTuple):
+    """What `exec` and `as` are to run, and where."""
 
-    Only options before the command are read; those after it belong to the command.
+    release: str
+    user: str
+    words: list[str]
+    env: dict[str, str]
+    directory: str | None
+
+
+def read(verb: str, arguments: Sequence[str]) -> Command:
+    """Read a command line. Only options before the command are read; those after it belong to the command.
+
+    Raises:
+        UsageError: it is wrong.
     """
     env: dict[str, str] = {}
     directory: str | None = None
@@ -48,8 +60,12 @@ def main(verb: str, arguments: Sequence[str]) -> int:
             break
     if len(names) < wanted or not rest:
         raise UsageError(USAGE[verb])
-    release = find(names[0])
-    user = names[1] if verb == "as" else "root"
-    keeper = places.need_keeper(release.name)
+    return Command(names[0], names[1] if verb == "as" else "root", rest, env, directory)
+
+
+def main(verb: str, arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    command = read(verb, arguments)
+    keeper = places.need_keeper(find(command.release).name)
     user_namespace.become_root()
-    return namespace.execute(keeper.pid, user, rest, env, directory)
+    return namespace.execute(keeper.pid, command.user, command.words, command.env, command.directory)

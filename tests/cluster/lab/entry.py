@@ -17,9 +17,9 @@ def main(arguments: Sequence[str]) -> int:
 
             return enter(verb, arguments[1:])
         if verb == "serve":
-            from .serve import serve
+            from .serve import serve, serve_inside
 
-            return serve()
+            return serve_inside(arguments[1]) if arguments[1:] else serve()
         from .cli import main as other
 
         return other(arguments)

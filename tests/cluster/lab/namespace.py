@@ -371,27 +371,24 @@ def environment(user: str, home: str, shell: str, more: Mapping[str, str]) -> di
     }
 
 
-def execute(
-    keeper_pid: int,
+def start_command(
     user: str,
     command: Sequence[str],
     more: Mapping[str, str] = {},
     directory: str | None = None,
+    streams: Sequence[int] = (0, 1, 2),
 ) -> int:
-    """Run a command as `user` inside, with this process's own streams.
-
-    Returns:
-        Its exit code, 128+N if signal N ended it, 126 or 127 if it could not be started.
-    """
-    join(keeper_pid)
+    """Start a command as `user`; this process is inside. Return the process id."""
     uid, gid, home, shell, groups = account(user)
     env = environment(user, home, shell, more)
 
-    def command_process() -> int:
+    def body() -> int:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
         os.setgroups(groups)
         os.setgid(gid)
         os.setuid(uid)
-        # Set after setuid, which clears it: if `run` is killed, its command is killed too.
+        # After setuid, which clears it: a killed `run` takes its command with it.
         die_with_parent()
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, but programs expect the default
             signal.signal(number, signal.SIG_DFL)
@@ -409,14 +406,31 @@ def execute(
     def tell(text: str) -> None:
         os.write(2, f"run: {text}\n".encode(errors="replace"))
 
-    child = fork(command_process, tell)
-    # The terminal also sends these signals to the command, which decides what to do.
+    return fork(body, tell)
+
+
+def exit_code(child: int) -> int:
+    """Wait for a command; return its exit code, 128+N if signal N ended it, 126 or 127 if it could not be started."""
+    status = os.waitpid(child, 0)[1]
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def execute(
+    keeper_pid: int,
+    user: str,
+    command: Sequence[str],
+    more: Mapping[str, str] = {},
+    directory: str | None = None,
+) -> int:
+    """Enter the cluster, run a command as `user`, with this process's own streams, and return its exit code."""
+    join(keeper_pid)
+    child = start_command(user, command, more, directory)
+    # The terminal also sends these to the command, which decides what to do.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _frame: os.kill(child, received))
-    status = os.waitpid(child, 0)[1]
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    return exit_code(child)
 
 
 def call(keeper: Keeper, function: Callable[[], str]) -> str:

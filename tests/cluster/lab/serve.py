@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run verbs for one caller until it ends, each in a fork: starting Python for each would take ten times as long.
-
-Each request is a line of JSON on standard input: the ``arguments`` of `run`, its whole ``environment``, and the files
-for its standard ``streams``. The answers on standard output are the process id at once, and later the exit code.
-"""
+"""Run verbs for one caller until it ends, each in a fork: starting Python for each would take ten times as long."""
 
 import functools
 import json
 import os
+import select
+import signal
+import socket
 import sys
 
-from . import cli, enter, namespace
+from . import cli, enter, namespace, places, user_namespace
 from .entry import main
+from .errors import LabError
+from .releases import find
 
-__all__ = ["cli", "enter", "serve"]  # imported here, so that the forks need not do it
+__all__ = ["cli", "serve", "serve_inside"]  # imported here, so that the forks need not do it
 
 
 def serve() -> int:
-    """Answer requests until standard input ends."""
+    """Answer requests until standard input ends.
+
+    Each request is a line of JSON on standard input: the ``arguments`` of `run`, its whole ``environment``, and the
+    files for its standard ``streams``. The answers on standard output are the process id at once, and later the exit
+    code.
+    """
     for line in sys.stdin:
         request = json.loads(line)
         child = namespace.fork(functools.partial(_run, **request), sys.stderr.write)
@@ -46,3 +52,40 @@ def _run(arguments: list[str], environment: dict[str, str], streams: list[str]) 
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def serve_inside(release: str) -> int:
+    """Run commands of `exec` and `as` in one cluster, which this process enters once.
+
+    Standard input is a socket. Each request has four descriptors: a file with the arguments of `run` and the limit in
+    seconds, as JSON, and the standard streams of the command. The answer is the exit code, or "late".
+    """
+    keeper = places.need_keeper(find(release).name)
+    user_namespace.become_root()
+    namespace.join(keeper.pid)
+    with socket.socket(fileno=0) as connection:
+        while True:
+            request, files, _, _ = socket.recv_fds(connection, 1, 4)
+            if not request:
+                return 0
+            connection.send(str(_run_inside(*files)).encode())
+            for descriptor in files:
+                os.close(descriptor)
+
+
+def _run_inside(request: int, *streams: int) -> int | str:
+    with open(request, "rb", closefd=False) as file:
+        verb, arguments, limit = json.load(file)
+    try:
+        command = enter.read(verb, arguments)
+        child = namespace.start_command(command.user, command.words, command.env, command.directory, streams)
+    except LabError as error:
+        os.write(streams[2], f"run: {verb}: {error}\n".encode(errors="replace"))
+        return error.code
+    handle = os.pidfd_open(child)
+    late = not select.select([handle], [], [], limit)[0]
+    os.close(handle)
+    if late:
+        os.kill(child, signal.SIGKILL)
+    code = namespace.exit_code(child)
+    return "late" if late else code

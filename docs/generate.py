@@ -4,23 +4,22 @@
 Imports only slurmhooks, so that tests can read the pages without Sphinx.
 """
 
-import ast
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
-from slurmhooks import cli, config, scrun, testing
+from docs.command_line import command_line_page
+from docs.markdown import code, doc, page, table
+from docs.spank_pages import spank_page, spank_releases_page
+from slurmhooks import config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
-from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
+from slurmhooks.hook_specs import COMMANDS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
 from slurmhooks.slurmctld import flag_rows, number_rows, rows
-from slurmhooks.spank import callbacks, functions
-from slurmhooks.spank import fields as spank_fields
+from slurmhooks.spank import callbacks
 from slurmhooks.testing.option_names import NAMES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -70,27 +69,6 @@ def pages() -> dict[str, str]:
         "python": python_page(),
         "testing": testing_page(),
     }
-
-
-def table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    rows_ = [titles, ["---"] * len(titles), *lines]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows_)
-
-
-def code(words: Iterable[str], empty: str = "") -> str:
-    """Return words as code, separated by commas."""
-    return ", ".join(f"`{word}`" for word in words) or empty
-
-
-def doc(thing: object) -> str:
-    """Return the first paragraph of a docstring as one line of Markdown."""
-    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split()).replace("``", "`")
-
-
-def page(*parts: str) -> str:
-    """Return a page that consists of some parts."""
-    return "\n".join(["% Written by docs/generate.py.\n", *parts])
 
 
 # Hooks
@@ -162,80 +140,6 @@ def options_page() -> str:
             ],
         ),
     )
-
-
-# SPANK
-
-
-def spank_page() -> str:
-    """Return the page of the items that a SPANK handler can read."""
-    types = _types(Path(inspect.getfile(spank_fields)).with_name("items.pyi"))
-    return page(
-        "# SPANK items\n",
-        "Attributes of `spank`; those with parentheses are methods.\n"
-        "Reading an item where Slurm does not offer it raises `SpankError`, which says where it is offered.\n",
-        table(("name", "type", "what", "where", "spank.h"), (_item(item, types) for item in spank_fields.ITEMS)),
-        "## Other attributes\n",
-        "```{eval-rst}\n"
-        ".. autoclass:: slurmhooks.spank.model.Spank\n"
-        "   :members: step_name, prepend_task_argv, symbol_supported\n"
-        "\n"
-        ".. autoclass:: slurmhooks.values.ExitStatus\n"
-        "   :members:\n"
-        "```\n",
-    )
-
-
-def _item(item: spank_fields.Item, types: dict[str, str]) -> list[str]:
-    if item.argument is None:
-        return [f"`{item.name}`", types[item.name], item.doc, item.where.text, f"`{item.item}`"]
-    return [f"`{item.name}({item.argument})`", "int", item.doc, item.where.text, f"`{item.item}`"]
-
-
-def spank_releases_page() -> str:
-    """Return the page that says since when, and in which contexts, each part of spank.h works."""
-    contexts = [f"`{context}`" for context in CONTEXTS]
-    titles = ("in spank.h", "in Python", "since", *contexts)
-    return page(
-        "# SPANK: releases and contexts\n",
-        f"{functions.SINCE} is the oldest release that was examined: its features may be older.\n"
-        "If something works only in some callbacks of a context, the cell names these callbacks.\n",
-        "## Callbacks\n",
-        table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in callbacks.PLACES))),
-        "## Items\n",
-        table(
-            titles,
-            (
-                [f"`{it.item}`", f"`spank.{_spelled(it)}`", functions.SINCE, *_cells(it.where)]
-                for it in spank_fields.ITEMS
-            ),
-        ),
-        "## Functions\n",
-        table(titles, ([f"`{it.name}`", f"`{it.python}`", it.since, *_cells(it.where)] for it in functions.FUNCTIONS)),
-    )
-
-
-def _callback(name: str) -> list[str]:
-    places = {place.context for place in callbacks.PLACES if place.callback == name}
-    cells = ["yes" if context in places else "" for context in CONTEXTS]
-    return [f"`slurm_spank_{name}`", f"`hook.spank.{name}`", functions.SINCE, *cells]
-
-
-def _spelled(item: spank_fields.Item) -> str:
-    return item.name if item.argument is None else f"{item.name}({item.argument})"
-
-
-def _cells(where: spank_fields.Where) -> list[str]:
-    return [
-        "yes" if context in where.places and names is None else code(names or ())
-        for context, names in ((context, where.places.get(context)) for context in CONTEXTS)
-    ]
-
-
-def _types(stub: Path) -> dict[str, str]:
-    """Return the type of each attribute that a stub declares, in words."""
-    nodes = (node for node in ast.walk(ast.parse(stub.read_text())) if isinstance(node, ast.FunctionDef))
-    return {node.name: ast.unparse(node.returns).replace(" | ", " or ") for node in nodes if node.returns is not None}
 
 
 # job_submit
@@ -345,62 +249,6 @@ def policies_page() -> str:
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
-
-
-# Command line
-
-
-def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield all verbs with the words that call them, such as ``try scrun``; each verb comes before its own verbs."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        yield f"{prefix}{name}", command
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{prefix}{name} ")
-
-
-def command_line_page() -> str:
-    """Return the page of all verbs and their options."""
-    parts = []
-    for name, command in commands():
-        parts.append(f"## slurmhooks {name}\n\n{inspect.cleandoc(command.help or '')}\n")
-        parts.append(f"```text\nslurmhooks {name} {usage(command)}\n```\n")
-        lines = [_option(option) for option in command.params if isinstance(option, click.Option)]
-        parts.append(table(("option", "meaning", "default"), lines) if lines else "It has no options.\n")
-    return page(
-        "# The command slurmhooks\n",
-        inspect.cleandoc(cli.main.help or "") + "\n",
-        "Every verb has `--help`, and the command has `--version`.\n",
-        *parts,
-    )
-
-
-def usage(command: click.Command) -> str:
-    """Return the part of the usage line after a command's name: whether it has options, its arguments, its verbs."""
-    words = ["[OPTION...]"]
-    for argument in command.params:
-        if isinstance(argument, click.Argument):
-            word = argument.metavar or argument.human_readable_name.upper() + "..." * (argument.nargs == -1)
-            words.append(word if argument.required or word.startswith("[") else f"[{word}]")
-    if isinstance(command, click.Group):
-        words.append("[VERB ...]" if command.invoke_without_command else "VERB ...")
-    return " ".join(words)
-
-
-def _option(option: click.Option) -> list[str]:
-    spelled = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    if isinstance(option.type, click.Choice) and option.metavar is None:
-        spelled += f" {code(map(str, option.type.choices))}"
-    elif not option.is_flag and not option.count:
-        spelled += f" `{option.metavar or option.type.name.partition(' ')[0].upper()}`"
-    default = ""
-    if isinstance(option.show_default, str):
-        default = option.show_default
-    elif option.show_default:
-        default = f"`{option.default}`"
-    return [spelled, (option.help or "") + (" Required." if option.required else ""), default]
 
 
 # Python

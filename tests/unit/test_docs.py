@@ -15,6 +15,7 @@ import click
 import pytest
 
 from docs import generate
+from docs.command_line import commands
 from slurmhooks import cli, config, loader
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, model
@@ -162,10 +163,10 @@ def test_shown_commands_exist() -> None:
     context = click.Context(cli.main)
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", TEXT, re.DOTALL))
     spans = "\n".join(re.findall(r"`([^`\n]+)`", TEXT))
-    known = dict(generate.commands())
-    commands = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
-    assert {verb for verb, _ in commands} >= set(cli.main.list_commands(context))
-    for verb, rest in commands:
+    known = dict(commands())
+    shown = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
+    assert {verb for verb, _ in shown} >= set(cli.main.list_commands(context))
+    for verb, rest in shown:
         line = f"{verb}{rest}".split(" -- ")[0]
         command = known[max((name for name in known if f"{line} ".startswith(f"{name} ")), key=len)]
         options = {name for option in command.params for name in option.opts}
@@ -278,7 +279,7 @@ def test_reference_has_every_key() -> None:
 
 def test_reference_has_every_option() -> None:
     """Each option of each verb has a row, below its verb, and no path of this machine is in it."""
-    for verb, command in generate.commands():
+    for verb, command in commands():
         part = REFERENCE["command-line"].split(f"\n## slurmhooks {verb}\n")[1].split("\n## ")[0]
         assert first_cells(part) == [option.opts[0] for option in command.params if isinstance(option, click.Option)]
     assert str(PROJECT) not in "".join(REFERENCE.values())

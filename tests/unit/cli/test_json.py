@@ -6,20 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate
+from docs.command_line import commands
 from slurmhooks.cli import output
 from slurmhooks.cli.commands import schema
 
 from .conftest import Call
 
-COMMANDS = {name: command for name, command in generate.commands() if schema.schema_of(command) is not None}
+COMMANDS = {name: command for name, command in commands() if schema.schema_of(command) is not None}
 
 
 def test_commands_with_documents() -> None:
     """Each command that has --json has a schema, and those whose output is data have --json."""
-    options = {
-        name: option for name, command in generate.commands() for option in command.params if "--json" in option.opts
-    }
+    options = {name: option for name, command in commands() for option in command.params if "--json" in option.opts}
     assert [name for name, option in options.items() if not isinstance(option, output.JsonOption)] == []
     assert set(options) == set(COMMANDS)
     wanted = {"check", "info", "policies list", "record", "replay", "spool", "why", "try job_submit", "try priority"}

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from slurmhooks.cli.findings import Finding, shown
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def waiting(title: str) -> Iterator[None]:
 
 def note(text: str) -> None:
     """Print one line to standard error."""
-    console().print(shown(text), markup=False)
+    click.echo(shown(text), err=True)
 
 
 def run_logged(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, progress
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.job_submit import service
+from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
@@ -127,7 +127,7 @@ class Loaded:
             filters.sources = [made, *filters.sources]
             filters.lua = self._lua(made.path).words
             sources = [made, *sources]
-        sources = [*service.named_in(read, path), *sources]
+        sources = [*job_submit.named_in(read, path), *sources]
         if os.getuid() == 0:
             left = not_roots([str(path), *loader.files_of(sources)])
             self.disabled += left

@@ -6,11 +6,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import loader
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
+from slurmhooks.job_submit.sources import named_in
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.call import Call, about_record
@@ -21,10 +21,6 @@ from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-    from pathlib import Path
-
-    from slurmhooks.config import Config
     from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Handler, Registry
@@ -161,23 +157,3 @@ def load(watch: Watch) -> Service:
     former = watch.before.handlers if watch.before is not None else ()
     scripts = partial(named_in, former=former)
     return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
-
-
-def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
-    """Return the Lua script and the ready-made rules that a configuration names for job_submit.
-
-    Args:
-        read: the configuration.
-        path: its path.
-        former: names of the sources in service, which stay in service if the script cannot be loaded.
-    """
-    sources = []
-    if read.job_submit.lua is not None:
-        from slurmhooks.lua import job_submit
-
-        sources += job_submit.sources(read, path, former)
-    if read.policies:
-        from slurmhooks.policies import source as policies
-
-        sources += policies.sources(read, path)
-    return sources

@@ -12,7 +12,7 @@ from slurmhooks import loader, reload
 from slurmhooks.config import FILE_NAME
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit.request import HOOKS
-from slurmhooks.job_submit.service import named_in
+from slurmhooks.job_submit.sources import named_in
 from slurmhooks.slurmctld.service import unserved
 from slurmhooks.watch import Watch
 

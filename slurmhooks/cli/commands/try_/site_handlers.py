@@ -13,7 +13,7 @@ from slurmhooks import config, loader, site, slurm_conf, trusted
 from slurmhooks.cli import loading, output, parameters
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.job_submit import service
+from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import assign
 from slurmhooks.testing.refusals import unknown_codes
@@ -84,7 +84,7 @@ def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
 
 
 def _named_in(read: config.Config, path: Path) -> list[loader.Source]:
-    sources = service.named_in(read, path)
+    sources = job_submit.named_in(read, path)
     if read.cli_filter.lua is not None:
         from slurmhooks.lua import cli_filter
 

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The handlers of job_submit that slurmhooks.toml itself names; commands import this without the workers' service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from pathlib import Path
+
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Source
+
+
+def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Source]:
+    """Return the Lua script and the ready-made rules that a configuration names for job_submit.
+
+    Args:
+        read: the configuration.
+        path: its path.
+        former: names of the sources in service, which stay in service if the script cannot be loaded.
+    """
+    sources = []
+    if read.job_submit.lua is not None:
+        from slurmhooks.lua import job_submit
+
+        sources += job_submit.sources(read, path, former)
+    if read.policies:
+        from slurmhooks.policies import source as policies
+
+        sources += policies.sources(read, path)
+    return sources

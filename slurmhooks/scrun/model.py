@@ -270,7 +270,7 @@ class Container:
         """Run a command as a step of the job, on its nodes, and wait for it.
 
         This is scrun's own function, which runs ``srun`` with the SrunArgs of oci.conf. It cuts the output at a NUL
-        byte, and in ``stage_out`` its status is unreliable.
+        byte, may lose the end of a long output on a busy machine, and in ``stage_out`` its status is unreliable.
 
         Args:
             command: a str for ``/bin/sh -c``, or a list of words, which are quoted for the shell.

@@ -76,8 +76,14 @@ def only(host: Exchanger, name: str) -> int:
 
 
 def limit_descriptors(pid: int) -> None:
-    """Leave a process only the descriptors that it has open; the limit also applies to poll()."""
-    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    """Leave a process only the descriptors that it has open; the limit also applies to poll().
+
+    One that it is about to close would be free afterwards, so this waits until it opens and closes none.
+    """
+    used: set[int] = set()
+    while used != (now := {int(name) for name in os.listdir(f"/proc/{pid}/fd")}):
+        used = now
+        time.sleep(0.05)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(set(range(ROOM)) - used), ROOM))
 
 

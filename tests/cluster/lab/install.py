@@ -18,9 +18,9 @@ BIN = "/opt/slurmhooks/bin"
 BUILD = "/opt/slurmhooks/build"
 PLUGINS = "/usr/local/lib/slurm"
 SCRUN_LUA = "/etc/slurm/scrun.lua"
-PRODUCTS = (TREE, BUILD, PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
-"""The results of building and installing, besides the Python package."""
-FORMAT = 2
+PRODUCTS = (PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
+"""The results of installing, besides the Python package."""
+FORMAT = 3
 """Increased when the format of packed builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
@@ -90,6 +90,7 @@ def _have_built(
             _copy(keeper, files)
             _build(report, keeper)
             _pack(keeper, archive)
+            namespace.call(keeper, _tidy)
             _prune(builds)
             report.say("built")
             return
@@ -103,6 +104,13 @@ def _remove() -> str:
     for path in (TREE, BUILD, PLUGINS, *_packages()):
         shutil.rmtree(path, ignore_errors=True)
     os.makedirs(PLUGINS)
+    return ""
+
+
+def _tidy() -> str:
+    """Remove what only building needs, which clusters that unpack the build do not have either."""
+    for path in (TREE, BUILD):
+        shutil.rmtree(path)
     return ""
 
 

@@ -78,19 +78,16 @@ def _call(arguments: list[str], environment: Mapping[str, str], streams: list[Pa
 def _call_inside(
     arguments: list[str], environment: Mapping[str, str], streams: list[Path], timeout: float
 ) -> str | None:
-    """Run a command in a cluster; return the exit code as a text, LATE, or None: this is no task for such a server."""
-    if arguments[0] not in ("exec", "as"):
-        return None
-    try:
-        release = enter.read(arguments[0], arguments[1:]).release
-    except LabError:
+    """Run a verb in a cluster; return the exit code as a text, LATE, or None: this is no task for such a server."""
+    release = _served_inside(arguments)
+    if release is None:
         return None
     key = environment.get("SLURMHOOKS_CLUSTER", ""), release
     idle = _inside.setdefault(key, [])
     server, connection = idle.pop() if idle else _start_inside(release, environment)
     with contextlib.ExitStack() as stack:
         request = stack.enter_context(tempfile.TemporaryFile())
-        request.write(json.dumps([arguments[0], arguments[1:], timeout]).encode())
+        request.write(json.dumps([arguments, timeout]).encode())
         request.seek(0)
         files = [request, *(stack.enter_context(open(path, mode)) for path, mode in zip(streams, MODES, strict=True))]
         try:
@@ -104,6 +101,19 @@ def _call_inside(
         return None
     idle.append((server, connection))
     return answer.decode()
+
+
+def _served_inside(arguments: list[str]) -> str | None:
+    """Return the release, or None if the verb needs the host."""
+    verb, *others = arguments
+    if verb in ("exec", "as"):
+        try:
+            return enter.read(verb, others).release
+        except LabError:
+            return None
+    if verb == "log" or (verb == "put" and others[-2:-1] == ["-"] and others[-1].startswith("/")):
+        return others[0]
+    return None
 
 
 def _start() -> subprocess.Popen[str]:

@@ -129,9 +129,13 @@ class Cluster:
         """Return the log of slurmctld, of slurmd (all nodes) or of one node (n1)."""
         return self.tool("log", name)
 
-    def restart(self) -> None:
-        """Stop and start the daemons."""
-        self.tool("restart", timeout=UP_SECONDS)
+    def restart(self, *names: str) -> None:
+        """Stop and start all daemons, or only those named, such as "slurmctld" and "n1"."""
+        self.tool("restart", *names, timeout=UP_SECONDS)
+
+    def without_spank(self) -> None:
+        """Take the SPANK plugin out of service, because without a manifest it starts Python in each command."""
+        self.put("", "/etc/slurm/plugstack.conf")
 
     def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
         """Call `predicate` until it returns true, with growing pauses, because most calls start a process.

@@ -324,6 +324,19 @@ def test_restart_keeps_jobs(lab: "Cluster") -> None:
     lab.root("scancel", job, check=True)
 
 
+def test_restart_of_some_daemons_leaves_the_others_alone(lab: "Cluster") -> None:
+    """Only what is named is restarted; an unknown name restarts nothing."""
+    pids = ("/run/slurmctld.pid", "/run/slurmd-n1.pid")
+    before = [lab.root("cat", path).stdout for path in pids]
+    lab.restart("n1")
+    after = [lab.root("cat", path).stdout for path in pids]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False]
+    refused = lab.call("restart", "n1", "n7")
+    assert refused.returncode == 1
+    assert "n7: no such daemon runs" in refused.stderr
+    assert [lab.root("cat", path).stdout for path in pids] == after
+
+
 def test_a_slurmctld_that_dies_is_told_with_its_reason(lab: "Cluster") -> None:
     """Restart fails with slurmctld's own message; up starts the missing daemons after the cause is removed."""
     local = lab.root("cat", "/etc/slurm/local.conf").stdout

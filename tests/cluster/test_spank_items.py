@@ -80,8 +80,8 @@ def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Rec
             lent.compile()
         found = Recorded(lent.root("scontrol --version").split()[1])
         lent.forget_records()
-        cluster.restart()
-        cluster.restart()
+        for _ in range(2):
+            cluster.restart("n1", "n2")
         found.slurmd = lent.records()
         for run in RUNS:
             found.runs[run.name] = watch(lent, run)

@@ -628,7 +628,7 @@ def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str
     """A group of callbacks without handlers costs no process and no clone, and Python runs only for handlers."""
     have_one(counted, language, cost.callback)
     counted.compile()
-    counted.cluster.restart()
+    counted.cluster.restart("n1")
     counted.root(": > /opt/spank/processes; chmod 666 /opt/spank/processes")
     done = counted.shell(f"srun -Q -w n1 -n2 sh -c '{LOOK}' | sort -u", user="root")
     counted.wait_until_idle()

@@ -2,6 +2,7 @@
 """Read the command line and call the verb."""
 
 import argparse
+import functools
 import os
 import signal
 import sys
@@ -45,6 +46,7 @@ example:
   tests/cluster/run down 24.11"""
 
 
+@functools.cache
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all verbs."""
     top = argparse.ArgumentParser(
@@ -79,7 +81,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--force", action="store_true", help="even if the same tree is installed")
     command = verb("add", "install Debian packages only in this cluster, which may be up or down")
     command.add_argument("packages", metavar="PACKAGE", nargs="+")
-    verb("restart", "stop and start the daemons, keeping jobs")
+    command = verb("restart", "stop and start all daemons, or only some, keeping jobs")
+    command.add_argument("names", metavar="slurmctld|n1...", nargs="*")
     for name, whose in (("exec", "root"), ("as", "USER (root, alice or bob)")):
         about = f"run a command as {whose}, with its streams and exit code"
         verbs.add_parser(name, help=about, description=COMMANDS, usage=USAGE[name].removeprefix("usage: "))
@@ -138,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         case "add":
             extras.add(release, options.packages)
         case "restart":
-            cluster.restart(release)
+            cluster.restart(release, options.names)
         case "put":
             cluster.put(release, options.file, options.path, options.mode)
         case "get":

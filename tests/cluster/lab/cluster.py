@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 from . import daemons, namespace, places, rootfs
@@ -61,19 +61,19 @@ def down(release: Release) -> None:
             end(directory, keeper)
 
 
-def restart(release: Release) -> None:
-    """Stop and start slurmctld and every slurmd, keeping jobs and logs."""
+def restart(release: Release, names: Sequence[str] = ()) -> None:
+    """Stop and start slurmctld and every slurmd, or only those named, keeping jobs and logs."""
     directory = places.cluster(release.name)
     with places.locked(directory, f"restart {release.name}"):
-        restart_daemons(release, places.need_keeper(release.name))
+        restart_daemons(release, places.need_keeper(release.name), names)
 
 
-def restart_daemons(release: Release, keeper: namespace.Keeper) -> None:
+def restart_daemons(release: Release, keeper: namespace.Keeper, names: Sequence[str] = ()) -> None:
     """Do what `restart` does, for a caller that holds the cluster's lock."""
     nodes = read_nodes(places.cluster(release.name))
 
     def body() -> str:
-        daemons.stop()
+        daemons.stop(names)
         return _start(release, nodes)
 
     namespace.call(keeper, body)
@@ -138,17 +138,7 @@ def get(release: Release, source: str, target: str) -> None:
 
 def log(release: Release, name: str) -> bytes:
     """Return a log file: `slurmctld`, `slurmd` (of all nodes) or a node's name."""
-    directory = places.cluster(release.name) + "/upper" + daemons.LOGS
-    logs = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
-    wanted = {"slurmctld": ["slurmctld.log"], "slurmd": [n for n in logs if n.startswith("slurmd-")]}
-    files = [file for file in wanted.get(name, [f"slurmd-{name}.log"]) if file in logs]
-    if not files:
-        raise LabError(f"no log of {name!r} in cluster {release.name}: there are {', '.join(logs) or 'none'}")
-    text = b""
-    for file in files:
-        with open(os.path.join(directory, file), "rb") as stream:
-            text += stream.read()
-    return text
+    return daemons.read_log(places.cluster(release.name) + "/upper" + daemons.LOGS, release, name)
 
 
 def status(release: Release) -> str:

@@ -101,9 +101,18 @@ def start(release: Release, nodes: int) -> None:
     raise LabError(f"after {START_SECONDS:.0f} s not every node is ready ({shown}):\n{text}")
 
 
-def stop() -> None:
-    """Ask slurmd and slurmctld to end, and wait until they have."""
+def stop(names: Sequence[str] = ()) -> None:
+    """Ask slurmd and slurmctld, or only those named, to end, and wait until they have.
+
+    Raises:
+        LabError: a name is not of a daemon that runs.
+    """
     files = [f"/run/{name}" for name in os.listdir("/run") if name.startswith(("slurmd-", "slurmctld"))]
+    if names:
+        wanted = {f"/run/{name}.pid" if name == "slurmctld" else f"/run/slurmd-{name}.pid": name for name in names}
+        if missing := [name for path, name in wanted.items() if path not in files]:
+            raise LabError(f"{', '.join(missing)}: no such daemon runs; name slurmctld or nodes, such as n1")
+        files = list(wanted)
     pids = [pid for pid in map(_pid, (path for path in files if path.endswith(".pid"))) if pid]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in pids:
@@ -124,6 +133,24 @@ def node_states(seconds: int = 5) -> list[str]:
         capture_output=True, text=True, env=ENVIRONMENT,
     )  # fmt: skip
     return done.stdout.split() if done.returncode == 0 else []
+
+
+def read_log(directory: str, release: Release, name: str) -> bytes:
+    """Return a log file: `slurmctld`, `slurmd` (of all nodes) or a node's name.
+
+    Raises:
+        LabError: there is no such file.
+    """
+    logs = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    wanted = {"slurmctld": ["slurmctld.log"], "slurmd": [n for n in logs if n.startswith("slurmd-")]}
+    files = [file for file in wanted.get(name, [f"slurmd-{name}.log"]) if file in logs]
+    if not files:
+        raise LabError(f"no log of {name!r} in cluster {release.name}: there are {', '.join(logs) or 'none'}")
+    text = b""
+    for file in files:
+        with open(os.path.join(directory, file), "rb") as stream:
+            text += stream.read()
+    return text
 
 
 def _launch(command: Sequence[str], log: str, seen: int) -> None:

@@ -61,6 +61,8 @@ PLAIN = (
     "scontrol update JobId=1 MinMemoryNode=0",
     "scontrol update JobId=1 TimeLimit=7",
 )
+LIST = f"sleep 1.1; scontrol update JobId=1 Comment=listed; {BATCH} -J list --wrap true"
+"""Lists all jobs. job_submit/lua lists a new job only after a change of any job in a later second."""
 EVERYTHING = (
     f"LUA_TEST=one,two LUA_EMPTY= {BATCH} -J read --wrap true",
     f"printf '#!/bin/sh\\ntrue\\n' > ~/script.sh; {BATCH} -J read ~/script.sh a 'b c'",
@@ -73,8 +75,7 @@ EVERYTHING = (
     "timeout 60 srun -J odd true",
     f"{BATCH} -J change --wrap true",
     f"{BATCH} -J change --mem 50 --comment users --wrap true",
-    # job_submit/lua notices changed jobs only in a later second.
-    f"sleep 1.1; {BATCH} -J list --wrap true",
+    LIST,
     f"{BATCH} -J table --wrap true",
     f"{BATCH} -J say -t 3 --wrap true",
     f"{BATCH} -J boom --comment own --wrap true",
@@ -91,7 +92,7 @@ EVERYTHING = (
     "sudo-root scontrol update JobId=1 Comment=root's",
     "sudo-root scontrol create reservation ReservationName=luaresv StartTime=now+10days Duration=30 Users=alice"
     " Nodes=n1",
-    f"sleep 1.1; {BATCH} -J list --wrap true",
+    LIST,
     "sudo-root scontrol delete ReservationName=luaresv",
 )
 BROKEN = {
@@ -104,8 +105,8 @@ BROKEN = {
 
 OURS = re.compile(r"slurmhooks: ")
 OF_THE_MOMENT = re.compile(
-    r"(?m)^(salloc: Job allocation \d+ has been revoked\.|srun: job \d+ (queued and waiting for|has been allocated)"
-    r" resources)\n"
+    r"(?m)^(salloc: (Job allocation \d+ has been revoked\.|Pending job allocation \d+)"
+    r"|(salloc|srun): job \d+ (queued and waiting for|has been allocated) resources)\n"
 )
 """Output that appears if slurmctld ends an allocation first, or if the nodes are not free yet."""
 LINES = re.compile(
@@ -159,8 +160,8 @@ class Side:
         self.plugin = plugin
         self.clock = 2_000_000_000
         """Modification times: Slurm's plugin loads a changed script only in another second."""
-        self.logged: int | None = None
-        """The length of the log when the script changed, until a command has run."""
+        self.logged = 0
+        """The length of the log before the last change of the script, or after the last command."""
 
     def start(self, script: str) -> None:
         """Bring up a fresh cluster with a script."""
@@ -169,7 +170,7 @@ class Side:
         # Each script is loaded once, and logs once while it is loaded.
         lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\nreload = false\n'
         cluster.put(lua, "/etc/slurm/slurmhooks.toml")
-        cluster.put("", "/etc/slurm/plugstack.conf")
+        cluster.without_spank()
         cluster.put(names_module(cluster.release), "/etc/slurm/lua/names.lua")
         cluster.put("return 'helped'\n", "/etc/slurm/lua/helper.lua")
         cluster.put(script, SCRIPT)
@@ -178,6 +179,7 @@ class Side:
         if self.plugin == "python":
             # job_submit/lua has loaded its script when slurmctld answers.
             cluster.root("slurmhooks", "reload", check=True)
+        self.logged = len(cluster.log())
 
     def place(self, script: str) -> None:
         """Put a script in force, with a later time than the previous one.
@@ -194,24 +196,24 @@ class Side:
 
     def run(self, command: str) -> Seen:
         """Run a command as alice or root; return its result."""
-        before = len(self.cluster.log()) if self.logged is None else self.logged
-        self.logged = None
         if command.startswith("sudo-root "):
             done = self.cluster.root("sh", "-c", command.removeprefix("sudo-root "))
         else:
             done = self.cluster.user("alice", "sh", "-c", command)
-        log = self.cluster.log()[before:]
+        match = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
+        job = ""
+        if match:
+            number = match.group(1) or match.group(2)
+            both = f"show job {number}\nwrite batch_script {number} -\n"
+            job = self.cluster.root("scontrol", "--oneliner", input=both).stdout
+        whole = self.cluster.log()
+        log = whole[self.logged :]
+        self.logged = len(whole)
         # Slurm's own plugin writes texts unchanged, slurmhooks writes one escaped record.
         records = re.split(r"\n(?=\[\d{4}-)", log.rstrip("\n"))
         lines = [
             visible(record.partition("] ")[2]) for record in records if LINES.search(record) and not OURS.search(record)
         ]
-        match = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
-        job = ""
-        if match:
-            number = match.group(1) or match.group(2)
-            job = self.cluster.root("scontrol", "show", "job", "-o", number).stdout
-            job += self.cluster.root("scontrol", "write", "batch_script", number, "-").stdout
         said = OF_THE_MOMENT.sub("", done.stdout + done.stderr)
         return Seen(command, done.returncode, said, UNLIKE.sub("", job), [*map(_timeless, lines)])
 

@@ -44,17 +44,19 @@ class Site:
         self.cluster = cluster
         self.release = cluster.version
         self._logged = 0
+        self._cleared = False
 
     def clear(self) -> None:
-        """Remove all hooks and records."""
+        """Remove all hooks and records; the next hooks or command of a user puts that in force."""
+        # Handlers are removed two seconds after the configuration was written.
         self.cluster.root(
             "sh",
             "-c",
-            f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}",
+            f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML};"
+            f" touch -d '1 minute ago' {TOML}",
             check=True,
         )
-        # Handlers are removed two seconds after the configuration was written.
-        self.reload(f"touch -d '1 minute ago' {TOML}")
+        self._cleared = True
 
     def reset(self) -> None:
         """Remove all hooks, jobs and records, and ignore the present log in :meth:`logged`."""
@@ -64,10 +66,14 @@ class Site:
 
     def hooks(self, source: str, name: str = "life.py", *, reload: bool = True) -> None:
         """Install a hook file below the preamble, and put it in force unless another change follows."""
+        if self._cleared and not reload:
+            self.reload()
         place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}", reload=reload)
+        self._cleared = False
 
     def reload(self, first: str = "") -> str:
         """Run a shell command, reload all files, and return the output of `slurmhooks reload`."""
+        self._cleared = False
         done = self.cluster.root("sh", "-c", f"{first}; slurmhooks reload" if first else "slurmhooks reload")
         return done.stdout + done.stderr
 
@@ -86,6 +92,8 @@ class Site:
 
     def run(self, *command: str, user: str = "alice") -> "subprocess.CompletedProcess[str]":
         """Run a command of a user."""
+        if self._cleared:
+            self.reload()
         return self.cluster.user(user, *command) if user != "root" else self.cluster.root(*command)
 
     def said(self, *command: str, user: str = "alice") -> str:

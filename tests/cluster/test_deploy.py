@@ -89,7 +89,7 @@ def status(site: Site, *options: str) -> Any:
 def test_jobs_meet_one_version(site: Site) -> None:
     """While versions are deployed, each job is refused by one version as a whole; afterwards the latest is in force."""
     site.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
-    loop = "while [ ! -e /opt/stop ]; do sbatch --wrap=true >> /opt/said 2>&1; done"
+    loop = "while [ ! -e /opt/stop ]; do sbatch --wrap=true >> /opt/said 2>&1; sleep 0.05; done"
     site.shell(f"for i in 1 2; do setsid sh -c '{loop}' < /dev/null > /dev/null 2>&1 & done", user="alice")
     try:
         site.cluster.wait(lambda: "version 1" in site.root("cat /opt/said"), what="submissions")

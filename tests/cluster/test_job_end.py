@@ -69,6 +69,7 @@ def shell(cluster: Cluster, script: str) -> str:
 def site(cluster: Cluster) -> Cluster:
     """A cluster whose job ends are delivered, and passed to jobcomp/filetxt."""
     shell(cluster, f"install -d -o slurm {FOLDER}; touch /var/log/slurm/jobcomp.log; chown slurm /var/log/slurm/*")
+    cluster.without_spank()
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(CONF, "/etc/slurm/local.conf")
     hooks = START + (WITH_RECORD if has_records(cluster) else WITHOUT_RECORD)
@@ -146,7 +147,7 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
     ids = set()
     for number, victim in enumerate(("slurmctld", "slurmhooks-sup", "slurmctld", "slurmhooks-work")):
         go = f"/tmp/go{number}"
-        new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.1; done") for _ in range(4)}
+        new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.2; done") for _ in range(4)}
         site.wait(lambda: len(running(site)) == 4, what="start of the jobs")
         # slurmctld itself would forget jobs that it had not saved, and use their ids again.
         shell(site, "touch /root/submitted; sleep 0.01")

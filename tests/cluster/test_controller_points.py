@@ -93,6 +93,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Site:
     """The cluster."""
+    cluster.without_spank()
     return Site(cluster)
 
 

@@ -115,6 +115,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Iterator[Site]:
     """The site of this file."""
+    cluster.without_spank()
     yield Site(cluster)
     cluster.put("", "/etc/slurm/local.conf")
 

@@ -250,6 +250,7 @@ def _witness(name: str, members: list[Member], header: str) -> str:
 @pytest.fixture(scope="module")
 def probe(cluster: Cluster) -> Iterator[Probe]:
     """The cluster with both witnesses and job_submit/lua beside slurmhooks; they are removed at the end."""
+    cluster.without_spank()
     new_probe = Probe(cluster)
     cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
     for name in ("before", "after"):

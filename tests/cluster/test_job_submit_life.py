@@ -36,7 +36,7 @@ def module_site(cluster: Cluster) -> Site:
     site = Site(cluster)
     # With the SPANK plugin, commands would load the same hook files, and fail on broken ones before they contact
     # slurmctld.
-    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.without_spank()
     cluster.put(LUA, "/etc/slurm/job_submit.lua")
     site.reset()
     site.conf(CONF_LINES.format(plugins="python"))

@@ -92,7 +92,7 @@ def module_site(large_cluster: Cluster) -> Site:
         accounting.start(large_cluster, *commands, more=LINES)
     else:
         site.conf(f"JobSubmitPlugins=python\n{LINES}")
-    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    large_cluster.without_spank()
     return site
 
 

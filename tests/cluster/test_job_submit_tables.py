@@ -168,7 +168,7 @@ def module_tables(large_cluster: Cluster) -> Tables:
     site = Site(large_cluster)
     if not large_cluster.has_sources:
         pytest.skip(NO_SOURCES)
-    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    large_cluster.without_spank()
     site.reset()
     site.hooks(PYTHON)
     tables = Tables(site)
@@ -361,7 +361,7 @@ def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
     if large_cluster.has_sources:
         pytest.skip("this release has sources")
     site = Site(large_cluster)
-    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    large_cluster.without_spank()
     site.reset()
     site.hooks("@hook.job_submit\ndef look(job, nodes, licenses, qos, associations): pass\n", reload=False)
     said = site.reload()

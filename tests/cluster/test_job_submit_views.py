@@ -239,7 +239,7 @@ def module_views(large_cluster: Cluster) -> Views:
     for word, text in names.items():
         source = source.replace(word, text)
     large_cluster.put(source, "/etc/slurm/job_submit.lua")
-    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    large_cluster.without_spank()
     site.reset()
     accounting.start(large_cluster, *accounting.ACCOUNTS, more=LINES, plugins="lua,python")
     site.shell(RESERVATIONS, user="root")

@@ -77,7 +77,7 @@ def install(cluster: Cluster) -> None:
         cluster.put(path, f"/opt/load/{path.name}")
     cluster.root("gcc", "-O1", "/opt/load/client.c", "-o", "/opt/load/client", "-lslurm", check=True)
     cluster.root("install", "-d", "-o", "slurm", "-m", "777", "/var/lib/slurm/load", check=True)
-    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.without_spank()
     cluster.put(CONF, "/etc/slurm/local.conf")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(LOAD / "policy.py", "/etc/slurm/hooks.d/policy.py")

@@ -31,7 +31,7 @@ SPOOL = "/var/lib/slurm/tiny"
 def site(cluster: Cluster) -> Site:
     """The cluster with a policy; users' commands have no hooks."""
     site = Site(cluster)
-    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.without_spank()
     cluster.put(MOUNT, "/opt/stuck_mount.py")
     site.reset()
     site.conf("JobSubmitPlugins=python\n")

@@ -98,6 +98,7 @@ def command(rule: str, options: str) -> str:
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Site:
     """The cluster with all rules in force."""
+    cluster.without_spank()
     site = Site(cluster)
     site.reset()
     cluster.put("#!/bin/sh\necho budget is used up\nexit 1\n", BUDGET, 0o755)

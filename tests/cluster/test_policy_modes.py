@@ -17,7 +17,7 @@ WARNING = "Warning: a rule that is not in force yet would refuse this request: n
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with no hooks."""
     site = Site(cluster)
-    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.without_spank()
     site.reset()
     if "JobSubmitPlugins=python" not in cluster.root("cat", CONF).stdout:
         site.conf("JobSubmitPlugins=python\n")

@@ -98,6 +98,7 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(cluster: Cluster) -> Recorded:
     """A recording of six requests."""
+    cluster.without_spank()
     site = Site(cluster)
     site.reset()
     site.conf("JobSubmitPlugins=python\n")

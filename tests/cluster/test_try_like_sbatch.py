@@ -76,6 +76,7 @@ def submitting(cluster: Cluster) -> Iterator[Cluster]:
     """Return a cluster whose slurmctld records and refuses each submission."""
     if cluster.version < (23, 11):
         pytest.skip("compared with 23.11 and later")
+    cluster.without_spank()
     cluster.root("mkdir", "-p", FOLDER, check=True)
     cluster.root("chmod", "777", FOLDER, check=True)
     place(cluster, HOOK, HOOK_FILE)

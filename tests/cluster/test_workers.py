@@ -38,6 +38,7 @@ SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """The cluster with a policy and a short deadline."""
+    cluster.without_spank()
     cluster.put(
         '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 0.5\n', "/etc/slurm/slurmhooks.toml"
     )

@@ -35,7 +35,7 @@ def test_killed_at_random(cluster: Cluster) -> None:
     """Of 10,000 submissions by 8 clients, none is lost or accepted against the policy, and slurmctld keeps running."""
     cluster.put(SOURCE, "/opt/submit.c")
     cluster.root("gcc", "-O1", "/opt/submit.c", "-o", "/opt/submit", "-lslurm", check=True)
-    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.without_spank()
     cluster.put("JobSubmitPlugins=python\nMaxJobCount=50000\nSlurmctldDebug=info\n", "/etc/slurm/local.conf")
     toml = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nworkers = 2\n'
     cluster.put(toml, "/etc/slurm/slurmhooks.toml")

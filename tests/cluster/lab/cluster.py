@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
-from . import daemons, namespace, places, rootfs
+from . import commands, daemons, namespace, places, rootfs
 from .errors import LabError, UsageError
 from .releases import Release
 
@@ -284,7 +284,7 @@ def _write_configuration(files: dict[str, tuple[str, int, str]]) -> None:
     for name, (text, mode, owner) in files.items():
         path = f"/etc/slurm/{name}"
         if name == "slurm.conf" or not os.path.exists(path):
-            uid, gid = namespace.account(owner)[:2]
+            uid, gid = commands.account(owner)[:2]
             write(path, text.encode(), mode, (uid, gid))
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import namespace, places, user_namespace
+from . import commands, places, user_namespace
 from .errors import UsageError
 from .releases import find
 
@@ -68,4 +68,4 @@ def main(verb: str, arguments: Sequence[str]) -> int:
     command = read(verb, arguments)
     keeper = places.need_keeper(find(command.release).name)
     user_namespace.become_root()
-    return namespace.execute(keeper.pid, command.user, command.words, command.env, command.directory)
+    return commands.execute(keeper.pid, command.user, command.words, command.env, command.directory)

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from . import cli, cluster, daemons, enter, namespace, places, user_namespace
+from . import cli, cluster, commands, daemons, enter, namespace, places, user_namespace
 from .entry import main
 from .errors import LabError
 from .releases import find
@@ -87,13 +87,13 @@ def _run_inside(request: int, *streams: int) -> int | str:
 
 
 def _run_command(command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
-    child = namespace.start_command(command.user, command.words, command.env, command.directory, streams)
+    child = commands.start_command(command.user, command.words, command.env, command.directory, streams)
     handle = os.pidfd_open(child)
     late = not select.select([handle], [], [], limit)[0]
     os.close(handle)
     if late:
         os.kill(child, signal.SIGKILL)
-    code = namespace.exit_code(child)
+    code = commands.exit_code(child)
     return "late" if late else code
 
 

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from . import namespace
+from . import commands, namespace
 from .errors import LabError
 from .places import say
 
@@ -38,7 +38,7 @@ class Reporter:
         self, label: str, keeper: namespace.Keeper, command: Sequence[str], more: dict[str, str] | None = None
     ) -> None:
         """Run a command as root in the keeper's namespaces."""
-        self.watch(label, lambda: namespace.execute(keeper.pid, "root", command, more or {}, "/"))
+        self.watch(label, lambda: commands.execute(keeper.pid, "root", command, more or {}, "/"))
 
     def watch(self, label: str, body: Callable[[], int]) -> None:
         """Run `body` in a child process.

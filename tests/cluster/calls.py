@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.cluster.lab.errors import LabError
 
 RUN = Path(__file__).parent / "run"
 SERVE = (sys.executable, "-I", "-S", str(RUN), "serve")
-MODES = ("rb", "wb", "wb")
 LATE = "late"
 
 _idle: list[subprocess.Popen[str]] = []
@@ -38,22 +36,36 @@ def call(
     Raises:
         subprocess.TimeoutExpired: it took longer than `timeout` seconds; it has been killed.
     """
-    with tempfile.TemporaryDirectory(prefix="slurmhooks-call-") as folder:
-        streams = [Path(folder, name) for name in ("in", "out", "err")]
-        for stream, text in zip(streams, (stdin or "", "", ""), strict=True):
-            stream.write_bytes(text.encode(errors="surrogateescape"))
+    with contextlib.ExitStack() as stack:
+        streams = [_file(stack, text) for text in (stdin or "", "", "")]
         code = _call_inside(arguments, environment, streams, timeout) or _call(arguments, environment, streams, timeout)
-        out, err = (stream.read_bytes().decode(errors="surrogateescape") for stream in streams[1:])
+        out, err = (_content(stream) for stream in streams[1:])
     if code == LATE:
         raise subprocess.TimeoutExpired(arguments, timeout, out, err)
     return subprocess.CompletedProcess(arguments, int(code), out, err)
 
 
-def _call(arguments: list[str], environment: Mapping[str, str], streams: list[Path], timeout: float) -> str:
+def _file(stack: contextlib.ExitStack, text: str) -> int:
+    """Return the descriptor of a file in memory, at the beginning of its content."""
+    descriptor = os.memfd_create("stream")
+    stack.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(text.encode(errors="surrogateescape"))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _content(descriptor: int) -> str:
+    # Processes that outlive their parent may still write at the position that they share with this descriptor.
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="surrogateescape")
+
+
+def _call(arguments: list[str], environment: Mapping[str, str], streams: list[int], timeout: float) -> str:
     """Run any verb; return the exit code as a text, or LATE."""
     if arguments[0] in ("up", "down"):
         _leave(environment.get("SLURMHOOKS_CLUSTER", ""))
-    request = {"arguments": arguments, "environment": dict(environment), "streams": list(map(str, streams))}
+    paths = [f"/proc/{os.getpid()}/fd/{stream}" for stream in streams]
+    request = {"arguments": arguments, "environment": dict(environment), "streams": paths}
     server = _idle.pop() if _idle else _start()
     assert server.stdin is not None
     assert server.stdout is not None
@@ -76,7 +88,7 @@ def _call(arguments: list[str], environment: Mapping[str, str], streams: list[Pa
 
 
 def _call_inside(
-    arguments: list[str], environment: Mapping[str, str], streams: list[Path], timeout: float
+    arguments: list[str], environment: Mapping[str, str], streams: list[int], timeout: float
 ) -> str | None:
     """Run a verb in a cluster; return the exit code as a text, LATE, or None: this is no task for such a server."""
     release = _served_inside(arguments)
@@ -86,12 +98,9 @@ def _call_inside(
     idle = _inside.setdefault(key, [])
     server, connection = idle.pop() if idle else _start_inside(release, environment)
     with contextlib.ExitStack() as stack:
-        request = stack.enter_context(tempfile.TemporaryFile())
-        request.write(json.dumps([arguments, timeout]).encode())
-        request.seek(0)
-        files = [request, *(stack.enter_context(open(path, mode)) for path, mode in zip(streams, MODES, strict=True))]
+        request = _file(stack, json.dumps([arguments, timeout]))
         try:
-            socket.send_fds(connection, [b"."], [file.fileno() for file in files])
+            socket.send_fds(connection, [b"."], [request, *streams])
             answer = connection.recv(64)
         except OSError:
             answer = b""

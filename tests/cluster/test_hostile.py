@@ -186,12 +186,12 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
 def test_a_burst_of_steps(lent: Site) -> None:
     """Without a manifest, slurmd has Python.
 
-    48 steps in bursts all run, and leave no thread or descriptor in slurmd.
+    24 steps in bursts all run, and leave no thread or descriptor in slurmd.
     """
     assert "libpython" in lent.root("cat /proc/$(pgrep -o slurmd)/maps")
     lent.wait_until_idle()
     before = size_of_slurmd(lent)
-    assert burst(lent, 48, 16) == 48
+    assert burst(lent, 24, 12) == 24
     lent.wait_until_idle()
 
     def as_before() -> bool:

@@ -348,19 +348,22 @@ end
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(
-    ("callback", "context", "what", "word", "fails"),
+    ("callback", "context", "what", "word", "fails", "compiled"),
     [
-        ("init_post_opt", "local", "return SPANK.FAILURE", "", True),
-        ("init_post_opt", "local", "return 5", "", False),
-        ("init_post_opt", "local", "return false", "", False),
-        ("task_init", "remote", "return -1", "", True),
-        ("user_init", "remote", "return -1", "", True),
-        ("init_post_opt", "local", "error('oops')", "", False),
-        ("init_post_opt", "local", "error('oops')", "failonerror ", True),
-        ("task_init", "remote", "error('oops')", "failonerror ", True),
-        ("task_init", "remote", "local x = nil; x.y = 1", "", False),
+        ("init_post_opt", "local", "return SPANK.FAILURE", "", True, False),
+        ("init_post_opt", "local", "return 5", "", False, False),
+        ("init_post_opt", "local", "return false", "", False, False),
+        ("task_init", "remote", "return -1", "", True, False),
+        ("user_init", "remote", "return -1", "", True, False),
+        ("user_init", "remote", "return -1", "", True, True),
+        ("init_post_opt", "local", "error('oops')", "", False, False),
+        ("init_post_opt", "local", "error('oops')", "failonerror ", True, False),
+        ("init_post_opt", "local", "error('oops')", "failonerror ", True, True),
+        ("task_init", "remote", "error('oops')", "failonerror ", True, False),
+        ("task_init", "remote", "error('oops')", "failonerror ", True, True),
+        ("task_init", "remote", "local x = nil; x.y = 1", "", False, False),
+        ("task_init", "remote", "local x = nil; x.y = 1", "", False, True),
     ],
 )
 def test_failures(lua: Site, callback: str, context: str, what: str, word: str, fails: bool, compiled: bool) -> None:

@@ -20,6 +20,10 @@ NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", 
 """The set of clusters that the fixtures use, separate from those of people and of other test processes."""
 RELEASES = tuple(os.environ.get("SLURMHOOKS_TEST_RELEASES", "").split()) or tuple(releases.RELEASES)
 """The releases that are tested: Debian's, unless others are asked for, such as those built from a source tree."""
+ASKED = bool(os.environ.get("SLURMHOOKS_TEST_RELEASES"))
+"""Whether somebody has chosen the releases: then each test runs on each."""
+ONE_RELEASE = "24.11"
+"""The release of tests with the marker one_release."""
 NODES = 2
 FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
@@ -147,7 +151,7 @@ class Cluster:
         while not predicate():
             waited = time.monotonic() - start
             assert waited < timeout, f"Slurm {self.release}: no {what} within {timeout:g} s"
-            time.sleep(min(max(waited / 4, 0.02), 0.3))
+            time.sleep(min(max(waited / 2, 0.03), 0.5))
 
 
 def need_rootfs(release: str) -> None:
@@ -222,10 +226,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need a cluster, so that `-m "not cluster"` deselects them."""
+    """Mark tests that need a cluster, so that `-m "not cluster"` deselects them, and what is left to `make soak`."""
     here = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     for item in here:
         item.add_marker(pytest.mark.cluster)
+        if not ASKED and item.get_closest_marker("one_release") and reporting.release_of(item.nodeid) != ONE_RELEASE:
+            item.add_marker(pytest.mark.soak)
     reporting.longest_first(here)
     items[:] = [*here, *(item for item in items if item not in set(here))]
 

@@ -38,10 +38,13 @@ def _releases() -> re.Pattern[str]:
 
 def group_of(nodeid: str) -> str:
     """Return the group of a test: its file and release."""
-    path, _, name = nodeid.partition("::")
-    match = _releases().search(name)
-    release = match[1] if match else ""
-    return f"{Path(path).stem} {release}".rstrip()
+    return f"{Path(nodeid.partition('::')[0]).stem} {release_of(nodeid)}".rstrip()
+
+
+def release_of(nodeid: str) -> str:
+    """Return the release that a test runs on; an empty text if it has none."""
+    match = _releases().search(nodeid.partition("::")[2])
+    return match[1] if match else ""
 
 
 class Groups(LoadScopeScheduling):

@@ -4,6 +4,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cluster.tutorial import parts, play
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ slurmhooks compile
 """
 
 
+@pytest.mark.one_release
 def test_what_helps(cluster: "Cluster") -> None:
     """After the commands of each part, jobs run that failed before, and each command prints what the page shows."""
     cluster.put(BUGS, "/etc/slurm/hooks.d/rules.py")

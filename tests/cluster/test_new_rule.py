@@ -28,6 +28,7 @@ def untouched(cluster: "Cluster") -> Iterator["Cluster"]:
     cluster.root("slurmhooks", "reload", check=True)
 
 
+@pytest.mark.one_release
 def test_the_tutorial(untouched: "Cluster") -> None:
     """Each command prints what the page shows."""
     play(untouched, PAGE.read_text())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 RUN = Path(__file__).parent / "run"
+pytestmark = pytest.mark.one_release
 Factory = Callable[[str, str], "Cluster"]
 
 

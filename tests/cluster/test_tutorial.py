@@ -32,6 +32,7 @@ printf '[global]\\nno-index = true\\nfind-links = %s\\n' ~/wheels > /etc/pip.con
 """
 
 
+@pytest.mark.one_release
 def test_the_first_hook(cluster: "Cluster") -> None:
     """Each command after the installation prints what the page shows; nothing of slurmhooks is switched on before."""
     cluster.root("sh", "-ec", AS_BEFORE, check=True)

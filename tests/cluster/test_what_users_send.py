@@ -70,6 +70,7 @@ def test_hostile_bytes_and_format_strings(site: Site) -> None:
     assert "%n%s%99999d\\x1b[31m" in site.logged()
 
 
+@pytest.mark.one_release
 def test_large_scripts(site: Site) -> None:
     """A script of 60 MiB is read; a script of 100 MiB, which no message can hold, is refused if a handler reads it."""
     site.mark()

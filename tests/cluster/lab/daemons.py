@@ -95,7 +95,7 @@ def start(release: Release, nodes: int) -> None:
         states = node_states(1)
         if len(states) == nodes and READY_STATES.issuperset(states):
             return
-        time.sleep(0.03)
+        time.sleep(0.05)
     shown = " ".join(states) or "no answer from slurmctld"
     text = "\n".join(_problems(log, seen[log]) for _, log, _ in daemons.values())
     raise LabError(f"after {START_SECONDS:.0f} s not every node is ready ({shown}):\n{text}")

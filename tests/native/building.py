@@ -53,7 +53,7 @@ class Flavour:
 PLAIN = Flavour("plain")
 # Compiled without optimization, which would remove memory accesses and triple the compile time.
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc", "-Doptimization=0"))
-THREADS = Flavour("threads", ("-Db_sanitize=thread",))
+THREADS = Flavour("threads", ("-Db_sanitize=thread", "-Doptimization=0"))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -115,6 +114,8 @@ def run_logged(
     Raises:
         Finding: the program failed; the last lines of its output have been printed.
     """
+    import subprocess
+
     output: list[str] = []
     with log.open("a", encoding="utf-8", errors="replace") as file:
         print("$", *command, file=file, flush=True)

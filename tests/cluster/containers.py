@@ -238,7 +238,7 @@ class User:
         # An anchor without its folder has finished its work, although some anchors of 24.11 do not end.
         working = f"{anchors} > /dev/null && ls -A {self.root} | grep -q ."
         wait = f"for i in $(seq {ENDS}); do {working} || break; sleep 0.1; done"
-        self.sh(f"scancel -u {self.name}; chmod -R u+w ~/bundle* 2>/dev/null", check=False)
+        self.sh(f"scancel -u {self.name}; chmod -R u+w ~/bundle* /tmp/staged-{self.name}-* 2>/dev/null", check=False)
         self.cluster.root("sh", "-c", f"{wait}; for p in $({anchors}); do kill -9 $p; done")
         self.sh(
             f"rm -rf ~/bundle* ~/*.out ~/*.rc ~/*.log {TRACE.format(user=self.name)} /tmp/staged-{self.name}-*"

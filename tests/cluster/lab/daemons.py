@@ -93,7 +93,9 @@ def start(release: Release, nodes: int) -> None:
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
                 raise LabError(f"{command[0]} ({name}) {_fate(command)}:\n{_problems(log, seen[log])}")
         states = node_states(1)
-        if len(states) == nodes and READY_STATES.issuperset(states):
+        # If slurmctld went on, it considers nodes ready whose slurmd has just been started.
+        started = all(_running(pid_file) for pid_file, _, _ in daemons.values())
+        if started and len(states) == nodes and READY_STATES.issuperset(states):
             return
         time.sleep(0.05)
     shown = " ".join(states) or "no answer from slurmctld"

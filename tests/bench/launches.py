@@ -20,6 +20,7 @@ PYTHON_FLAGS = (
     """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
 )
 COMMAND = "python3 -I -S -c pass"
+COMMAND_WITH_OS = "python3 -I -S -c 'import os'"
 SCRIPT = "/etc/slurm/bench.lua"
 SCRIPT_LIMIT = 1.8
 TASK_LIMIT = 1.5
@@ -68,6 +69,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     build_bare(machine, FORKS)
     build_bare(machine, BARE_PLUGIN, "-shared -fPIC")
     yield _one_task(machine)
+    yield _with_os(machine)
     yield from _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
@@ -100,6 +102,26 @@ def _one_task(machine: Machine) -> Row:
         added / times[COMMAND].median,
         parts={f"{name}, ms": part for name, part in times.items()},
         note="embedded, bare: a program that only starts an isolated interpreter",
+    )
+
+
+def _with_os(machine: Machine) -> Row:
+    """Measure a handler that imports what most handlers import; os needs _collections_abc, and so does slurmhooks."""
+    machine.site({"bench.py": f"import os\n{sites.TASK}"})
+    cases: dict[str, tuple[str | None, str]] = {
+        "no plugin": ("", "srun -Q true"),
+        "slurmhooks": (PLUGSTACK, "srun -Q true"),
+        COMMAND_WITH_OS: (None, COMMAND_WITH_OS),
+    }
+    times = {name: spread(values) for name, values in machine.times(ROUNDS, cases).items()}
+    machine.site({"bench.py": sites.TASK})
+    return Row(
+        GROUP,
+        f"the same with a hook file that imports os, relative to '{COMMAND_WITH_OS}'",
+        None,
+        "x",
+        (times["slurmhooks"].median - times["no plugin"].median) / times[COMMAND_WITH_OS].median,
+        parts={f"{name}, ms": part for name, part in times.items()},
     )
 
 

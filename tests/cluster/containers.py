@@ -261,9 +261,11 @@ def call_again_if_lost(test: Callable[[], object], users: Sequence[User]) -> Non
         try:
             test()
             return
-        except Exception:
+        except Exception as error:
             lost = [(user, name) for user in users for name in user.lost()]
             if not (lost and left):
+                for user in users:
+                    error.add_note(user.sh("tail -n 100 ~/*.log 2>/dev/null; true"))
                 raise
         for user, name in lost:
             user.losses.append(name)

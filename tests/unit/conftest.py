@@ -12,6 +12,7 @@ import pytest
 
 from slurmhooks import trusted
 from slurmhooks.log import log
+from slurmhooks.slurmctld import source
 
 
 @pytest.fixture
@@ -32,6 +33,12 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo trusted.guard() after each test."""
     monkeypatch.setattr(trusted, "_owners", None)
+
+
+@pytest.fixture(autouse=True)
+def no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the request that a test gave a service: Lua scripts of later tests would ask its slurmctld."""
+    monkeypatch.setattr(source, "current", None)
 
 
 @pytest.fixture(autouse=True)

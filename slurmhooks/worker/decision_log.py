@@ -15,10 +15,12 @@ import sys
 import time
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from typing import Any
+
+import structlog
 
 from slurmhooks.log import log
 
@@ -73,13 +75,8 @@ class DecisionLog:
         """Prepare to write what the configuration says."""
         self._logger = logging.Logger("decisions")
         self._random = random.Random()
+        self._log = structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
         self.order(orders)
-
-    @cached_property
-    def _log(self) -> Any:
-        import structlog  # for the first line: it takes longer to import than everything else in the collector
-
-        return structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
 
     def order(self, orders: dict[str, Any]) -> None:
         """Take changed files, or a changed share."""

@@ -98,6 +98,28 @@ def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path)
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+@pytest.fixture
+def without_structlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without structlog."""
+    monkeypatch.setitem(sys.modules, "structlog", None)
+    monkeypatch.delitem(sys.modules, "slurmhooks.worker.decision_log", raising=False)
+
+
+@pytest.mark.usefixtures("without_structlog")
+def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, errors: Path, tmp_path: Path) -> None:
+    """If the decision log cannot be written for lack of a package, the log says so, and the metrics go on."""
+    textfile = tmp_path / "metrics" / "job_submit.prom"
+    textfile.parent.mkdir(mode=0o755)
+    metrics = {"socket": None, "textfile": str(textfile), "interval": 0.1, "readers": "everyone"}
+    running.order(orders(file) | {"metrics": metrics})
+    before = running.pid
+    report(running)
+    wait_for(lambda: textfile.exists() and 'verdict="accepted"' in textfile.read_text(), "the decision in the metrics")
+    assert running.pid == before
+    assert "[decisions] does not work" in errors.read_text()
+    assert not file.exists()
+
+
 def test_a_killed_collector_is_replaced(running: Collector, lines: Lines) -> None:
     """The next collector writes what was reported while none was running."""
     report(running, id="first")

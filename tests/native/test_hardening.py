@@ -16,7 +16,7 @@ LAZY = "prep_python.so"
 """slurmd loads it, too, and lacks functions of slurmctld that it refers to."""
 CORE = "libslurmhooks_core.so"
 WITHOUT_CALLS = "site_factor_python.so"
-"""Without Slurm's sources it only contains functions that return at once."""
+"""Without Slurm's sources it calls no function of the C library; then there is nothing to check."""
 SLURMS = {"plugin_name", "plugin_type", "plugin_version"}
 CALLED = {
     "cli_filter_python.so": r"cli_filter_p_\w+",
@@ -96,8 +96,8 @@ def test_checks_of_the_compiler(libraries: list[Path]) -> None:
         for flag in ("-fstack-protector-strong", "-D_FORTIFY_SOURCE=", "-O2"):
             assert flag in command["command"], command["file"]
     for library in libraries:
-        if library.name == WITHOUT_CALLS:
-            continue
         symbols = read(library, "--dyn-syms")
+        if library.name == WITHOUT_CALLS and not re.search(r" GLOBAL +DEFAULT +UND \S+@GLIBC", symbols):
+            continue
         assert "__stack_chk_fail" in symbols, library
         assert re.search(r"__\w+_chk@", symbols), library

@@ -68,8 +68,14 @@ def measure(machine: Machine) -> Iterator[Row]:
     build_bare(machine, BARE)
     build_bare(machine, FORKS)
     build_bare(machine, BARE_PLUGIN, "-shared -fPIC")
-    yield _one_task(machine)
-    yield _with_os(machine)
+    what = f"srun true, one task_init handler: wall time added, relative to '{COMMAND}'"
+    yield _one_task(machine, what, COMMAND, 1.3)
+    # What most hook files import; os needs _collections_abc, and so does slurmhooks.
+    machine.site({"bench.py": f"import os\n{sites.TASK}"})
+    yield _one_task(
+        machine, f"the same with a hook file that imports os, relative to '{COMMAND_WITH_OS}'", COMMAND_WITH_OS, None
+    )
+    machine.site({"bench.py": sites.TASK})
     yield from _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
@@ -82,11 +88,11 @@ def build_bare(machine: Machine, program: str, options: str = "") -> None:
     machine.root(f"gcc -O2 {options} {program}.c -o {program} {PYTHON_FLAGS}")
 
 
-def _one_task(machine: Machine) -> Row:
+def _one_task(machine: Machine, what: str, command: str, limit: float | None) -> Row:
     cases: dict[str, tuple[str | None, str]] = {
         "no plugin": ("", "srun -Q true"),
         "slurmhooks": (PLUGSTACK, "srun -Q true"),
-        COMMAND: (None, COMMAND),
+        command: (None, command),
         "embedded, bare": (None, BARE),
     }
     if machine.spank_lua:
@@ -96,32 +102,12 @@ def _one_task(machine: Machine) -> Row:
     added = times["slurmhooks"].median - times["no plugin"].median
     return Row(
         GROUP,
-        f"srun true, one task_init handler: wall time added, relative to '{COMMAND}'",
-        1.3,
+        what,
+        limit,
         "x",
-        added / times[COMMAND].median,
+        added / times[command].median,
         parts={f"{name}, ms": part for name, part in times.items()},
         note="embedded, bare: a program that only starts an isolated interpreter",
-    )
-
-
-def _with_os(machine: Machine) -> Row:
-    """Measure a handler that imports what most handlers import; os needs _collections_abc, and so does slurmhooks."""
-    machine.site({"bench.py": f"import os\n{sites.TASK}"})
-    cases: dict[str, tuple[str | None, str]] = {
-        "no plugin": ("", "srun -Q true"),
-        "slurmhooks": (PLUGSTACK, "srun -Q true"),
-        COMMAND_WITH_OS: (None, COMMAND_WITH_OS),
-    }
-    times = {name: spread(values) for name, values in machine.times(ROUNDS, cases).items()}
-    machine.site({"bench.py": sites.TASK})
-    return Row(
-        GROUP,
-        f"the same with a hook file that imports os, relative to '{COMMAND_WITH_OS}'",
-        None,
-        "x",
-        (times["slurmhooks"].median - times["no plugin"].median) / times[COMMAND_WITH_OS].median,
-        parts={f"{name}, ms": part for name, part in times.items()},
     )
 
 

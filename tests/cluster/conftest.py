@@ -18,10 +18,10 @@ from tests.cluster.lab import places, releases
 
 NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", os.environ.get("PYTEST_XDIST_WORKER"))))
 """The set of clusters that the fixtures use, separate from those of people and of other test processes."""
-RELEASES = tuple(os.environ.get("SLURMHOOKS_TEST_RELEASES", "").split()) or tuple(releases.RELEASES)
-"""The releases that are tested: Debian's, unless others are asked for, such as those built from a source tree."""
-ASKED = bool(os.environ.get("SLURMHOOKS_TEST_RELEASES"))
-"""Whether somebody has chosen the releases: then each test runs on each."""
+ASKED = tuple(os.environ.get("SLURMHOOKS_TEST_RELEASES", "").split())
+"""The releases that somebody has chosen, such as those built from a source tree: each test runs on each of them."""
+RELEASES = ASKED or tuple(releases.RELEASES)
+"""The releases that are tested: Debian's, unless others are asked for."""
 ONE_RELEASE = "24.11"
 """The release of tests with the marker one_release."""
 NODES = 2

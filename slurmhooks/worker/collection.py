@@ -66,6 +66,7 @@ class Collection:
         self._reports = reports
         self._orders = orders
         self._sinks: dict[str, Sink] = {}
+        self._wanted = False
         self.takers: dict[int, Callable[[bytes], None]] = {}
         self._dropped = 0
         self._told_at = 0.0
@@ -96,17 +97,18 @@ class Collection:
             sink.close()
 
     def _take_orders(self) -> bool:
-        """Take all orders that have arrived; tell whether there is anything left to do."""
+        """Take all orders that have arrived; tell whether the last ones want anything, even if it does not work."""
         while True:
             try:
                 _, documents, _, _ = socket.recv_fds(self._orders, 64, 1)
             except BlockingIOError:
-                return bool(self._sinks)
+                return self._wanted
             if not documents:
                 return False
             self._order(control.content(documents[0]))
 
     def _order(self, orders: dict[str, Any]) -> None:
+        self._wanted = not SINKS.keys().isdisjoint(orders)
         for name, make in SINKS.items():
             sink = self._sinks.get(name)
             if name in orders and sink is None:

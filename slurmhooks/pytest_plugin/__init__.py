@@ -59,7 +59,7 @@ class Runner:
         """
         from slurmhooks import loader
         from slurmhooks.errors import LoadError
-        from slurmhooks.testing.refusals import unknown_codes
+        from slurmhooks.refusals import unknown_codes
 
         self.registry: Registry = loader.load([loader.Source(path=str(file.resolve())) for file in files])
         if wrong := unknown_codes([self.registry]):

@@ -12,6 +12,7 @@ from slurmhooks import dispatch, loader
 from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import LoadError, Reject
 from slurmhooks.hook_specs import HOOKS
+from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
@@ -23,7 +24,6 @@ from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.observed import Observed
-from slurmhooks.testing.refusals import unknown_codes
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank

@@ -25,6 +25,7 @@ TIERS = (
         "config",
         "config_sections",
         "log",
+        "refusals",
         "structured",
         "trusted",
         "view",

@@ -8,12 +8,12 @@ import click
 from click.core import ParameterSource
 from pydantic import BaseModel
 
+from slurmhooks import refusals
 from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output, parameters
 from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.registry import Handler
 from slurmhooks.rollout import ENFORCE
-from slurmhooks.testing import refusals
 
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -286,3 +287,11 @@ def test_plugins_of_another_version(site: Site, run: Call) -> None:
         words = " ".join(result.output.split())
         assert f"plugins hold slurmhooks 0.0.9, this command is {__version__}: run 'slurmhooks build'" in words
     assert not (site.etc / "slurmhooks.manifest").exists()
+
+
+def test_it_loads_no_stand_ins() -> None:
+    """The stand-ins of slurmhooks.testing, which parse C declarations, would make the command a third slower."""
+    script = "import slurmhooks.cli.commands.check, sys; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "slurmhooks.refusals" in imported
+    assert not [name for name in imported if name.startswith(("slurmhooks.testing", "pycparser"))]

@@ -14,9 +14,9 @@ from slurmhooks.cli import loading, output, parameters
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
+from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import assign
-from slurmhooks.testing.refusals import unknown_codes
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

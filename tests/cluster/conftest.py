@@ -25,6 +25,8 @@ RELEASES = ASKED or tuple(releases.RELEASES)
 ONE_RELEASE = "24.11"
 """The release of tests with the marker one_release."""
 NODES = 2
+SLOW = {"cluster", "sanitized", "slow"}
+"""The marks of tests that `make check` omits."""
 FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
@@ -226,14 +228,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need a cluster, so that `-m "not cluster"` deselects them, and what is left to `make soak`."""
-    here = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
-    for item in here:
+    """Mark tests that need a cluster and those that are left to `make soak`, and put what takes long first."""
+    for item in items:
+        if FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            continue
         item.add_marker(pytest.mark.cluster)
         if not ASKED and item.get_closest_marker("one_release") and reporting.release_of(item.nodeid) != ONE_RELEASE:
             item.add_marker(pytest.mark.soak)
-    reporting.longest_first(here)
-    items[:] = [*here, *(item for item in items if item not in set(here))]
+    slow = [item for item in items if any(mark.name in SLOW for mark in item.iter_markers())]
+    reporting.longest_first(slow)
+    items[:] = [*slow, *(item for item in items if item not in set(slow))]
 
 
 @pytest.hookimpl(tryfirst=True)

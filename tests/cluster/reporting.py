@@ -26,6 +26,8 @@ REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 LOG_LINES = 60
 LOST = "container lost by scrun itself"
 """The property of a test that had to create a container again."""
+UNKNOWN = 1e6
+"""More seconds than any group takes."""
 SKIPPED = "NO REAL SLURM"
 """The beginning of each message about a release that is not available."""
 
@@ -67,10 +69,11 @@ def read_durations() -> dict[str, float]:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Order the groups by duration, the longest first; unknown groups come first."""
+    """Order the groups by duration, the longest first; unknown groups come first, those with most tests before."""
     durations = read_durations()
-    order = {group: number for number, group in enumerate(dict.fromkeys(group_of(item.nodeid) for item in items))}
-    order = {group: number for number, group in enumerate(sorted(order, key=lambda group: -durations.get(group, 1e6)))}
+    sizes = Counter(group_of(item.nodeid) for item in items)
+    ordered = sorted(sizes, key=lambda group: -durations.get(group, UNKNOWN + sizes[group]))
+    order = {group: number for number, group in enumerate(ordered)}
     items.sort(key=lambda item: order[group_of(item.nodeid)])
 
 

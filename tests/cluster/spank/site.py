@@ -142,6 +142,13 @@ def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
             cluster.restart()
 
 
+def settle(lent: Site) -> None:
+    """Remove everything of an earlier test."""
+    lent.root("scancel --user=alice")
+    lent.wait_until_idle()
+    lent.resume()
+
+
 def job_id_of(output: str) -> int | None:
     """Return the id of the job in the output of a Slurm command, or None."""
     match = re.search(r"(?:Submitted batch job|allocation|job|JobId=|JOB=) ?(\d+)", output)

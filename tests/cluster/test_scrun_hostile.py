@@ -4,7 +4,7 @@
 import pytest
 
 from tests.cluster.containers import User, install
-from tests.cluster.test_scrun_life import alice, lab
+from tests.cluster.scrun_lab import alice, lab
 
 __all__ = ["alice", "lab"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.containers import User, install
-from tests.cluster.test_scrun_life import alice, lab
+from tests.cluster.scrun_lab import alice, lab
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ import pytest
 from tests.cluster.containers import CREATE_SECONDS, User
 from tests.cluster.lab import errors
 from tests.cluster.scenes import HOOKS_D
-from tests.cluster.test_scrun_life import alice, lab
+from tests.cluster.scrun_lab import alice, lab
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster

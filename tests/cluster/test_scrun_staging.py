@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cluster.containers import PRELUDE, User, install
-from tests.cluster.test_scrun_life import alice, bob, lab
+from tests.cluster.scrun_lab import alice, bob, lab
 
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLE = "contrib/scrun/staging.py"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts of spank-lua on a line of plugstack.conf: values, functions and the effects of failures."""
+"""Scripts of spank-lua in each callback: the handle, options, items and environments."""
 
 import re
 from collections.abc import Iterator
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.spank.site import HOOKS_D, RECORDS, Site, site
+from tests.cluster.spank.scripts import lua_site, rows, scripts
+from tests.cluster.spank.site import Site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 PROBE = {"probe": (Path(__file__).parent / "lua" / "spank_probe.lua").read_text()}
-LUA_D = "/etc/slurm/lua.d"
-LINE = f"required spank_python.so {LUA_D}/*.lua a=1 b=2"
 NOT_AVAILABLE = "nil:nil string:Item not available from this callback"
 ONLY_REMOTE = "nil:nil string:Valid only in remote context"
 
@@ -26,30 +25,8 @@ Facts = dict[str, dict[str, list[str]]]
 @pytest.fixture(scope="module")
 def lua(cluster: "Cluster") -> Iterator[Site]:
     """A site without hook files."""
-    with site(cluster) as lent:
-        lent.hooks()
-        # slurmd checks only at its start whether its plugins have job_prolog and job_epilog.
-        cluster.restart()
+    with lua_site(cluster) as lent:
         yield lent
-        lent.root(f"rm -rf {LUA_D}")
-
-
-def scripts(lent: Site, files: dict[str, str], *lines: str, compiled: bool = False) -> None:
-    """Install exactly these scripts and these lines of plugstack.conf."""
-    lent.wait_until_idle()
-    lent.hooks()
-    lent.root(f"rm -rf {LUA_D}; mkdir {LUA_D}")
-    for stem, text in files.items():
-        lent.cluster.put(text, f"{LUA_D}/{stem}.lua")
-    lent.plugstack(*(lines or (LINE,)))
-    if compiled:
-        lent.compile()
-    lent.forget_records()
-
-
-def rows(lent: Site) -> list[str]:
-    """Return the records of scripts."""
-    return lent.root(f"cat {RECORDS}").splitlines()
 
 
 def wait_for(lent: Site, *starts: str) -> None:
@@ -265,198 +242,3 @@ def test_steps_of_a_batch_job(lua: Site) -> None:
     ]
     assert set(answers["task_init@remote"]["getopt probe-word"]) == {"string:of-sbatch"}
     assert answers["job_prolog@job_script"]["getopt probe-word"] == ["string:of-sbatch"]
-
-
-SAY = """
-local file = io.open("/opt/spank/records", "a")
-mark = (mark or "") .. "%s"
-function slurm_spank_task_init(spank)
-   file:write(mark, " ", spank.args[1] or "none", " ", spank:getenv("PYTHON") or "nil", "\\n")
-   file:flush()
-   mark = mark .. "+"
-end
-"""
-PYTHON = """
-from slurmhooks import hook
-@hook.spank.task_init
-def first(spank):
-    spank.env["PYTHON"] = "was here"
-    with open("/opt/spank/records", "a") as file:
-        file.write("python\\n")
-"""
-
-
-HOOK_FILE = """
-from slurmhooks import Reject, hook
-@hook.spank.task_init(order=%s)
-def say(spank):
-    with open("/opt/spank/records", "a") as file:
-        file.write(f"%s {' '.join(spank.args)}\\n")
-    if spank.env.get("REFUSES") == "%s":
-        raise Reject("refused")
-"""
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_order(lua: Site, compiled: bool) -> None:
-    """Lines run in order, on each hook files first, then scripts, the last of the GLOB first, each in its state."""
-    lines = (
-        f"required spank_python.so failonerror {LUA_D}/*.lua x",
-        f"required spank_python.so {HOOKS_D}/*.py z 2",
-        f"required spank_python.so {LUA_D}/m* y",
-        f"optional spank_python.so {LUA_D}/b.lua",
-    )
-    scripts(lua, {name: SAY % name for name in ("a", "b", "m")}, *lines)
-    lua.hooks(one=HOOK_FILE % (70, "one", "one"), two=HOOK_FILE % (60, "two", "two"))
-    lua.cluster.put(PYTHON, f"{LUA_D}/m.py")
-    if compiled:
-        lua.compile()
-    assert lua.shell("srun -w n1 true").returncode == 0
-    said = ["m x nil", "b x nil", "a x nil", "two z 2", "one z 2", "python", "m y was here", "b none was here"]
-    assert rows(lua) == said
-    lua.forget_records()
-    assert lua.shell("REFUSES=two srun -w n1 true").returncode != 0
-    # After a failure of a required line, Slurm does not call the later lines.
-    assert rows(lua) == said[:4]
-    lua.resume()
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_order_and_failures(lua: Site, compiled: bool) -> None:
-    """All scripts of a line run, even if one fails; none does if a hook file of the line refuses."""
-    fails = SAY.replace("\nend\n", '\n   if spank:getenv("FAILS") == "%s" then return -1 end\nend\n')
-    scripts(lua, {name: fails % (name, name) for name in ("a", "b", "c")}, f"required spank_python.so {LUA_D}/*")
-    lua.cluster.put(HOOK_FILE % (50, "hook", "hook"), f"{LUA_D}/b.py")
-    if compiled:
-        lua.compile()
-    for env, said, passes in (
-        ("A=1", ["hook ", "c none nil", "b none nil", "a none nil"], True),
-        ("FAILS=b", ["hook ", "c none nil", "b none nil", "a none nil"], False),
-        ("REFUSES=hook", ["hook "], False),
-    ):
-        lua.forget_records()
-        assert (lua.shell(f"{env} srun -w n1 true").returncode == 0) == passes, env
-        assert rows(lua) == said, env
-    lua.resume()
-
-
-FAIL = """
-function slurm_spank_%s(spank)
-   if spank.context ~= "%s" then return end
-   %s
-end
-"""
-
-
-@pytest.mark.parametrize(
-    ("callback", "context", "what", "word", "fails", "compiled"),
-    [
-        (*case, compiled)
-        for modes, *case in (
-            ([False], "init_post_opt", "local", "return SPANK.FAILURE", "", True),
-            ([False], "init_post_opt", "local", "return 5", "", False),
-            ([False], "init_post_opt", "local", "return false", "", False),
-            ([False], "task_init", "remote", "return -1", "", True),
-            ([False, True], "user_init", "remote", "return -1", "", True),
-            ([False], "init_post_opt", "local", "error('oops')", "", False),
-            ([False, True], "init_post_opt", "local", "error('oops')", "failonerror ", True),
-            ([False, True], "task_init", "remote", "error('oops')", "failonerror ", True),
-            ([False, True], "task_init", "remote", "local x = nil; x.y = 1", "", False),
-        )
-        for compiled in modes
-    ],
-)
-def test_failures(lua: Site, callback: str, context: str, what: str, word: str, fails: bool, compiled: bool) -> None:
-    """A number below zero fails a callback; an error fails it only with failonerror, and names file and line."""
-    if callback == "user_init" and lua.since < (23, 11):
-        fails = False  # spank(7) of those releases: a failure of user_init does not fail srun
-    text = FAIL % (callback, context, what)
-    scripts(lua, {"fail": text}, f"required spank_python.so {word}{LUA_D}/*.lua", compiled=compiled)
-    done = lua.shell("srun -w n1 true")
-    assert (done.returncode != 0) == fails, done.stdout
-    if context == "local" and fails:
-        assert f"required plugin spank_python.so: {callback}() failed with rc=-1" in done.stdout
-    if "return" not in what:
-        where = rf"spank/lua: slurm_spank_{callback}: {LUA_D}/fail\.lua:4: "
-        said = done.stdout + lua.root("cat /var/log/slurm/slurmd*.log /var/log/slurmd*.log 2>/dev/null || true")
-        assert re.search(where, said)
-    lua.resume()
-
-
-@pytest.mark.parametrize("word", ["", "failonerror "])
-def test_a_script_that_cannot_be_loaded(lua: Site, word: str) -> None:
-    """A broken script is ignored, and users read why; with failonerror nothing runs. 'slurmhooks check' reports it."""
-    good = "function slurm_spank_init_post_opt(spank) SPANK.log_info('the good one ran') end"
-    scripts(lua, {"bad": "x = = 1\n", "good": good}, f"required spank_python.so {word}{LUA_D}/*.lua")
-    done = lua.shell("srun -w n1 true")
-    reason = f"{LUA_D}/bad.lua:1: unexpected symbol near '='"
-    if word:
-        assert done.returncode != 0
-        assert f"spank/lua: Fatal: {reason}" in done.stdout
-    else:
-        assert done.returncode == 0, done.stdout
-        assert f"spank/lua: Disabling bad.lua: {reason}" in done.stdout
-        assert "the good one ran" in done.stdout
-    checked = lua.shell("slurmhooks check", user="root")
-    assert checked.returncode == 1
-    assert reason in checked.stdout
-    compiled = lua.shell("slurmhooks compile", user="root")
-    assert (compiled.returncode != 0) == bool(word)
-    assert reason in compiled.stdout
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_an_option_may_be_refused(lua: Site, compiled: bool) -> None:
-    """Any result other than 0 of an option's function ends the command; --help shows the option."""
-    text = """
-    spank_options = {{name = "limit", arginfo = "N", usage = "a limit", has_arg = true, cb = "given"}}
-    function given(val, optarg, remote)
-       if tonumber(optarg) == nil then SPANK.log_error("--limit=%s: not a number", optarg) return 1 end
-    end
-    """
-    scripts(lua, {"option": text}, compiled=compiled)
-    assert re.search(r"--limit=N +a limit", lua.shell("srun --help").stdout)
-    refused = lua.shell("srun -w n1 --limit=x true")
-    assert refused.returncode != 0
-    assert "--limit=x: not a number" in refused.stdout
-    assert lua.shell("srun -w n1 --limit=5 true").returncode == 0
-
-
-LOADED = """
-local comm = io.open("/proc/self/comm"):read("*l")
-local file = io.open("/opt/spank/records", "a")
-file:write("loaded in ", comm, "\\n")
-file:close()
-spank_options = {{name = "quiet", usage = "no function"}}
-function slurm_spank_task_init(spank) end
-"""
-
-
-def test_lua_starts_only_where_a_script_has_a_callback(lua: Site) -> None:
-    """With a hook manifest, neither srun nor prolog nor epilog starts Python or Lua for a script of task_init."""
-    scripts(lua, {"only": LOADED}, compiled=True)
-    done = lua.shell("LD_DEBUG=files srun -w n1 --quiet true")
-    assert done.returncode == 0
-    assert "spank_python" in done.stdout
-    assert "libpython" not in done.stdout
-    assert "liblua" not in done.stdout
-    lua.wait_until_idle()
-    # slurmstepd has its final name by then.
-    assert len(rows(lua)) == 1
-    scripts(lua, {"only": LOADED})
-    assert "libpython" in lua.shell("LD_DEBUG=files srun -w n1 true").stdout
-    lua.wait_until_idle()
-    assert "loaded in srun" in rows(lua)
-
-
-def test_which_lua(lua: Site) -> None:
-    """[lua] version chooses the version of Lua; the default is that of this Slurm's own Lua plugins."""
-    text = "function slurm_spank_init_post_opt(spank) SPANK.log_info('%s%s', _VERSION, jit and ' jit' or '') end"
-    before = lua.root("cat /etc/slurm/slurmhooks.toml")
-    for version, shown in (("5.4", "Lua 5.4"), ("luajit", "Lua 5.1 jit"), (None, "")):
-        added = "" if version is None else f'[lua]\nversion = "{version}"\n'
-        lua.cluster.put(before + added, "/etc/slurm/slurmhooks.toml")
-        for compiled in (False, True):
-            scripts(lua, {"version": text}, compiled=compiled)
-            assert re.search(rf"srun: {shown or 'Lua 5.[1-4]'}$", lua.shell("srun -w n1 true").stdout, re.MULTILINE)
-    lua.cluster.put(before, "/etc/slurm/slurmhooks.toml")

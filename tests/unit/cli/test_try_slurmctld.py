@@ -1,69 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`slurmhooks try` runs handlers on submissions and bundles, without Slurm."""
+"""`slurmhooks try` runs slurmctld's handlers on submissions, updates and records, without Slurm."""
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
-Run = Callable[..., Result]
-
-HOOKS = """
-from slurmhooks import Reject, hook, log
-
-@hook.job_submit
-def limits(job, submit_uid, partitions):
-    log.info("seen", user=job.user_name, uid=submit_uid, partitions=sorted(partitions))
-    if job.account is None:
-        raise Reject("no account", code="ESLURM_INVALID_ACCOUNT")
-    if job.name == "bug":
-        raise RuntimeError("disk on fire")
-    if job.time_limit is None:
-        job.time_limit = 60
-        log.user("limited")
-    job.environment["SITE"] = "here"
-
-@hook.job_modify
-def keep(job, record, modify_uid):
-    if modify_uid == record.user_id and job.time_limit > record.time_limit:
-        raise Reject("no extension")
-"""
-STAGING = """
-import os, shutil
-from slurmhooks import Reject, hook, log
-
-@hook.scrun.stage_in
-def stage_in(container):
-    if container.id == "refused":
-        raise Reject("not today")
-    place = os.environ["PLACE"]
-    shutil.copytree(container.bundle, place)
-    container.bundle = place
-    container.root_path = place + "/rootfs"
-    container.config.hostname = container.job_env["NAME"]
-    container.save_config()
-    log.user("staged")
-
-@hook.scrun.stage_out
-def stage_out(container):
-    if container.bundle != container.orig_bundle:
-        shutil.rmtree(container.bundle)
-    log.info("gone")
-"""
-CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}}
+from tests.unit.cli.try_site import Run, answer, write_site
 
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> Path:
     """A site's folder with both hook files."""
-    (tmp_path / "hooks.py").write_text(HOOKS)
-    (tmp_path / "staging.py").write_text(STAGING)
-    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n')
-    return tmp_path
+    return write_site(tmp_path)
 
 
 @pytest.fixture
@@ -72,23 +21,6 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "job.sh"
     path.write_text("#!/bin/sh\n#SBATCH --account=physics --greet=Ada\nhostname\n")
     return path
-
-
-@pytest.fixture
-def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A bundle with one file, and a place to stage it to."""
-    monkeypatch.setenv("PLACE", str(tmp_path / "staged"))
-    made = tmp_path / "a bundle"
-    (made / "rootfs").mkdir(parents=True)
-    (made / "rootfs" / "file").write_text("original")
-    (made / "config.json").write_text(json.dumps(CONFIG))
-    return made
-
-
-def answer(result: Result) -> dict[str, Any]:
-    """Return what was printed as JSON."""
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
@@ -262,59 +194,6 @@ def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
     assert "--hooks" in result.stderr
 
 
-def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
-    """The assigned paths, the changed configuration and the messages are shown; the bundle itself is left alone."""
-    before = (bundle / "config.json").read_text()
-    arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
-    result = run("try", "scrun", "stage-in", *arguments)
-    assert result.exit_code == 0, result.output
-    assert f"bundle: {tmp_path / 'staged'}\nroot path: {tmp_path / 'staged' / 'rootfs'}\n" in result.stdout
-    assert '+  "hostname": "ship"' in result.stdout
-    assert "  staged\n" in result.stdout
-    assert f"remains: {tmp_path / 'staged'}" in result.stderr
-    assert (bundle / "config.json").read_text() == before
-
-
-def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
-    """`try scrun stage-out` runs stage_in first, in the same process, and leaves nothing behind."""
-    arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship", "--json")
-    result = run("try", "scrun", "stage-out", *arguments)
-    assert result.exit_code == 0, result.output
-    found = answer(result)
-    assert (found["stage_in"]["passed"], found["stage_out"]["passed"]) == (True, True)
-    assert found["stage_in"]["bundle"] == str(tmp_path / "staged")
-    assert found["stage_out"]["log"] == ["info: gone"]
-    assert not (tmp_path / "staged").exists()
-
-
-def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
-    """A refusal shows its text, with exit code 1, and so does a bug; stage_out still runs."""
-    arguments = ("--sysconfdir", hooks, "--bundle", bundle)
-    result = run("try", "scrun", "stage-out", *arguments, "--id", "refused")
-    assert result.exit_code == 1
-    assert "stage_in: failed: not today\n" in result.stdout
-    assert "stage_out: passed\n" in result.stdout
-    result = run("try", "scrun", "stage-in", *arguments)
-    assert result.exit_code == 1
-    assert "KeyError" in result.stdout
-
-
-@pytest.mark.parametrize(("change", "code"), [("missing", 1), ("not JSON", 1), ("no folder", 2), ("env", 2)])
-def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: int) -> None:
-    """A bundle that scrun itself would refuse is a finding; a folder that is not a bundle is wrong use."""
-    more: tuple[str, ...] = ()
-    if change == "missing":
-        os.unlink(bundle / "config.json")
-    elif change == "not JSON":
-        (bundle / "config.json").write_text("{")
-    elif change == "env":
-        more = ("--env", "NAME")
-    else:
-        bundle = bundle / "nothing"
-    result = run("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, *more)
-    assert result.exit_code == code, result.output
-
-
 def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
     """A micro release stands for its release; an unknown release or a wrong table is wrong use."""
     for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("x.y", 2)):
@@ -348,46 +227,6 @@ def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, s
     assert "to the user:\n  one\n  \\x1b[2Jtwo\n" in result.output
     assert r"info: x\n\x1b[H" in result.output
     assert r"a[red]\x1b[0m" in result.output
-
-
-FILTERS = """
-from slurmhooks import Reject, hook, log
-
-@hook.cli_filter.setup_defaults
-def defaults(options, early):
-    log.user(f"{options.command} {early}")
-    options.comment = "by default"
-
-@hook.cli_filter.pre_submit
-def account(options):
-    if options.account is None:
-        raise Reject("no account")
-    options.time_limit = 5
-    log.info(options.environment["SITE"], argv=options.argv)
-"""
-
-
-def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
-    """setup_defaults runs before pre_submit, which sees the user's options; the exit code shows the outcome."""
-    path = tmp_path / "filters.py"
-    path.write_text(FILTERS)
-    common = ("try", "cli_filter", "--hooks", path, "--env", "SITE=here", "--json")
-    done = run(*common, "sbatch", "--", "--account=a", "--hold", "--time=1:00:00", "job.sh", "--x")
-    found = json.loads(done.stdout)
-    assert (done.exit_code, found["setup_defaults"]["changes"]) == (0, {"comment": "by default"})
-    assert found["setup_defaults"]["user_messages"] == ["sbatch True"]
-    assert found["pre_submit"]["changes"] == {"time": "00:05:00"}
-    assert found["pre_submit"]["log"] == ["info: here argv=('job.sh', '--x')"]
-    done = run(*common[:-1], "salloc")
-    assert (done.exit_code, "pre_submit: refused: no account" in done.output) == (1, True)
-    for words, text in (
-        (("srun", "--", "-n", "3"), "write -n as --name=VALUE, by its long name"),
-        (("srun", "--", "--wrap=x"), "srun does not take this: srun has no option --wrap"),
-        (("srun", "--", "--time=junk"), "srun does not take this: "),
-        (("--env", "X", "srun"), "--env needs NAME=VALUE, not 'X'"),
-    ):
-        done = run("try", "cli_filter", "--hooks", path, *words)
-        assert (done.exit_code, text in done.output) == (2, True), done.output
 
 
 RECORD_HOOKS = """
@@ -443,46 +282,6 @@ def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None
     assert content["changes"] == {}
     assert [each["accepted"] for each in content["observed"]] == [False, True, True, True]
     assert content["observed"][1]["changes"] == {"comment": "seen"}
-
-
-LAUNCHED = """
-from slurmhooks import Reject, hook, log
-
-mode = hook.spank.option("gpu-mode", "MODE", usage="how")
-
-@hook.spank.init_post_opt(contexts="local")
-def control(spank):
-    spank.job_control_env["MODE"] = mode.value or ""
-    log.user("as you like")
-
-@hook.spank.task_init
-def tell(spank):
-    if mode.value == "no":
-        raise Reject("never")
-    spank.env["MODE"] = f"{mode.value}{spank.task_global_id}"
-"""
-
-
-def test_a_launch(run: Run, tmp_path: Path) -> None:
-    """`try spank` shows what an option does to tasks, prolog and epilog, or where the launch fails and why."""
-    path = tmp_path / "launched.py"
-    path.write_text(LAUNCHED)
-    common = ("try", "spank", "--hooks", path)
-    done = run(*common, "--tasks", "2", "--", "--gpu-mode=a", "hostname", "-f")
-    assert done.exit_code == 0, done.output
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert lines[:3] == ["accepted", "to the user:", "as you like"]
-    assert {"task 0 MODE a0", "task 1 MODE a1", "task 1 runs hostname -f", "prolog, epilog SPANK_MODE a"} < set(lines)
-    assert "remote task_init launched:tell" in lines
-    done = run(*common, "--json", "--", "--gpu-mode", "no")
-    found = json.loads(done.stdout)
-    assert (done.exit_code, found["failed"], found["text"], found["tasks"]) == (1, "remote task_init", "never", [])
-    for words, text in (
-        (("--gpu=a",), "no hook file adds --gpu; they add: gpu-mode"),
-        (("--gpu-mode",), "takes an arg"),
-    ):
-        done = run(*common, "--", *words)
-        assert (done.exit_code, text in done.output) == (2, True), done.output
 
 
 def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> None:

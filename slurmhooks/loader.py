@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import sys
 
-from slurmhooks import trusted
-from slurmhooks.decorator import MARKS, Collection
+from slurmhooks import definitions, trusted
+from slurmhooks.decorator import Collection
+from slurmhooks.definitions import PACKAGE
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
-from slurmhooks.option import Option
-from slurmhooks.registry import Registry, layers, missing, verify, verify_options
+from slurmhooks.registry import Registry, missing, verify, verify_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
-    from slurmhooks.decorator import Mark
+    from slurmhooks.option import Option
     from slurmhooks.registry import Handler
-
-PACKAGE = "slurmhooks_site"
-"""Hook files are modules below this package, so that they cannot shadow any other module."""
 
 LUA = ".lua"
 
@@ -134,7 +131,7 @@ class _Loading:
         self._notes: list[str] = []
         self._contents: dict[str, list[Handler]] = {}
         self._modules: dict[str, ModuleType] = {}
-        self._defined = _of_imported()
+        self._defined = definitions.of_imported()
         self._sequences: set[int] = set()
 
     def registry(self, require: Iterable[str]) -> Registry:
@@ -175,19 +172,19 @@ class _Loading:
             self._findings.append(_describe(source, error))
             return
         finally:
-            _remember(collection)
+            definitions.remember(collection)
         self._defined.marks += collection.marks
         self._defined.options += collection.options
-        marks = _marks(self._defined, module)
+        marks = definitions.marks_of(self._defined, module)
         for mark, function in marks:
             if mark.sequence in self._sequences:
                 continue
             self._sequences.add(mark.sequence)
             handler, findings = verify(mark, function, label)
-            self._findings += findings or _replaced(mark, function, module)
+            self._findings += findings or definitions.replaced(mark, function, module)
             if handler is not None:
                 handlers.append(handler)
-        options = _options(self._defined, module, self._options)
+        options = definitions.options_of(self._defined, module, self._options)
         self._options += options
         if not marks and not options:
             self._notes.append(
@@ -202,32 +199,6 @@ class _Loading:
         module = _run_file(source.path, content)
         self._modules[module.__name__] = module
         return module, _stem(source.path)
-
-
-_imported: dict[str, tuple[ModuleType, Collection]] = {}
-"""What installed modules have defined, by module name: Python runs a module once, but loads may need it again."""
-
-
-def _remember(collection: Collection) -> None:
-    """Remember what the installed modules have defined that this load has imported."""
-    for kind in ("marks", "options"):
-        for item in getattr(collection, kind):
-            module = sys.modules.get(item.owner)
-            if module is not None and not item.owner.startswith(f"{PACKAGE}."):
-                known = _imported.get(item.owner)
-                if known is None or known[0] is not module:
-                    known = _imported[item.owner] = (module, Collection())
-                getattr(known[1], kind).append(item)
-
-
-def _of_imported() -> Collection:
-    """Return what those installed modules have defined that are still imported."""
-    everything = Collection()
-    for name, (module, collection) in _imported.items():
-        if sys.modules.get(name) is module:
-            everything.marks += collection.marks
-            everything.options += collection.options
-    return everything
 
 
 def read(path: str) -> bytes:
@@ -316,69 +287,6 @@ def _import(name: str) -> ModuleType:
             trusted.check(file)
     __import__(name)
     return sys.modules[name]
-
-
-def _marks(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
-    """Return the marks of a module in the order of definition, each with the function to call.
-
-    All marks that the module has defined count: if two functions have the same name, both run. The namespace of the
-    module adds handlers that it has imported, and replaces a marked function by the wrapper that has its name. Handlers
-    that an imported module defines do not count by themselves: Python runs such a module once, so they would be missing
-    in the next load.
-
-    Args:
-        defined: everything that was defined in this load.
-        module: the module.
-    """
-    functions: dict[int, tuple[Mark, Callable[..., object]]] = {
-        mark.sequence: (mark, mark.function) for mark in defined.marks if _belongs(mark.owner, module)
-    }
-    for value in list(vars(module).values()):
-        marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
-        if isinstance(marks, list):
-            for mark in marks:
-                # Marks that a hook file set in an earlier load do not count.
-                if mark in defined.marks or not mark.owner.startswith(f"{PACKAGE}."):
-                    functions[mark.sequence] = (mark, value)
-    return [functions[sequence] for sequence in sorted(functions)]
-
-
-def _replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -> list[str]:
-    """Return a finding if the name of a marked function is bound to another object, such as a wrapper without marks.
-
-    Only the marked function would run, without the code that a decorator above the mark adds.
-    """
-    code = layers(mark.function)[-1]
-    name = getattr(mark.function, "__qualname__", "")
-    if function is not mark.function or code is None or mark.function.__module__ != mark.owner:
-        return []
-    # The owner may be a module inside the package.
-    bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
-    marks = getattr(bound, MARKS, None)
-    marked = isinstance(marks, list) and any(other.function is bound for other in marks)
-    # Two marked functions may have the same name; both run.
-    if bound is function or (marked and getattr(bound, "__qualname__", None) == name):
-        return []
-    return [
-        f"{code.co_filename}:{code.co_firstlineno}: hook.{mark.hook} marks the function {name}, but the name stands for"
-        f" {object.__repr__(bound)}, which would not run: put @hook.{mark.hook} above all other decorators, or use"
-        " functools.wraps in them"
-    ]
-
-
-def _belongs(owner: str, module: ModuleType) -> bool:
-    """Tell whether a module is the owner of a mark or option or, for a package, contains the owner."""
-    name = module.__name__
-    return owner == name or (not name.startswith(f"{PACKAGE}.") and owner.startswith(f"{name}."))
-
-
-def _options(defined: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
-    """Return the options that a module has defined or imported, except known ones, in the order of definition."""
-    options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
-    for value in list(vars(module).values()):
-        if isinstance(value, Option):
-            options[value.sequence] = value
-    return [options[sequence] for sequence in sorted(options) if options[sequence] not in known]
 
 
 def _describe(source: Source, error: BaseException) -> str:

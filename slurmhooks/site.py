@@ -7,7 +7,7 @@ import posix
 import sys
 from _stat import S_ISREG
 
-from slurmhooks import loader, paths, plugstack, slurm_conf, trusted
+from slurmhooks import definitions, loader, paths, plugstack, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -305,7 +305,7 @@ def modules_of(path: Path, config: Config) -> list[str]:
 
 def forget(path: Path, config: Config) -> None:
     """Undo what loading the handlers of a configuration has changed in this process, before they are loaded again."""
-    for name in {*modules_below((loader.PACKAGE,)), *modules_of(path, config)}:
+    for name in {*modules_below((definitions.PACKAGE,)), *modules_of(path, config)}:
         del sys.modules[name]
     packages = {str(path.parent / name) for name in config.hooks.packages}
     sys.path[:] = [folder for folder in sys.path if folder not in packages]

@@ -16,6 +16,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks",
     "slurmhooks.decorator",
     "slurmhooks.deadline",
+    "slurmhooks.definitions",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",

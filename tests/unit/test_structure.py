@@ -30,7 +30,7 @@ TIERS = (
         "trusted",
         "view",
     ),
-    ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "deadline", "site", "watch", "reload"),
+    ("plugstack", "slurm_conf", "paths", "definitions", "loader", "dispatch", "deadline", "site", "watch", "reload"),
     ("recording",),
     ("worker",),
     ("slurmctld",),

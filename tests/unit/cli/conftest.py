@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
-from slurmhooks.loader import PACKAGE
+from slurmhooks.definitions import PACKAGE
 from slurmhooks.manifest import VARIANTS
 
 Call = Callable[..., Result]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks import definitions, loader
 from slurmhooks.errors import LoadError
 from slurmhooks.loader import Source
 from slurmhooks.registry import Registry
@@ -24,7 +24,7 @@ def no_leftovers() -> Iterator[None]:
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if name.startswith(loader.PACKAGE):
+        if name.startswith(definitions.PACKAGE):
             del sys.modules[name]
 
 

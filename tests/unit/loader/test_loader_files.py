@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks import definitions, loader
 from slurmhooks.loader import Source
 from tests.unit.loader.conftest import SUBMIT, Write, findings, labels, load
 
@@ -81,7 +81,7 @@ def test_a_wrapper_around_the_mark_is_what_runs(write: Write) -> None:
     assert [handler.label for handler in handlers] == ["a:above", "a:below"]
     for handler in handlers:
         handler.call({"job": handler.label})
-    ran = sys.modules[f"{loader.PACKAGE}.a"].ran
+    ran = sys.modules[f"{definitions.PACKAGE}.a"].ran
     assert ran == ["wrapper", "a:above", "wrapper", "a:below"]
     assert [handler.line for handler in handlers] == [14, 19]
 
@@ -168,13 +168,13 @@ def test_a_failed_load_leaves_the_modules_of_the_last_good_one(write: Write) -> 
     """A failed load does not change the modules of hook files in sys.modules."""
     path = write("a.py", "good = True\n" + SUBMIT.format(name="f"))
     load(path)
-    module = sys.modules[f"{loader.PACKAGE}.a"]
+    module = sys.modules[f"{definitions.PACKAGE}.a"]
     path.write_text("good = False\nraise ValueError\n")
     findings(path)
-    assert sys.modules[f"{loader.PACKAGE}.a"] is module
+    assert sys.modules[f"{definitions.PACKAGE}.a"] is module
     new = write("b.py", "raise ValueError")
     findings(new)
-    assert f"{loader.PACKAGE}.b" not in sys.modules
+    assert f"{definitions.PACKAGE}.b" not in sys.modules
 
 
 def test_files_without_handlers_are_noted(write: Write, package: Callable[..., str]) -> None:

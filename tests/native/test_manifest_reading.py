@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -250,6 +251,7 @@ def test_all_callbacks_are_known() -> None:
     assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
 
 
+@pytest.mark.slow
 def test_reads_as_a_second_reader(each_host: Host) -> None:
     """C accepts only valid manifests, reads their records, and accesses no invalid memory."""
     seen = set()

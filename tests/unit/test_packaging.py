@@ -76,6 +76,7 @@ def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
     assert done.stdout.strip() == str(tmp_path / "slurmhooks" / "_native")
 
 
+@pytest.mark.slow
 def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
     """Wheel and sdist have the same bytes, whoever builds them, anywhere, at any time, and with any file modes."""
     names = "checkout", "unpacked", "sdist", "wheel"

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "sbom.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SCRIPT.exists(), reason="needs the checkout")
 def test_bill_of_materials(tmp_path: Path) -> None:
     """The document has the wheel's hash and each dependency's installed version, and is the same in each run."""

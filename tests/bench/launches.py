@@ -98,17 +98,26 @@ def _one_task(machine: Machine, what: str, command: str, limit: float | None) ->
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
     milliseconds = machine.times(ROUNDS, cases)
-    times = {name: spread(values) for name, values in milliseconds.items()}
-    added = times["slurmhooks"].median - times["no plugin"].median
+    added, times = _added(milliseconds)
     return Row(
         GROUP,
         what,
         limit,
         "x",
-        added / times[command].median,
-        parts={f"{name}, ms": part for name, part in times.items()},
+        added.median / times[command].median,
+        parts={f"{name}, ms": part for name, part in times.items()} | {"added, by turns, ms": added},
         note="embedded, bare: a program that only starts an isolated interpreter",
     )
+
+
+def _added(milliseconds: Mapping[str, Sequence[float]], plugin: str = "slurmhooks") -> tuple[Spread, dict[str, Spread]]:
+    """Return the time that a plugin adds, and the times of all cases.
+
+    The cases run in turns, and each is compared with the others of its turn: the machine may be slow for a while.
+    """
+    turns = zip(milliseconds[plugin], milliseconds["no plugin"], strict=True)
+    times = {name: spread(values) for name, values in milliseconds.items()}
+    return spread([with_it - without for with_it, without in turns]), times
 
 
 def _script(machine: Machine) -> Iterator[Row]:
@@ -124,7 +133,7 @@ def _script(machine: Machine) -> Iterator[Row]:
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
     milliseconds = machine.times(ROUNDS, cases)
-    times = {name: spread(values) for name, values in milliseconds.items()}
+    ours, times = _added(milliseconds)
     lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
     parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
     what = "srun true, task_init of one Lua script: wall time added, relative to spank-lua plus a bare interpreter"
@@ -132,11 +141,10 @@ def _script(machine: Machine) -> Iterator[Row]:
     if not machine.spank_lua:
         yield Row(GROUP, what, SCRIPT_LIMIT, "x", None, parts=parts, note=ABSENT)
         return
-    before = times["no plugin"].median
-    allowed = times["spank-lua"].median - before + times["embedded, bare"].median
-    added = times["slurmhooks"].median - before
-    note = f"{number(added)} ms added, the reference is {number(allowed)} ms"
-    yield Row(GROUP, what, SCRIPT_LIMIT, "x", added / allowed, parts=parts, note=note)
+    theirs, _ = _added(milliseconds, "spank-lua")
+    allowed = theirs.median + times["embedded, bare"].median
+    note = f"{number(ours.median)} ms added, the reference is {number(allowed)} ms"
+    yield Row(GROUP, what, SCRIPT_LIMIT, "x", ours.median / allowed, parts=parts, note=note)
     least = times["embedded, lupa"].median
     yield Row(
         GROUP, floor, None, "x", least / allowed, note=f"{number(least)} ms, the reference is {number(allowed)} ms"
@@ -189,10 +197,7 @@ def _case(name: str, count: int, unit: str) -> str:
 def _further(
     milliseconds: Mapping[str, Sequence[float]], what: str, limit: float | None, unit: str, without: str, with_it: str
 ) -> Row:
-    """Return the row for all tasks except the first.
-
-    The cases run in turns, because the machine may be slow for a while.
-    """
+    """Return the row for all tasks except the first, compared by turns as in `_added`."""
     cases = [_case(name, count, unit) for count in (TASKS, 1) for name in (with_it, without)]
     turns = [
         ((many_with - many_without) - (one_with - one_without)) / (TASKS - 1)

@@ -18,11 +18,12 @@ from datetime import datetime
 from functools import lru_cache
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
-from typing import Any
-
-import structlog
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
+
+if TYPE_CHECKING:
+    from structlog.typing import WrappedLogger
 
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
@@ -75,7 +76,8 @@ class DecisionLog:
         """Prepare to write what the configuration says."""
         self._logger = logging.Logger("decisions")
         self._random = random.Random()
-        self._log = structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
+        self._log: WrappedLogger | None = None
+        self._works = True
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -97,6 +99,10 @@ class DecisionLog:
             self._write(content["event"], content)
 
     def _write(self, event: str, content: dict[str, Any]) -> None:
+        if self._log is None and self._works:
+            self._start()
+        if self._log is None:
+            return
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(content["time"]).astimezone().isoformat(timespec="milliseconds")
         }
@@ -106,6 +112,16 @@ class DecisionLog:
                 if name == "user_id" and "user" not in content:
                     line["user"] = user_name(value)
         self._log.info(event, **line)
+
+    def _start(self) -> None:
+        """Import structlog, which takes 14 MiB, only for the first line: some plugins decide nothing for days."""
+        try:
+            import structlog
+        except ImportError as error:
+            self._works = False
+            log.error("[decisions] does not work: %s", error)
+            return
+        self._log = structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
 
     def turn(self) -> None:
         """Do nothing: every line is written at once."""

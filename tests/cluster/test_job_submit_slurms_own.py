@@ -213,8 +213,7 @@ def test_7_23(site: Site, name: str, options: list[str], per_cpu: str, per_node:
 
 def test_157_1(site: Site) -> None:
     """The QOS of bob's association with their priorities, and the comment of the association of the partition."""
-    if not site.cluster.has_sources:
-        pytest.skip("Debian has no sources of this release, without which associations cannot be reached")
+    accounting.need(site.cluster)
     site.hooks(ASSOC)
     for options, comment in zip(([], ["--partition=pa"], ["--partition=pb"]), COMMENTS, strict=True):
         said = site.run("srun", *options, "true", user="bob").stderr

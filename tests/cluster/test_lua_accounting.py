@@ -9,13 +9,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, TOML, Site
 
-NO_SOURCES = "Debian has no sources of this release, without which associations cannot be read"
 SCRIPT = Path(__file__).parent / "lua" / "accounting.lua"
 LINES = """\
 PartitionName=rich Nodes=ALL State=UP MaxTime=1-0 AllowAccounts=physics,maths AllowQos=high,low QOS=low
@@ -92,8 +89,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
 
 def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster) -> None:
     """Defaults of the user and of the association, also as account and partition change; partitions, jobs, records."""
-    if not accounting.works(large_cluster):
-        pytest.skip(NO_SOURCES)
+    accounting.need(large_cluster)
     site = Site(large_cluster)
     script = SCRIPT.read_text()
     large_cluster.put(script, "/etc/slurm/job_submit.lua")

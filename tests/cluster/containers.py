@@ -207,9 +207,12 @@ class User:
         return tried
 
     def excuse(self, name: str) -> None:
-        """Count a container that scrun has lost, and remove it, so that the test can continue."""
+        """Count a container that scrun has lost, and remove it, so that the test can continue.
+
+        Its anchor may wait for ever, and is ended.
+        """
         self.losses.append(name)
-        self.sh(f"{self.scrun} delete --force {name}; rm ~/{name}.log", check=False)
+        self.sh(f"{self.scrun} delete --force {name}; pkill -KILL -f '^: {name}$'; rm ~/{name}.log", check=False)
 
     def job(self, name: str = "scrun") -> dict[str, str]:
         """Return the fields that scontrol shows for the user's last job of that name."""

@@ -15,7 +15,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, Any
@@ -76,8 +76,6 @@ class DecisionLog:
         """Prepare to write what the configuration says."""
         self._logger = logging.Logger("decisions")
         self._random = random.Random()
-        self._log: WrappedLogger | None = None
-        self._works = True
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -99,8 +97,6 @@ class DecisionLog:
             self._write(content["event"], content)
 
     def _write(self, event: str, content: dict[str, Any]) -> None:
-        if self._log is None and self._works:
-            self._start()
         if self._log is None:
             return
         line: dict[str, Any] = {
@@ -113,15 +109,18 @@ class DecisionLog:
                     line["user"] = user_name(value)
         self._log.info(event, **line)
 
-    def _start(self) -> None:
-        """Import structlog, which takes 14 MiB, only for the first line: some plugins decide nothing for days."""
+    @cached_property
+    def _log(self) -> WrappedLogger | None:
+        """structlog's logger; None if structlog is missing.
+
+        It takes 14 MiB, so it is imported for the first line: some plugins decide nothing for days.
+        """
         try:
             import structlog
         except ImportError as error:
-            self._works = False
             log.error("[decisions] does not work: %s", error)
-            return
-        self._log = structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
+            return None
+        return structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
 
     def turn(self) -> None:
         """Do nothing: every line is written at once."""

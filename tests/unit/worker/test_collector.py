@@ -122,6 +122,30 @@ def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, er
     assert not file.exists()
 
 
+@pytest.fixture
+def without_prometheus_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without prometheus_client."""
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.delitem(sys.modules, "slurmhooks.worker.metrics", raising=False)
+
+
+@pytest.mark.usefixtures("without_prometheus_client")
+def test_a_collector_stays_if_nothing_that_is_wanted_works(
+    running: Collector, file: Path, errors: Path, lines: Lines
+) -> None:
+    """A collector that can do nothing now may get other orders; if it ended, the supervisor would start another."""
+    before = running.pid
+    textfile = str(file.parent / "job_submit.prom")
+    metrics = {"socket": None, "textfile": textfile, "interval": 1.0, "readers": "everyone"}
+    wanted = orders(file)
+    running.order({**{name: wanted[name] for name in wanted if name != "decisions"}, "metrics": metrics})
+    wait_for(lambda: "[metrics] does not work" in errors.read_text(), "the error")
+    running.order(wanted)
+    wait_for(lambda: report(running) and lines(), "a line in the log")  # a report may arrive before the orders
+    assert running.pid == before
+    assert os.waitpid(before, os.WNOHANG) == (0, 0)
+
+
 def test_a_killed_collector_is_replaced(running: Collector, lines: Lines) -> None:
     """The next collector writes what was reported while none was running."""
     report(running, id="first")

@@ -98,7 +98,8 @@ def _one_task(machine: Machine, what: str, command: str, limit: float | None) ->
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
     milliseconds = machine.times(ROUNDS, cases)
-    added, times = _added(milliseconds)
+    times = {name: spread(values) for name, values in milliseconds.items()}
+    added = _added(milliseconds, "slurmhooks")
     return Row(
         GROUP,
         what,
@@ -110,14 +111,13 @@ def _one_task(machine: Machine, what: str, command: str, limit: float | None) ->
     )
 
 
-def _added(milliseconds: Mapping[str, Sequence[float]], plugin: str = "slurmhooks") -> tuple[Spread, dict[str, Spread]]:
-    """Return the time that a plugin adds, and the times of all cases.
+def _added(milliseconds: Mapping[str, Sequence[float]], plugin: str) -> Spread:
+    """Return the time that a plugin adds.
 
     The cases run in turns, and each is compared with the others of its turn: the machine may be slow for a while.
     """
     turns = zip(milliseconds[plugin], milliseconds["no plugin"], strict=True)
-    times = {name: spread(values) for name, values in milliseconds.items()}
-    return spread([with_it - without for with_it, without in turns]), times
+    return spread([with_it - without for with_it, without in turns])
 
 
 def _script(machine: Machine) -> Iterator[Row]:
@@ -133,7 +133,7 @@ def _script(machine: Machine) -> Iterator[Row]:
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
     milliseconds = machine.times(ROUNDS, cases)
-    ours, times = _added(milliseconds)
+    times = {name: spread(values) for name, values in milliseconds.items()}
     lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
     parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
     what = "srun true, task_init of one Lua script: wall time added, relative to spank-lua plus a bare interpreter"
@@ -141,10 +141,10 @@ def _script(machine: Machine) -> Iterator[Row]:
     if not machine.spank_lua:
         yield Row(GROUP, what, SCRIPT_LIMIT, "x", None, parts=parts, note=ABSENT)
         return
-    theirs, _ = _added(milliseconds, "spank-lua")
-    allowed = theirs.median + times["embedded, bare"].median
-    note = f"{number(ours.median)} ms added, the reference is {number(allowed)} ms"
-    yield Row(GROUP, what, SCRIPT_LIMIT, "x", ours.median / allowed, parts=parts, note=note)
+    added = _added(milliseconds, "slurmhooks").median
+    allowed = _added(milliseconds, "spank-lua").median + times["embedded, bare"].median
+    note = f"{number(added)} ms added, the reference is {number(allowed)} ms"
+    yield Row(GROUP, what, SCRIPT_LIMIT, "x", added / allowed, parts=parts, note=note)
     least = times["embedded, lupa"].median
     yield Row(
         GROUP, floor, None, "x", least / allowed, note=f"{number(least)} ms, the reference is {number(allowed)} ms"

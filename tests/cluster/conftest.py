@@ -235,9 +235,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.cluster)
         if not ASKED and item.get_closest_marker("one_release") and reporting.release_of(item.nodeid) != ONE_RELEASE:
             item.add_marker(pytest.mark.soak)
-    slow = [item for item in items if any(mark.name in SLOW for mark in item.iter_markers())]
+    slow: list[pytest.Item] = []
+    quick: list[pytest.Item] = []
+    for item in items:
+        (quick if SLOW.isdisjoint(mark.name for mark in item.iter_markers()) else slow).append(item)
     reporting.longest_first(slow)
-    items[:] = [*slow, *(item for item in items if item not in set(slow))]
+    items[:] = slow + quick
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -45,9 +45,10 @@ format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/clang-format -i $(C_FILES)
 
 # Root file systems that are missing are made while check runs; cluster-tests waits for them, and says what is wrong.
+# Not $(MAKE), for which "make -n" would run the line.
 test: venv ## run check, then sanitizers and all tests on real clusters of all supported releases
-	@tests/cluster/run rootfs $(SLURMHOOKS_TEST_RELEASES) >/dev/null 2>&1 & trap "kill $$! 2>/dev/null" EXIT; \
-	make --no-print-directory check && scripts/cluster-tests $(BIN)/pytest
+	@{ tests/cluster/run possible && tests/cluster/run rootfs $(SLURMHOOKS_TEST_RELEASES); } >/dev/null 2>&1 & \
+	make --no-print-directory check && scripts/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
 
 soak: venv ## run the statistical and long tests, with their durations
 	@$(BIN)/pytest -v -m soak --durations=0 tests

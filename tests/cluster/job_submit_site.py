@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Iterator
 
     from tests.cluster.conftest import Cluster
 
@@ -133,6 +134,25 @@ class Site:
         """Return the records of handlers, and remove them."""
         done = self.cluster.root("sh", "-c", f"cat {FOLDER}/told && rm {FOLDER}/told")
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def prepare(cluster: "Cluster", lines: str) -> Site:
+    """Return the site of a cluster with these lines of slurm.conf, without hooks, and without the SPANK plugin.
+
+    With that plugin, commands would load the same hook files, and fail on broken ones before they contact slurmctld.
+    """
+    site = Site(cluster)
+    cluster.without_spank()
+    site.reset()
+    site.conf(lines)
+    return site
+
+
+def lend(site: Site) -> "Iterator[Site]":
+    """Lend the site to one test, without hooks and jobs; slurmctld must not log a fault of the plugin itself."""
+    site.reset()
+    yield site
+    assert "error: slurmhooks: job_submit raised" not in site.logged()
 
 
 def place(cluster: "Cluster", source: str, path: str, *, reload: bool = True) -> None:

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def lab(cluster: Cluster) -> Iterator[Cluster]:
-    """A cluster with scrun, without other hooks."""
+def prepare(cluster: Cluster) -> None:
+    """Remove other hooks, and install what makes bundles; skip the test if the release has no scrun that works."""
     if not cluster.has_scrun:
         pytest.skip(f"Slurm {cluster.release} has no scrun that works")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
+
+
+@pytest.fixture(scope="module")
+def lab(cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster with scrun, without other hooks."""
+    prepare(cluster)
     yield cluster
     cluster.root("rm", "-f", HOOK)
 

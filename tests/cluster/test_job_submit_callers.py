@@ -9,25 +9,19 @@ import pytest
 
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import FOLDER, Site
+from tests.cluster.job_submit_site import FOLDER, Site, lend, prepare
 
 
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
-    site = Site(cluster)
-    cluster.without_spank()
-    site.reset()
-    site.conf("JobSubmitPlugins=python\nScronParameters=enable\n")
-    return site
+    return prepare(cluster, "JobSubmitPlugins=python\nScronParameters=enable\n")
 
 
 @pytest.fixture
 def site(module_site: Site) -> Iterator[Site]:
     """Start each test without hooks and jobs."""
-    module_site.reset()
-    yield module_site
-    assert "error: slurmhooks: job_submit raised" not in module_site.logged()
+    yield from lend(module_site)
 
 
 def test_many_at_once(site: Site) -> None:

@@ -10,7 +10,7 @@ from slurmhooks.reload import STAYS
 from tests.bench import memory
 from tests.bench.rows import SHORT
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site
+from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
 
 CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
 
@@ -31,22 +31,14 @@ end
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
-    site = Site(cluster)
-    # With the SPANK plugin, commands would load the same hook files, and fail on broken ones before they contact
-    # slurmctld.
-    cluster.without_spank()
     cluster.put(LUA, "/etc/slurm/job_submit.lua")
-    site.reset()
-    site.conf(CONF_LINES.format(plugins="python"))
-    return site
+    return prepare(cluster, CONF_LINES.format(plugins="python"))
 
 
 @pytest.fixture
 def site(module_site: Site) -> Iterator[Site]:
     """Start each test without hooks and jobs."""
-    module_site.reset()
-    yield module_site
-    assert "error: slurmhooks: job_submit raised" not in module_site.logged()
+    yield from lend(module_site)
 
 
 # Reload

@@ -6,20 +6,19 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.containers import ContainerLostError, User
-from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
+from tests.cluster.scenes import HOOKS_D
+from tests.cluster.scrun_lab import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.conftest import Cluster
 
-PROJECT = Path(__file__).resolve().parents[2]
 OURS = "/etc/slurm/scrun.lua"
 SITE = "/etc/slurm/scrun.site.lua"
 TOML = "/etc/slurm/slurmhooks.toml"
@@ -145,10 +144,7 @@ class Lab(User):
 @pytest.fixture(scope="module")
 def lab(cluster: Cluster) -> Iterator[Lab]:
     """A cluster with scrun, without other hooks."""
-    if not cluster.has_scrun:
-        pytest.skip(f"Slurm {cluster.release} has no scrun that works")
-    cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
-    cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
+    prepare(cluster)
     new_lab = Lab(cluster)
     yield new_lab
     new_lab.restore()

@@ -7,7 +7,7 @@ import pytest
 
 from slurmhooks.reload import STAYS
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site
+from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
 
 HANDLER = "@hook.job_submit\ndef limit(job): raise Reject('version {}')\n"
 GONE = "is gone, and with it job_submit handler life:limit; to remove this on purpose: touch /etc/slurm/slurmhooks.toml"
@@ -38,19 +38,13 @@ ACCIDENTS = {
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster without SPANK, because users' commands would fail on files that they cannot read."""
-    site = Site(cluster)
-    cluster.without_spank()
-    site.reset()
-    site.conf("JobSubmitPlugins=python\n")
-    return site
+    return prepare(cluster, "JobSubmitPlugins=python\n")
 
 
 @pytest.fixture
 def site(module_site: Site) -> Iterator[Site]:
     """Start each test without hooks and jobs."""
-    module_site.reset()
-    yield module_site
-    assert "error: slurmhooks: job_submit raised" not in module_site.logged()
+    yield from lend(module_site)
 
 
 class Standing:

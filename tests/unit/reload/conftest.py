@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site whose changed files are loaded in this process, and a clock that tests set."""
 
+import itertools
 import json
 import sys
 import time
@@ -17,6 +18,7 @@ from slurmhooks.watch import Watch
 
 Write = Callable[..., Path]
 HANDLER = "from slurmhooks import hook\n\n@hook.job_submit\ndef {name}(job): ...\n"
+_numbers = itertools.count()
 
 
 class Clock:
@@ -115,6 +117,14 @@ def sites(tmp_path: Path) -> Callable[..., Site]:
         return site
 
     return start
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a package in the folder lib, which Python can import, and which no test has imported."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    return f"reloaded_package_{next(_numbers)}"
 
 
 def labels(site: Site) -> list[str]:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files that are lost, emptied or damaged by accident remove no handler."""
 
-import itertools
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.registry import Handler
 from tests.unit.reload.conftest import HANDLER, Site, Write, labels
 
-_numbers = itertools.count()
 GONE = "to remove this on purpose: touch "
 EMPTY = "to remove this on purpose: leave a comment in the file, or touch "
 
@@ -272,18 +269,13 @@ def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
         assert str(script) in site.findings[0]
 
 
-def test_a_package_whose_files_vanish(
-    write: Write, sites: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_whose_files_vanish(write: Write, sites: Callable[..., Site], package: str) -> None:
     """A package whose files are missing does not remove handlers, and its repair is noticed."""
-    name = f"vanishing_package_{next(_numbers)}"
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.syspath_prepend(tmp_path / "lib")
-    init = write(f"lib/{name}/__init__.py", HANDLER.format(name="f"))
-    site = sites(f'[hooks]\nmodules = ["{name}"]\n')
+    init = write(f"lib/{package}/__init__.py", HANDLER.format(name="f"))
+    site = sites(f'[hooks]\nmodules = ["{package}"]\n')
     for spoil in (init.unlink, init.touch, lambda: init.write_text("1 / 0")):
         spoil()
-        assert labels(site) == [f"{name}:f"]
+        assert labels(site) == [f"{package}:f"]
         assert site.findings
     init.write_text("# nothing\n")
     assert labels(site) == []

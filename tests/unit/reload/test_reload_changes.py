@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files go into service, and the previous set stays as long as they do not load."""
 
-import itertools
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +10,6 @@ import pytest
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
 from tests.unit.reload.conftest import HANDLER, Site, Write, labels
-
-_numbers = itertools.count()
 
 
 def test_nothing_changes_while_nothing_changes(write: Write, sites: Callable[..., Site]) -> None:
@@ -125,19 +121,14 @@ def test_what_the_process_cannot_serve_is_a_finding(write: Write, sites: Callabl
         sites(findings=["not with this build"])
 
 
-def test_packages_are_imported_anew(
-    write: Write, sites: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packages_are_imported_anew(write: Write, sites: Callable[..., Site], package: str) -> None:
     """A change anywhere inside a listed package is noticed."""
-    name = f"reloaded_package_{next(_numbers)}"
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.syspath_prepend(tmp_path / "lib")
-    write(f"lib/{name}/__init__.py", f"from {name}.inner import *\n")
-    write(f"lib/{name}/inner.py", HANDLER.format(name="f"))
-    site = sites(f'[hooks]\nmodules = ["{name}"]\n')
-    assert labels(site) == [f"{name}:f"]
-    write(f"lib/{name}/inner.py", HANDLER.format(name="longer"))
-    assert labels(site) == [f"{name}:longer"]
+    write(f"lib/{package}/__init__.py", f"from {package}.inner import *\n")
+    write(f"lib/{package}/inner.py", HANDLER.format(name="f"))
+    site = sites(f'[hooks]\nmodules = ["{package}"]\n')
+    assert labels(site) == [f"{package}:f"]
+    write(f"lib/{package}/inner.py", HANDLER.format(name="longer"))
+    assert labels(site) == [f"{package}:longer"]
 
 
 def test_links_are_followed(write: Write, sites: Callable[..., Site], tmp_path: Path) -> None:

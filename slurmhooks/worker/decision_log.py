@@ -50,7 +50,11 @@ class _File(RotatingFileHandler):
         status = os.stat(folder)
         if status.st_uid not in (0, os.getuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise PermissionError(f"{folder}: only SlurmUser and root may be able to write to it")
-        return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
+        stream = open(self.baseFilename, "a+", encoding="utf-8", opener=_private)  # noqa: SIM115 - logging closes it
+        size = os.fstat(stream.fileno()).st_size
+        if size and os.pread(stream.fileno(), 1, size - 1) != b"\n":
+            stream.write("\n")  # a full disk or a crash has left the beginning of a line
+        return stream
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """Log the error, at most every REPEAT seconds; the next line is written anew."""

@@ -98,6 +98,17 @@ def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path)
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Path) -> None:
+    """What a full disk has left of a line makes no other line unreadable."""
+    file.parent.mkdir(mode=0o700)
+    file.write_text('{"hook": "job_sub')
+    report(running)
+    wait_for(lambda: file.read_text().endswith("}\n"), "the next line")
+    unfinished, line = file.read_text().splitlines()
+    assert unfinished == '{"hook": "job_sub'
+    assert json.loads(line)["id"] == DECISION["id"]
+
+
 @pytest.fixture
 def without_structlog(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without structlog."""

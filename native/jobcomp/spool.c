@@ -231,9 +231,13 @@ static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id,
         snprintf(line, sizeof(line), "{\"job_id\": %u, \"hook\": \"%s\", \"time\": %lld, \"reason\": \"%s\"}\n", job_id,
                  hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", (long long)time(NULL), reason);
     int fd = openat(spool->folder, "lost.jsonl", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    bool noted =
-        fd >= 0 && !fstat(fd, &status) && status.st_size < LOST_MAX && write(fd, line, (size_t)length) == length;
+    ssize_t written = -1;
 
+    if (fd >= 0 && !fstat(fd, &status) && status.st_size < LOST_MAX)
+        written = write(fd, line, (size_t)length);
+    /* What a full disk has left of a line would make the next one unreadable. */
+    if (written > 0 && written < length && ftruncate(fd, status.st_size))
+        written = -1;
     if (fd >= 0)
         close(fd);
     spool->lost++;
@@ -241,7 +245,7 @@ static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id,
         return;
     say(spool, true, "%" PRIu64 " records were not kept, the last of them for JobId=%u: %s; %s/lost.jsonl %s",
         spool->lost - spool->told, job_id, reason, spool->config.folder,
-        noted ? "names the jobs" : "does not name them all");
+        written == length ? "names the jobs" : "does not name them all");
     spool->told = spool->lost;
     spool->told_at = seconds();
 }

@@ -229,6 +229,22 @@ def test_a_full_disk_tears_no_record(folder: Path, start: Start) -> None:
     assert jobs(read(folder)) == [1, 3]
 
 
+def test_a_full_disk_tears_no_line(folder: Path, start: Start) -> None:
+    """The jobs whose records are lost can all be read, except those for which the disk had no room."""
+    writer = start(limit=64 << 10)
+    assert writer.append(1)
+    lost = folder / "lost.jsonl"
+    lost.write_text('{"job_id": 0}\n' * 10000)
+    limit = ["prlimit", f"--pid={writer.process.pid}"]
+    subprocess.run([*limit, f"--fsize={lost.stat().st_size + 40}:unlimited"], check=True)
+    assert not writer.append(2, 100000)
+    subprocess.run([*limit, "--fsize=unlimited"], check=True)
+    assert not writer.append(3, 100000)
+    assert "not kept" in writer.end()
+    assert lost.read_bytes().count(b"\n") == 10001
+    assert read(folder).lost()[-1]["job_id"] == 3
+
+
 def test_two_processes_append_at_once(folder: Path, start: Start) -> None:
     """While 'scontrol reconfigure' replaces slurmctld, both processes append, and no segment in use is removed."""
     old, new = start(), start()

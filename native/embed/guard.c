@@ -8,6 +8,7 @@
  */
 #include "embed/guard.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -74,6 +76,23 @@ static void save_signals(void)
         sigaction(number, is_fatal(number) ? &watch : NULL, &before.actions[number]);
 }
 
+/*
+ * RET whether a function belongs to Slurm's library or program. Other threads of Slurm may install theirs meanwhile:
+ * scrun's anchor needs its own for SIGCHLD, or it never notices the end of its container.
+ */
+static bool is_slurms(void (*function)(int))
+{
+    const void *const places[] = {(void *)slurm_error, (void *)getauxval(AT_ENTRY)};
+    Dl_info object, slurms;
+
+    if (!dladdr((void *)function, &object))
+        return false;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (dladdr(places[i], &slurms) && slurms.dli_fbase == object.dli_fbase)
+            return true;
+    return false;
+}
+
 /* RET whether the handler has changed a disposition. */
 static bool restore_signals(void)
 {
@@ -85,7 +104,7 @@ static bool restore_signals(void)
         if (is_fatal(number)) {
             sigaction(number, former, NULL);
         } else if (before.ends != ENDS_TASK && !sigaction(number, NULL, &current) &&
-                   current.sa_handler != former->sa_handler) {
+                   current.sa_handler != former->sa_handler && !is_slurms(current.sa_handler)) {
             sigaction(number, former, NULL);
             changed = true;
         }

@@ -98,7 +98,7 @@ def test_inside_an_allocation(alice: User, way: str) -> None:
     install(alice.cluster, COPY)
     alice.bundle("/bin/sh", "-c", "echo in job $SLURM_JOB_ID")
     script = (
-        f"#!/bin/sh\\n{alice.scrun} create --bundle $HOME/bundle demo > $HOME/demo.out 2>&1; echo create=$?\\n"
+        f"#!/bin/sh\\n{alice.create_command('demo')}; echo create=$?\\n"
         f"for i in $(seq 600); do grep -q out {TRACE.format(user='alice')} && break; sleep 0.1; done\\n"
         "sleep 1; echo still job $SLURM_JOB_ID\\n"
     )

@@ -2,6 +2,7 @@
 """Handlers that harm the process of a launch in which they run: it fails at once and says why, or it continues."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -177,6 +178,18 @@ def test_what_is_put_back(host: Host, what: str, body: str) -> None:
     assert len(set(run.said("state"))) == 1
     line = f"spank.user_init handler hooks:hostile has changed the process, and this was put back: {what}"
     assert run.lines("INFO").count(f"slurmhooks: {line}") == 2
+
+
+def test_signal_handlers_of_slurm_stay(host: Host) -> None:
+    """What another thread of Slurm installs while a handler runs is not the handler's, and is not put back."""
+    # A function of the host stands for one of Slurm's.
+    body = "own = ctypes.CDLL(None); own.signal(signal.SIGCHLD, own.slurm_info)"
+    host.site(SITE.format(body=body, callback="user_init") + PROBE.format(callback="user_init", order=90))
+    run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init\ncall sp user_init")
+    assert {result.rc for result in run.of("call")} == {0}
+    (caught,) = re.findall(r"signals=\['\w+', '(\w+)'\]", "".join(run.said("state")))
+    assert int(caught, 16) & 1 << signal.SIGCHLD - 1
+    assert "put back" not in run
 
 
 def test_what_stays(host: Host) -> None:

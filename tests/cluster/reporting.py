@@ -24,8 +24,10 @@ from tests.cluster.lab.releases import known
 REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 """The daemons' logs of each failure, and retried.txt."""
 LOG_LINES = 60
-LOST = "container lost by scrun itself"
-"""The property of a test that had to create a container again."""
+LOST = "container lost by scrun itself, created again"
+"""The property of a test for each container that it had to create again."""
+UNHEARD = "message lost by srun itself, launched again"
+"""The property of a test for each step that it had to launch again."""
 UNKNOWN = 1e6
 """More seconds than any group takes."""
 SKIPPED = "NO REAL SLURM"
@@ -116,7 +118,7 @@ class Progress:
             self._failed[report.nodeid] = None
         if report.when != "teardown":
             return
-        self._outcomes[group][f"{LOST}, created again"] += sum(name == LOST for name, _ in report.user_properties)
+        self._outcomes[group].update(name for name, _ in report.user_properties if name in (LOST, UNHEARD))
         self._left[group] -= 1
         if self._left[group]:
             return

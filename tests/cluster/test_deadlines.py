@@ -16,7 +16,7 @@ import itertools, os, time
 import slurmhooks.deadline
 from slurmhooks import hook
 
-slurmhooks.deadline.AGAIN = 0.5
+slurmhooks.deadline.AGAIN = 1.5  # long enough to write a traceback on a busy machine
 
 def hang(how):
     if how == "sleeps":

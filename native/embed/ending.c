@@ -15,8 +15,6 @@
 
 #include "log.h"
 
-#define CANCELS 2
-
 static char step[64]; /* or a job, in the form that scancel takes */
 
 /*
@@ -41,27 +39,19 @@ static bool find_scancel(char *path, size_t room)
     return false;
 }
 
-/*
- * Cancel the step of slurmstepd, or the job of scrun: Slurm would not notice that this process ends. Twice, because
- * srun rarely misses the first message if it is still launching the step, and would then wait forever.
- */
+/* Cancel the step of slurmstepd, or the job of scrun: Slurm would not notice that this process ends. */
 static void cancel_step(void)
 {
-    char scancel[PATH_MAX], quiet[] = "--quiet", *words[] = {scancel, quiet, step, NULL};
+    char scancel[PATH_MAX], *words[] = {scancel, step, NULL};
     pid_t pid;
 
     if (!*step || !find_scancel(scancel, sizeof(scancel)))
         return;
-    for (int i = 0; i < CANCELS; i++) {
-        if (i)
-            sleep(1);
-        /*
-         * Not fork(), whose handlers wait for Python. Not by PATH: root must not run whatever a folder of PATH may
-         * contain.
-         */
-        if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
-            waitpid(pid, NULL, 0);
-    }
+    /*
+     * Not fork(), whose handlers wait for Python. Not by PATH: root must not run whatever a folder of PATH may contain.
+     */
+    if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
+        waitpid(pid, NULL, 0);
 }
 
 /* Kill the programs that this thread has started: those of the handler, and possibly tasks of the cancelled step. */

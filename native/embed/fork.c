@@ -12,12 +12,33 @@
 #include "log.h"
 
 /*
- * Held while a thread state is created, which needs no GIL. A fork at that moment would leave CPython's list of thread
- * states inconsistent and locked in the child, where CPython 3.11 would wait for that lock forever.
+ * Before CPython 3.13: held while a thread state is created, which needs no GIL. A fork at that moment would leave
+ * CPython's list of thread states inconsistent and locked in the child, where CPython 3.11 would wait for that lock
+ * forever. From 3.13 on, PyOS_BeforeFork() takes the lock of that list. With a second lock, a thread that creates a
+ * state and one that forks would wait for each other.
  *
  * Lock order: the GIL, this lock.
  */
+#if PY_VERSION_HEX < 0x030D0000
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_states(void)
+{
+    pthread_mutex_lock(&creating);
+}
+
+static void unlock_states(void)
+{
+    pthread_mutex_unlock(&creating);
+}
+#else
+static void lock_states(void)
+{
+}
+static void unlock_states(void)
+{
+}
+#endif
 
 /* Passed from before() to after_in_parent() and after_in_child(); the forking thread holds the GIL from one to the
  * other. */
@@ -51,9 +72,9 @@ void thread_state_drop(PyThreadState *state)
 
 PyThreadState *thread_state_new(void)
 {
-    pthread_mutex_lock(&creating);
+    lock_states();
     PyThreadState *state = PyThreadState_New(PyInterpreterState_Main());
-    pthread_mutex_unlock(&creating);
+    unlock_states();
     if (state)
         thread_state_fit_stack(state);
     return state;
@@ -102,12 +123,12 @@ static void before(void)
     }
     python_forks = held;
     only_here = created;
-    pthread_mutex_lock(&creating);
+    lock_states();
 }
 
 static void after_in_parent(void)
 {
-    pthread_mutex_unlock(&creating);
+    unlock_states();
     if (python_forks)
         return;
     PyThreadState *created = only_here; /* read now: the next fork sets it as soon as it has the GIL */
@@ -120,7 +141,7 @@ static void after_in_parent(void)
 
 static void after_in_child(void)
 {
-    pthread_mutex_unlock(&creating);
+    unlock_states();
     event_lock_reset();
     generation++;
     if (python_forks) {

@@ -26,7 +26,7 @@ REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 LOG_LINES = 60
 LOST = "container lost by scrun itself, created again"
 """The property of a test for each container that it had to create again."""
-UNHEARD = "message lost by srun itself, launched again"
+FORGOTTEN = "step that nobody could cancel, launched again"
 """The property of a test for each step that it had to launch again."""
 UNKNOWN = 1e6
 """More seconds than any group takes."""
@@ -118,7 +118,7 @@ class Progress:
             self._failed[report.nodeid] = None
         if report.when != "teardown":
             return
-        self._outcomes[group].update(name for name, _ in report.user_properties if name in (LOST, UNHEARD))
+        self._outcomes[group].update(name for name, _ in report.user_properties if name in (LOST, FORGOTTEN))
         self._left[group] -= 1
         if self._left[group]:
             return

@@ -2,14 +2,17 @@
 """Hostile handlers in real srun, slurmstepd, tasks, prolog and epilog: steps end, nothing hangs, the node serves."""
 
 import re
+import tarfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster import reporting
-from tests.cluster.spank.site import Site, site
+from tests.cluster.spank.site import PLUGIN, Site, site
 from tests.cluster.test_step_bursts import burst, size_of_slurmd
+from tests.native.test_fork_storm import STORM, THREADS
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -53,11 +56,14 @@ def prolog(spank):
 def epilog(spank):
     of_file("/opt/spank/in_epilog")
 """
+FORKS = 100
+"""By each thread."""
 KILLED = 137
 """The exit code of a command that `timeout` has killed."""
 EXIT = "os._exit(0)"
 CRASH = "ctypes.string_at(0)"
 CLOSE = "os.closerange(0, 1024)"
+C_EXIT = "ctypes.CDLL(None).exit(0)"
 STUCK = "sum(itertools.repeat(1))"
 MEMORY = "resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); [bytes(1 << 20) for _ in itertools.count()]"
 FAILED = r"handler hostile:\w+ failed \(error \w{8}\)"
@@ -74,6 +80,7 @@ ENDS = [
     ("USER", EXIT, FAILED),
     ("USER", CRASH, ABORTED),
     ("USER", CLOSE, ABORTED),
+    ("USER", C_EXIT, ABORTED),
     ("TASK", EXIT, FAILED),
     ("TASK", CRASH, CRASHED),
     ("TASK", MEMORY, FAILED),
@@ -107,7 +114,7 @@ def launched(lent: Site, steps: list[tuple[str, str]]) -> tuple[list[tuple[int, 
     """Run steps at the same time, one for each handler.
 
     Returns:
-        The exit code and the output of each srun, and which sruns of 26.05 did not end although no slurmstepd was left.
+        The exit code and the output of each srun, and which sruns did not end because nobody cancelled their steps.
     """
     script = "cd $(mktemp -d)\n"
     for number, (where, code) in enumerate(steps):
@@ -115,17 +122,17 @@ def launched(lent: Site, steps: list[tuple[str, str]]) -> tuple[list[tuple[int, 
             f'(IN_{where}="{code}" timeout -s KILL 60 srun echo ran > {number} 2>&1; echo "exit $?" >> {number}) &\n'
         )
     # A step that hangs must not fail the later tests; one that only remains must.
-    script += 'wait; grep -qx "exit 137" * && { pgrep -f "^slurmstepd: " || echo deaf; scancel --me; }; '
+    script += 'wait; grep -qx "exit 137" * && { pgrep -f "^slurmstepd: " || echo ended; scancel --me; }; '
     script += f'for i in $(seq 0 {len(steps) - 1}); do echo "=== $i"; cat $i; done'
     before, *parts = re.split(r"^=== \d+\n", lent.shell(script).stdout, flags=re.MULTILINE)
     assert len(parts) == len(steps)
     ends = [(int(part.split()[-1]), part) for part in parts]
-    deaf = lent.since >= (26, 5) and "deaf" in before.split()
-    return ends, [
+    forgotten = [
         number
-        for number, ((where, _), (status, _)) in enumerate(zip(steps, ends, strict=True))
-        if deaf and status == KILLED and where != "LOCAL"
+        for number, ((where, code), (status, _)) in enumerate(zip(steps, ends, strict=True))
+        if (status, code) == (KILLED, CLOSE) and where != "LOCAL"
     ]
+    return ends, forgotten if "ended" in before.split() else []
 
 
 def ends_of(
@@ -133,15 +140,15 @@ def ends_of(
 ) -> list[tuple[int, str]]:
     """Run steps at the same time, one for each handler; return the exit code and the output of each srun.
 
-    26.05's srun can miss slurmctld's message that its step was cancelled, and then waits although slurmstepd has ended.
-    Such a step is launched once more, and reported.
+    Without descriptors, slurmstepd may end by itself before slurmhooks can cancel its step (once in 300 steps), and
+    srun waits forever. Such a step is launched once more, and reported.
     """
-    ends, deaf = launched(lent, steps)
-    if deaf:
+    ends, forgotten = launched(lent, steps)
+    if forgotten:
         lent.wait_until_idle()
-        again, _ = launched(lent, [steps[number] for number in deaf])
-        for number, end in zip(deaf, again, strict=True):
-            record_property(reporting.UNHEARD, steps[number])
+        again, _ = launched(lent, [steps[number] for number in forgotten])
+        for number, end in zip(forgotten, again, strict=True):
+            record_property(reporting.FORGOTTEN, steps[number])
             ends[number] = end
     return ends
 
@@ -211,6 +218,23 @@ def test_prolog_and_epilog(lent: Site, script: str) -> None:
     log = lent.cluster.log("slurmd")
     assert "raised SystemExit" in log
     assert f"handler hostile:{script}: killed by signal 11" in log
+
+
+def test_threads_that_fork(lent: Site, tmp_path: Path) -> None:
+    """With the Python of each release, a process whose threads fork at the same time, as slurmd's do, does not hang."""
+    checkout = Path(__file__).parents[2]
+    with tarfile.open(tmp_path / "tree.tar", "w") as archive:
+        for folder in ("native", "slurmhooks", "tests/fakehost"):
+            archive.add(checkout / folder, folder, filter=lambda file: None if "__pycache__" in file.name else file)
+    lent.cluster.put(tmp_path / "tree.tar", "/opt/tree.tar")
+    storm = STORM.format(threads=THREADS, count=FORKS).replace("$spank hooks.py", f"{PLUGIN} hooks.d/hostile.py")
+    lent.cluster.put(storm, "/opt/storm")
+    lent.root(
+        "mkdir -p /opt/tree && cd /opt/tree && tar xf ../tree.tar && export PATH=/opt/slurmhooks/bin:$PATH &&"
+        " meson setup build native -Dtests=true -Dpython=/opt/slurmhooks/bin/python3 && ninja -C build fakehost"
+    )
+    results = lent.root("timeout -s KILL 60 /opt/tree/build/fakehost -f /opt/storm").splitlines()
+    assert [line.split()[1] for line in results if line.startswith("repeat ")] == ["failed=0"] * THREADS
 
 
 def test_a_burst_of_steps(lent: Site) -> None:

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/time.h>
@@ -62,6 +63,20 @@ static void crashed(int number)
     snprintf(text, sizeof(text), "%s: killed by signal %d", before.what, number);
     ending_announce(text, before.ends);
     raise(number); /* is fatal when this function returns, since SA_RESETHAND has removed the handler */
+}
+
+/*
+ * slurmstepd exits while a handler runs: the handler's C code calls exit(), or Slurm does, in a thread that needs a
+ * descriptor which the handler has closed.
+ */
+static void exits(void)
+{
+    char text[sizeof(before.what) + 64];
+
+    if (before.process != getpid() || before.ends != ENDS_STEP)
+        return;
+    snprintf(text, sizeof(text), "exit() was called during %s", before.what);
+    ending_announce(text, before.ends);
 }
 
 static void save_signals(void)
@@ -264,11 +279,14 @@ int guard_install(void)
 {
     static PyMethodDef method = {"_exit", (PyCFunction)(void (*)(void))leave, METH_VARARGS | METH_KEYWORDS,
                                  "Exit at once, in a process that a handler has forked."};
+    static int watched;
     PyObject *py_function = PyCFunction_New(&method, NULL);
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     static const char *const names[] = {"posix", "os"};
     int rc = py_function ? 0 : -1;
 
+    if (!watched)
+        watched = !atexit(exits);
     for (size_t i = 0; !rc && i < sizeof(names) / sizeof(names[0]); i++) {
         PyObject *module = PyDict_GetItemString(modules, names[i]); /* borrowed */
         rc = module ? PyObject_SetAttrString(module, "_exit", py_function) : 0;

@@ -106,6 +106,12 @@ def test_closed_descriptors(host: Host) -> None:
     assert not run.of("call")
 
 
+def test_exit_of_c_code(host: Host) -> None:
+    """If C code of a handler calls exit(), the log names the handler, and its step is cancelled."""
+    run = hostile(host, "ctypes.CDLL(None).exit(3)", "user_init", returncode=3)
+    assert "exit() was called during spank.user_init handler hooks:hostile: process" in run
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
 def test_another_user_for_ever(host: Host) -> None:
     """If a handler changes the user of slurmstepd, it ends: it could not run its tasks, and srun would wait."""

@@ -65,10 +65,7 @@ static void crashed(int number)
     raise(number); /* is fatal when this function returns, since SA_RESETHAND has removed the handler */
 }
 
-/*
- * slurmstepd exits while a handler runs: the handler's C code calls exit(), or Slurm does, in a thread that needs a
- * descriptor which the handler has closed.
- */
+/* slurmstepd or scrun exits while a handler runs: C code of the handler has called exit(), or a thread of Slurm. */
 static void exits(void)
 {
     char text[sizeof(before.what) + 64];

@@ -8,7 +8,10 @@
 
 #include "embed/ending.h"
 
-/* Make os._exit() raise SystemExit in processes of Slurm. The caller holds the GIL. RET 0, or -1 with an exception. */
+/*
+ * Make os._exit() raise SystemExit in processes of Slurm, and watch for exit(). The caller holds the GIL. RET 0, or -1
+ * with an exception.
+ */
 int guard_install(void);
 
 /*

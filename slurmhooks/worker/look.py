@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import _thread
 import time
+import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,17 @@ PATIENCE = 10.0
 """Seconds that a check may take before a line is logged."""
 
 
+class Check:
+    """A check of the files of a watch. Only its thread refers to it, so it is gone when the thread has ended.
+
+    A thread may end before it runs any Python code, if there is no memory for its first call.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        """Remember what is to be checked."""
+        self.watch = watch
+
+
 class Looker:
     """Checks the files of a watch, with at most one check at a time; the thread exists only during a check."""
 
@@ -31,7 +43,7 @@ class Looker:
             wake: called in the thread, after a check that has found a change.
         """
         self._wake = wake
-        self._running: Watch | None = None
+        self._running: Callable[[], Check | None] = lambda: None
         self._changed: Watch | None = None
         self._next = 0.0
         self._late_at = 0.0
@@ -39,30 +51,25 @@ class Looker:
     def changed(self, watch: Watch) -> bool:
         """Tell whether a check has found a change, and start a check if one is due; never wait."""
         now = time.monotonic()
-        if self._running is watch:
+        running = self._running()
+        if running is not None and running.watch is watch:
             if now >= self._late_at:
                 self._late_at = now + 60.0
                 log.error("the file system of the hook files does not answer: changes are not seen")
         elif now >= self._next:
             self._next, self._late_at = now + POLL, now + PATIENCE
-            self._running = watch
-            try:
-                _thread.start_new_thread(self._look, (watch,))
-            except RuntimeError:  # no thread can be started: try again at the next check
-                self._running = None
+            check = Check(watch)
+            self._running = weakref.ref(check)
+            with suppress(RuntimeError):  # no thread can be started: try again at the next check
+                _thread.start_new_thread(self._look, (check,))
         return self._changed is watch
 
     def pause(self, seconds: float) -> None:
         """Start no check for some time, and forget the result of the last one."""
         self._next, self._changed = time.monotonic() + seconds, None
 
-    def _look(self, watch: Watch) -> None:
-        try:
-            if watch.changed():
-                self._changed = watch
-        finally:
-            if self._running is watch:
-                self._running = None
-        if self._changed is watch:
+    def _look(self, check: Check) -> None:
+        if check.watch.changed():
+            self._changed = check.watch
             with suppress(OSError):
                 self._wake()

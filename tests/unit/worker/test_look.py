@@ -65,3 +65,13 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         patched.setattr("_thread.start_new_thread", refuse)
         assert not looker.changed(files)
     wait_for(lambda: looker.changed(files), "the change")
+
+
+def test_a_thread_that_ends_before_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without memory for its first call, a thread ends at once: the next look is tried again."""
+    monkeypatch.setattr(look, "POLL", 0.0)
+    looker, files = Looker(bool), Watch(files={"/no/such/file": 0})
+    with monkeypatch.context() as patched:
+        patched.setattr("_thread.start_new_thread", lambda *_: 1)
+        assert not looker.changed(files)
+    wait_for(lambda: looker.changed(files), "the change")

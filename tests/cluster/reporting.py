@@ -28,6 +28,10 @@ LOST = "container lost by scrun itself, created again"
 """The property of a test for each container that it had to create again."""
 FORGOTTEN = "step that nobody could cancel, launched again"
 """The property of a test for each step that it had to launch again."""
+BROKEN = "command that Slurm itself broke, run again"
+"""The property of a test for each command that it had to run again."""
+REPEATED = (LOST, FORGOTTEN, BROKEN)
+"""What groups report; a test that repeats something does not fail, but nobody should overlook it."""
 UNKNOWN = 1e6
 """More seconds than any group takes."""
 SKIPPED = "NO REAL SLURM"
@@ -118,7 +122,7 @@ class Progress:
             self._failed[report.nodeid] = None
         if report.when != "teardown":
             return
-        self._outcomes[group].update(name for name, _ in report.user_properties if name in (LOST, FORGOTTEN))
+        self._outcomes[group].update(name for name, _ in report.user_properties if name in REPEATED)
         self._left[group] -= 1
         if self._left[group]:
             return

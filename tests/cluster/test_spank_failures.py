@@ -7,13 +7,14 @@ whether the user sees the text.
 
 import contextlib
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster import reporting
 from tests.cluster.spank.site import HERE, Site, site
 
 if TYPE_CHECKING:
@@ -138,6 +139,9 @@ COMMANDS = {
 }
 STUCK = (124, 137)
 """Exit codes of timeout: on 22.05 srun may hang if its job is cancelled while it launches the step."""
+CUT = "\n() failed with rc="
+"""The end of a line that Slurm has cut: srun then lacks everything before it."""
+MOST_BROKEN = 2
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
@@ -185,7 +189,31 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
     ), output
 
 
-Found = dict[tuple[str, str, str], tuple[Result, str]]
+@dataclass
+class Played:
+    """A row that was played.
+
+    Attributes:
+        result: the result of the command.
+        output: all that it printed.
+        broken: the output of each time that Slurm itself broke the command.
+    """
+
+    result: Result
+    output: str
+    broken: list[str]
+
+
+def is_broken(command: str, result: Result, output: str) -> bool:
+    """Tell whether Slurm itself broke the command, both rarely and only on a busy machine.
+
+    24.11's slurmstepd may lose what it logs before srun has connected. salloc never ends if it hears of the end of the
+    job just when its command ends: a thread then reaps the command, for which the main thread waits.
+    """
+    return CUT in output or (command == "salloc" and result.exit in STUCK)
+
+
+Found = dict[Row, Played]
 
 
 @pytest.fixture(scope="module")
@@ -205,27 +233,33 @@ def found(refusing: Site) -> Found:
         if node not in nodes.queue:
             nodes.put(node)
 
-    def one(row: Row) -> tuple[Result, str]:
+    def one(row: Row) -> Played:
         node = nodes.get()
+        broken: list[str] = []
         try:
             drains = row.expected(refusing.since).drains
-            return play(refusing, row.command, f"{row.callback}@{row.context}", node, drains)
+            while True:
+                result, output = play(refusing, row.command, f"{row.callback}@{row.context}", node, drains)
+                if len(broken) == MOST_BROKEN or not is_broken(row.command, result, output):
+                    return Played(result, output, broken)
+                broken.append(output)
         finally:
             nodes.put(node)
 
     with ThreadPoolExecutor(nodes.qsize()) as pool:
-        results = list(pool.map(one, ROWS))
-    return {(row.command, row.callback, row.context): result for row, result in zip(ROWS, results, strict=True)}
+        return dict(zip(ROWS, pool.map(one, ROWS), strict=True))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.command}-{row.callback}-{row.context}")
-def test_required(found: Found, refusing: Site, row: Row) -> None:
+def test_required(found: Found, refusing: Site, row: Row, record_property: Callable[[str, object], None]) -> None:
     """With a required plugin, a refusal has the effect of the manual; rows that differ have a comment."""
-    result, output = found[row.command, row.callback, row.context]
-    assert result == row.expected(refusing.since), output
-    if result.says:
-        assert f"{row.callback}() failed with rc=" in output
-        assert "Traceback" not in output
+    played = found[row]
+    for output in played.broken:
+        record_property(reporting.BROKEN, output)
+    assert played.result == row.expected(refusing.since), played.output
+    if played.result.says:
+        assert f"{row.callback}() failed with rc=" in played.output
+        assert "Traceback" not in played.output
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -142,6 +142,7 @@ STUCK = (124, 137)
 CUT = "\n() failed with rc="
 """The end of a line that Slurm has cut: srun then lacks everything before it."""
 MOST_BROKEN = 2
+"""How often a command may be broken by Slurm itself; the next result counts."""
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
@@ -204,13 +205,14 @@ class Played:
     broken: list[str]
 
 
-def is_broken(command: str, result: Result, output: str) -> bool:
-    """Tell whether Slurm itself broke the command, both rarely and only on a busy machine.
+def is_broken(row: Row, result: Result, output: str) -> bool:
+    """Tell whether Slurm itself broke the command; two ways are known, both rare and only on a busy machine.
 
-    24.11's slurmstepd may lose what it logs before srun has connected. salloc never ends if it hears of the end of the
-    job just when its command ends: a thread then reaps the command, for which the main thread waits.
+    With 24.11, srun may lack the first lines that slurmstepd logs. After a prolog that failed, salloc never ends if it
+    hears of the end of its job just when its command ends: a thread then reaps the command, and the main thread goes on
+    waiting for it.
     """
-    return CUT in output or (command == "salloc" and result.exit in STUCK)
+    return CUT in output or (row.command == "salloc" and row.callback == "job_prolog" and result.exit in STUCK)
 
 
 Found = dict[Row, Played]
@@ -240,7 +242,7 @@ def found(refusing: Site) -> Found:
             drains = row.expected(refusing.since).drains
             while True:
                 result, output = play(refusing, row.command, f"{row.callback}@{row.context}", node, drains)
-                if len(broken) == MOST_BROKEN or not is_broken(row.command, result, output):
+                if len(broken) == MOST_BROKEN or not is_broken(row, result, output):
                     return Played(result, output, broken)
                 broken.append(output)
         finally:

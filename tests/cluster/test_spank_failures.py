@@ -7,9 +7,10 @@ whether the user sees the text.
 
 import contextlib
 import queue
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +62,11 @@ class Row:
     def expected(self, release: tuple[int, int]) -> Result:
         """Return the result on a release."""
         return self.before if self.before is not None and release < (23, 11) else self.result
+
+    @property
+    def fail(self) -> str:
+        """Where the handlers refuse, as failing.py reads it."""
+        return f"{self.callback}@{self.context}"
 
 
 ENDS = Result(1, None)
@@ -139,15 +145,30 @@ COMMANDS = {
 }
 STUCK = (124, 137)
 """Exit codes of timeout: on 22.05 srun may hang if its job is cancelled while it launches the step."""
-CUT = "\n() failed with rc="
-"""The end of a line that Slurm has cut: srun then lacks everything before it."""
 MOST_BROKEN = 2
 """How often a command may be broken by Slurm itself; the next result counts."""
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
-def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -> tuple[Result, str]:
-    """Run one command on one node with a refusal in one place; return the result and the complete output.
+@dataclass
+class Played:
+    """What one command did.
+
+    Attributes:
+        result: the result.
+        output: all that the command printed.
+        job: number of its job.
+        broken: the output of each run before this one that Slurm itself broke.
+    """
+
+    result: Result
+    output: str
+    job: str | None
+    broken: list[str] = field(default_factory=list)
+
+
+def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -> Played:
+    """Run one command on one node with a refusal in one place.
 
     If the node is expected to drain, wait for it, because it may drain late and disturb the next row.
     """
@@ -180,39 +201,35 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
     if command == "sbatch":
         output += lent.shell(f"cat {name}.out 2> /dev/null").stdout
     stuck = lent.since < (23, 11) and "prolog" in fail and done.returncode in STUCK
-    return Result(
+    result = Result(
         exit=PROLOG.exit if stuck else done.returncode,
         # Slurm's word for it depends on timing.
         job="gone" if "prolog" in fail and state in ("FAILED", "CANCELLED", "NODE_FAIL") else state,
         drains=drains,
         ran="IT_RAN" in output.split("\n"),
-        says=("refused in " + fail.replace("@", " of ")) in output,
-    ), output
+        says=refusal(fail) in output,
+    )
+    return Played(result, output, row.get("JobId"))
 
 
-@dataclass
-class Played:
-    """A row that was played.
-
-    Attributes:
-        result: the result of the command.
-        output: all that it printed.
-        broken: the output of each time that Slurm itself broke the command.
-    """
-
-    result: Result
-    output: str
-    broken: list[str]
+def refusal(fail: str) -> str:
+    """Return the text of a refusal in one place."""
+    return "refused in " + fail.replace("@", " of ")
 
 
-def is_broken(row: Row, result: Result, output: str) -> bool:
+def is_broken(row: Row, played: Played, lent: Site, node: str) -> bool:
     """Tell whether Slurm itself broke the command; two ways are known, both rare and only on a busy machine.
 
-    With 24.11, srun may lack the first lines that slurmstepd logs. After a prolog that failed, salloc never ends if it
-    hears of the end of its job just when its command ends: a thread then reaps the command, and the main thread goes on
-    waiting for it.
+    srun may lack the first lines that slurmstepd logs. After a prolog that failed, salloc never ends if it hears of the
+    end of its job just when its command ends: a thread then reaps the command, and the main thread goes on waiting for
+    it.
     """
-    return CUT in output or (row.command == "salloc" and row.callback == "job_prolog" and result.exit in STUCK)
+    if row.command == "salloc" and row.callback == "job_prolog" and played.result.exit in STUCK:
+        return True
+    if played.result.says or not row.expected(lent.since).says:
+        return False
+    by_step = re.compile(rf"\[{played.job}\.[^]]+\] {refusal(row.fail)}$", re.MULTILINE)
+    return by_step.search(lent.cluster.log(node)) is not None
 
 
 Found = dict[Row, Played]
@@ -241,10 +258,10 @@ def found(refusing: Site) -> Found:
         try:
             drains = row.expected(refusing.since).drains
             while True:
-                result, output = play(refusing, row.command, f"{row.callback}@{row.context}", node, drains)
-                if len(broken) == MOST_BROKEN or not is_broken(row, result, output):
-                    return Played(result, output, broken)
-                broken.append(output)
+                played = play(refusing, row.command, row.fail, node, drains)
+                if len(broken) == MOST_BROKEN or not is_broken(row, played, refusing, node):
+                    return replace(played, broken=broken)
+                broken.append(played.output)
         finally:
             nodes.put(node)
 
@@ -269,9 +286,9 @@ def test_optional(refusing: Site, command: str) -> None:
     """With an optional plugin, refusals everywhere change nothing, and the user still reads the texts."""
     refusing.plugstack("optional spank_python.so")
     try:
-        result, output = play(refusing, command, "everywhere", "n1")
+        played = play(refusing, command, "everywhere", "n1")
     finally:
         refusing.plugstack("required spank_python.so")
-    assert result == replace(FINE, says=False), output
-    assert "refused in task_init of remote" in output
-    assert "failed with rc" not in output
+    assert played.result == replace(FINE, says=False), played.output
+    assert "refused in task_init of remote" in played.output
+    assert "failed with rc" not in played.output

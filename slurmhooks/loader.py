@@ -16,10 +16,19 @@ from slurmhooks.registry import Registry, missing, verify, verify_options
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
     from slurmhooks.option import Option
     from slurmhooks.registry import Handler
+
+try:
+    from _slurmhooks_compile import compile_file
+except ImportError:  # in processes that do not embed Python
+
+    def compile_file(source: bytes, path: str, /) -> CodeType:
+        """Compile the content of a file."""
+        return compile(source, path, "exec", dont_inherit=True)
+
 
 LUA = ".lua"
 
@@ -226,8 +235,7 @@ def _stem(path: str) -> str:
 def _run_file(path: str, content: bytes) -> ModuleType:
     """Run a hook file as a module, which is not in sys.modules afterwards.
 
-    The file is compiled each time, in less than a millisecond: another user could have written the byte code in
-    __pycache__.
+    The file is compiled each time: another user could have written the byte code in __pycache__.
     """
     # importlib.machinery has these, too, but imports the whole package importlib.
     from _frozen_importlib import ModuleSpec
@@ -237,7 +245,7 @@ def _run_file(path: str, content: bytes) -> ModuleType:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{_stem(path)}"
     loader = SourceFileLoader(name, path)
-    code = loader.source_to_code(content, path)
+    code = compile_file(content, path)
     module = type(sys)(name)
     module.__file__ = path
     module.__loader__ = loader

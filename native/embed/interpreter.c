@@ -12,6 +12,7 @@
 
 #include "build_config.h"
 #include "embed/arena.h"
+#include "embed/compile.h"
 #include "embed/deadline.h"
 #include "embed/fork.h"
 #include "embed/frozen.h"
@@ -176,7 +177,7 @@ static PyStatus start_python(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     finish_paths();
-    if (set_sysconfdir() || deadline_install())
+    if (set_sysconfdir() || deadline_install() || compile_install())
         return PyStatus_NoMemory();
     return status;
 }
@@ -197,7 +198,7 @@ static int join_running(const char *directory)
         Py_XDECREF(py_entry);
     }
     if (!rc)
-        rc = set_sysconfdir() || deadline_install();
+        rc = set_sysconfdir() || deadline_install() || compile_install();
     if (rc) {
         PyErr_Clear();
         log_error("cannot extend the search path of the Python that another plugin has started");

@@ -22,7 +22,8 @@ def tell(spank):
 ONLY_FROM_FILES = {"__future__"}
 """What modules of slurmhooks import when they come from files; frozen ones do not need it."""
 BESIDES = {
-    "_slurmhooks_deadline",  # a part of the core library
+    "_slurmhooks_compile",  # parts of the core library
+    "_slurmhooks_deadline",
     "gc",  # slurmstepd calls gc.freeze() before it forks tasks
     "_cffi_backend",  # needed by the compiled view
     "_slurmhooks_spank.lib",

@@ -195,3 +195,20 @@ def test_the_core_needs_nothing_of_the_callers_path(host: Host) -> None:
     assert (
         "libpython" not in subprocess.run(["readelf", "-d", stub], stdout=subprocess.PIPE, text=True, check=True).stdout
     )
+
+
+def test_how_hook_files_are_compiled(host: Host) -> None:
+    """As by the built-in compile(), but without the classes of ast, which it would create first."""
+    hooks = host.site("")
+    hooks.write_bytes(
+        b"# -*- coding: latin-1 -*-\n"
+        b"import __future__\n"
+        b"from slurmhooks import hook, log\n"
+        b"@hook.spank.exit\n"
+        b"def leave(spank):\n"
+        b"    classes = [item.__name__ for item in object.__subclasses__() if item.__module__ == 'ast']\n"
+        b"    inherits = leave.__code__.co_flags & __future__.annotations.compiler_flag\n"
+        b"    log.info('seen', classes=classes, file=leave.__code__.co_filename, inherits=inherits, text='\xe9')\n"
+    )
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
+    assert run.said("seen") == [f"classes=[] file='{hooks}' inherits=0 text='é'"]

@@ -355,7 +355,8 @@ def test_init_failure_mode(lent: Site, case: str, mode: str) -> None:
     if fault == "node":
         lent.cluster.wait(lambda: lent.job(job)["Restarts"] == "1", what="requeue of the job")
         lent.cluster.wait(lambda: "n1" in lent.drained(), what="drain of the node")
-        assert lent.job(job)["JobState"] == "PENDING"
+        # A requeued job is in COMPLETING until its node is done with it.
+        lent.cluster.wait(lambda: lent.job(job)["JobState"] == "PENDING", what="job that waits")
     else:
         assert lent.wait_for_job(job) == "FAILED"
         assert lent.job(job)["Restarts"] == "0"

@@ -174,13 +174,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_slurmhooks_deadline",
-    .m_size = -1,
-    .m_methods = methods,
-};
-
 /*
  * Import CPython's signal module, then restore SIGINT, which the import takes over: srun handles Ctrl-C itself.
  *
@@ -199,12 +192,10 @@ static int import_signal(void)
 
 int deadline_install(void)
 {
-    PyObject *py_module = PyModule_Create(&definition);
-    PyObject *py_modules = PyImport_GetModuleDict(); /* borrowed */
-    int rc = !import_signal() && py_module && !PyModule_AddIntConstant(py_module, "NUMBER", NUMBER)
-                 ? PyDict_SetItemString(py_modules, definition.m_name, py_module)
-                 : -1;
+    PyObject *py_module = PyImport_AddModule("_slurmhooks_deadline"); /* borrowed */
 
-    Py_XDECREF(py_module);
-    return rc ? rc : guard_install();
+    if (!py_module || import_signal() || PyModule_AddIntConstant(py_module, "NUMBER", NUMBER) ||
+        PyModule_AddFunctions(py_module, methods))
+        return -1;
+    return guard_install();
 }

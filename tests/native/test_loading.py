@@ -60,6 +60,7 @@ def config(text: str) -> Callable[[Host], None]:
 FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
     "import": (code("import no_such_module"), "ModuleNotFoundError: No module named 'no_such_module'"),
     "syntax": (code("def broken(:\n    pass"), "SyntaxError"),
+    "nul": (code("x = '\0'"), "null byte"),
     "raises": (code("raise SystemExit('bye')"), "SystemExit: bye"),
     "argument": (code("@hook.job_submit\ndef submit(jop): ..."), "'jop'"),
     "file": (missing_file, "hooks.py: no such hook file"),

@@ -220,13 +220,13 @@ def refusal(fail: str) -> str:
 def is_broken(row: Row, played: Played, lent: Site, node: str) -> bool:
     """Tell whether Slurm itself broke the command; two ways are known, both rare and only on a busy machine.
 
-    srun may lack the first lines that slurmstepd logs. After a prolog that failed, salloc never ends if it hears of the
-    end of its job just when its command ends: a thread then reaps the command, and the main thread goes on waiting for
-    it.
+    srun, also in salloc, may lack the first lines that slurmstepd logs; with sbatch, slurmstepd itself writes them to
+    the job's output. After a prolog that failed, salloc never ends if it hears of the end of its job just when its
+    command ends: a thread then reaps the command, and the main thread goes on waiting for it.
     """
     if row.command == "salloc" and row.callback == "job_prolog" and played.result.exit in STUCK:
         return True
-    if played.result.says or not row.expected(lent.since).says:
+    if row.command == "sbatch" or played.result.says or not row.expected(lent.since).says:
         return False
     by_step = re.compile(rf"\[{played.job}\.[^]]+\] {refusal(row.fail)}$", re.MULTILINE)
     return by_step.search(lent.cluster.log(node)) is not None

@@ -96,7 +96,7 @@ def figure(row: Row, units: bool) -> str:
     if value is None:
         return ""
     values = sorted(value if isinstance(value, list) else [value])
-    text = number(values[0]) if len(values) == 1 else f"{number(values[0])} to {number(values[-1])}"
+    text = " to ".join(dict.fromkeys([number(values[0]), number(values[-1])]))
     if units:
         text = f"{text} {row['unit']}".rstrip()
     if limit is not None and (values[0] < limit if row.get("at_least") else values[-1] > limit):

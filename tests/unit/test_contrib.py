@@ -20,6 +20,8 @@ from slurmhooks.testing import FakeContainer, FakeEvent, FakeJob, FakeRecord, Fa
 
 SYSTEMD = Path(__file__).parents[2] / "contrib" / "systemd"
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
+POLL = 0.01
+"""Seconds after which a server notices that it shall end."""
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
 
@@ -112,7 +114,7 @@ class Budget(http.server.BaseHTTPRequestHandler):
 def test_a_budget_service_is_asked(account: str | None, accepted: bool, tmp_path: Path) -> None:
     """The service's answer decides; without an answer, jobs are accepted."""
     server = http.server.HTTPServer(("127.0.0.1", 0), Budget)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     text = (EXAMPLES / "budget_service.py").read_text()
     hooks = tmp_path / "budget_service.py"
     hooks.write_text(text.replace("http://budget.example.org/projects", f"http://127.0.0.1:{server.server_port}"))
@@ -179,7 +181,7 @@ def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
         path = tmp_path / "finished_jobs.py"
         text = (EXAMPLES / "finished_jobs.py").read_text()
         path.write_text(text.replace("http://localhost:8080", f"http://127.0.0.1:{server.server_port}"))
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(POLL,))
         thread.start()
         result = run(path, "job_end", record=record, event=FakeEvent(id="7.1"))
         server.shutdown()

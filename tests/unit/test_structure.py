@@ -97,7 +97,7 @@ def statements(tree: ast.AST) -> Iterator[ast.stmt]:
             for other in child.orelse:
                 yield other
                 yield from statements(other)
-        else:
+        elif not isinstance(child, ast.expr):  # has no statements in it
             if isinstance(child, ast.stmt):
                 yield child
             yield from statements(child)

@@ -145,11 +145,16 @@ def test_names_files_that_exist() -> None:
 
 @pytest.mark.parametrize("page", ["security.md", "reliability.md"])
 def test_named_tests_exist(page: str) -> None:
-    """Every test that the page names for a rule or a fault exists."""
-    named = set(re.findall(r"\b(test_\w+)`", (DOCS / page).read_text()))
-    files = list((PROJECT / "tests").glob("**/test_*.py"))
-    sources = "".join(path.read_text() for path in files)
-    assert sorted(name for name in named - {path.stem for path in files} if f"def {name}(" not in sources) == []
+    """Every test that the page names for a rule or a fault exists, in the file named with it if there is one."""
+    text = (DOCS / page).read_text()
+    sources = {str(path.relative_to(PROJECT)): path.read_text() for path in (PROJECT / "tests").glob("**/test_*.py")}
+    tests = set(re.findall(r"\b(test_\w+)`", text)) - {Path(name).stem for name in sources}
+    assert [name for name in sorted(tests) if not any(f"def {name}(" in source for source in sources.values())] == []
+    # "`FILE::TEST`, `::TEST`" and "`TEST` in `FILE`"
+    pairs = [(re.findall(r"[^`:]+\.py", text[: match.end()])[-1], match[1]) for match in re.finditer(r"::(\w+)`", text)]
+    pairs += [(file, name) for name, file in re.findall(r"`(test_\w+)` in `([\w/]+\.py)`", text)]
+    assert pairs
+    assert [(file, name) for file, name in pairs if f"def {name}(" not in sources[file]] == []
 
 
 def test_each_rule_of_security_names_a_test() -> None:

@@ -58,6 +58,34 @@ static bool is_allowed(struct lines *lines, struct allowance *allowance)
     return false;
 }
 
+/*
+ * RET how many bytes at the start of a UTF-8 text are a character that acts on a terminal instead of being shown there:
+ * a control character, or one that changes lines or the direction of text
+ */
+static size_t control_size(const unsigned char *text)
+{
+    if (text[0] < ' ' || text[0] == 0x7f)
+        return 1;
+    if ((text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f) || (text[0] == 0xd8 && text[1] == 0x9c))
+        return 2; /* U+0080 to U+009F, U+061C */
+    if (text[0] == 0xe2 && text[1] == 0x80 &&
+        ((text[2] >= 0x8b && text[2] <= 0x8f) || (text[2] >= 0xa8 && text[2] <= 0xae)))
+        return 3; /* U+200B to U+200F, U+2028 to U+202E */
+    if (text[0] == 0xe2 && text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)
+        return 3; /* U+2066 to U+2069 */
+    return 0;
+}
+
+/* Replace characters that could change the terminal of whoever reads the log, or begin a new line there. */
+static void replace_controls(char *text)
+{
+    while (*text) {
+        size_t size = control_size((const unsigned char *)text);
+        memset(text, *text == '\t' ? ' ' : '?', size);
+        text += size ? size : 1;
+    }
+}
+
 /* Log the unfinished line, with its level if it has one, and begin a new one. */
 static void finish_line(struct lines *lines)
 {
@@ -75,12 +103,7 @@ static void finish_line(struct lines *lines)
     } else if (lines->length > UNMARKED_MAX_BYTES) {
         memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
     }
-    /*
-     * Replace control characters, which could change the terminal of whoever reads the log, or begin a new line there.
-     */
-    for (char *byte = text; *byte; byte++)
-        if ((unsigned char)*byte < ' ' || *byte == 0x7f)
-            *byte = *byte == '\t' ? ' ' : '?';
+    replace_controls(text);
     if (*text && is_allowed(lines, allowance))
         lines->log(level, text);
     lines->length = 0;

@@ -197,6 +197,14 @@ def test_output_is_bounded(host: Exchanger) -> None:
     host.stop()
 
 
+def test_what_acts_on_a_terminal_is_replaced(host: Exchanger) -> None:
+    """Control characters and those that change the direction of text, printed by a handler, do not reach the log."""
+    text = "grün\t€ \x7f\x1b[2J\x9b\u061c\u200b\u2028\u202e\u2066 東京"
+    assert host.exchange(f"import os; os.write(1, {text.encode()!r} + b'\\n')") == ("OK", "")
+    wait_for(lambda: "grün € ??[2J" + "?" * 16 + " 東京" in host.log, "the line")
+    host.stop()
+
+
 def test_requests_in_parallel(start: Start) -> None:
     """As many requests as there are workers run at the same time; others wait, at most until their deadline."""
     host = start(settings={"workers": 3})

@@ -190,6 +190,19 @@ static void *run(void *unused)
 }
 
 /*
+ * Start the threads that are missing. Called while the plugin starts, and under slurmctld's write locks, so by one
+ * thread at a time.
+ */
+static void start_threads(void)
+{
+    while (thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
+        thread_count++;
+    if (!thread_count)
+        log_error(
+            "prep: no thread can be started: jobs wait to start or end until the next one does, which tries again");
+}
+
+/*
  * Pack the job's record and the variables, and free the variables. OUT job: the packed data and the job's id. RET false
  * if memory is short.
  */
@@ -224,11 +237,10 @@ static bool pack_event(struct job *job, void *record, char **variables)
  */
 static bool begin(void *record, bool epilog)
 {
-    struct job *job = thread_count ? calloc(1, sizeof(*job)) : NULL;
+    struct job *job = calloc(1, sizeof(*job));
 
     if (!job) {
-        log_error("a %s did not run: out of memory, or there are no threads",
-                  epilog ? "controller_epilog" : "controller_prolog");
+        log_error("a %s did not run: out of memory", epilog ? "controller_epilog" : "controller_prolog");
         return false;
     }
     job->broken = !pack_event(job, record, job_common_env_vars(record, epilog));
@@ -239,20 +251,19 @@ static bool begin(void *record, bool epilog)
     last = &job->next;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&mutex);
+    start_threads();
     return true;
 }
 
 /* Start workers and threads, in slurmctld only. RET the return code of init(). */
 static int start(void)
 {
-    if (thread_count)
+    if (point.client || thread_count)
         return SLURM_SUCCESS;
     int rc = slurmhooks_point_start(&point);
     stopping = false;
-    while (!rc && thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
-        thread_count++;
-    if (!rc && !thread_count)
-        log_error("prep: no thread can be started: jobs start and end without hooks");
+    if (!rc)
+        start_threads();
     return rc;
 }
 
@@ -316,5 +327,5 @@ extern int prep_p_epilog_slurmctld(void *job_record, bool *async)
 
 extern void prep_p_required(int type, bool *required)
 {
-    *required = thread_count && (type == PROLOG_SLURMCTLD || type == EPILOG_SLURMCTLD);
+    *required = callbacks.prolog && callbacks.epilog && (type == PROLOG_SLURMCTLD || type == EPILOG_SLURMCTLD);
 }

@@ -47,6 +47,26 @@ def starts({arguments}):
 def ends(environment):
     log.info("epilog of %s: %s", environment["SLURM_JOB_NAME"], environment["SLURM_JOB_EXIT_CODE2"])
 """
+NO_THREADS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    static unsigned calls; /* the first thread is that of the workers' client */
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    Dl_info caller;
+
+    if (dladdr(__builtin_return_address(0), &caller) && strstr(caller.dli_fname, "/prep_python.so") && calls++ &&
+        !access("/run/no-threads", F_OK))
+        return EAGAIN;
+    return real(thread, attributes, run, argument);
+}
+"""
 HOOKS_D = "/etc/slurm/hooks.d"
 NOTHING = "site_factor/python does nothing: it was built with Slurm's public headers only"
 
@@ -170,6 +190,31 @@ def test_plugins_do_not_delay_each_other(site: Site) -> None:
     assert site.shown(job, "JobState") == "CONFIGURING"
     site.cluster.user("alice", "scancel", job, check=True)
     site.cluster.wait(lambda: f"controller_prolog of JobId={job}: " in site.cluster.log(), what="end of the prolog")
+
+
+def test_without_a_thread_jobs_wait(site: Site) -> None:
+    """No job starts without its handlers if the plugin can start no thread; jobs go on once it can."""
+    cluster = site.cluster
+    cluster.put(NO_THREADS, "/root/no-threads.c")
+    cluster.root("gcc", "-shared", "-fPIC", "-o", "/root/no-threads.so", "/root/no-threads.c", check=True)
+    cluster.put("", "/run/no-threads")
+    cluster.put("/root/no-threads.so\n", "/etc/ld.so.preload")
+    try:
+        cluster.restart("slurmctld")
+        cluster.wait(site.serves, what="workers of all plugins")
+        first = site.submit("first")
+        cluster.wait(lambda: site.shown(first, "JobState") == "CONFIGURING", what="job that waits")
+        assert "prep: no thread can be started: jobs wait" in cluster.log()
+        cluster.root("rm", "/run/no-threads", check=True)
+        second = site.submit("second")
+        cluster.wait(lambda: "epilog of second" in cluster.log(), what="end of the second job")
+        cluster.wait(lambda: "epilog of first" in cluster.log(), what="end of the first job")
+        assert ["prolog of first" in cluster.log(), "prolog of second" in cluster.log()] == [True, True]
+        assert {site.shown(job, "JobState") for job in (first, second)} == {"COMPLETED"}
+    finally:
+        cluster.root("rm", "-f", "/etc/ld.so.preload", "/run/no-threads")
+        cluster.restart("slurmctld")
+        cluster.wait(site.serves, what="workers of all plugins")
 
 
 def test_reconfigure(site: Site) -> None:

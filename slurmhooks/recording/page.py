@@ -44,8 +44,8 @@ class Page:
         Raises:
             ValueError: the orders are too long.
         """
-        self._write(_STATUS, {})
         self._write(_ORDERS, orders)
+        self._write(_STATUS, {})
         self.rows_at = 0.0
         self._memory[_NUMBER] = int(orders["number"])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
 from slurmhooks.recording import page as shared
+from slurmhooks.recording.file import create
 from slurmhooks.recording.recorder import Limits, Recorder
 from slurmhooks.wire.tables import installed
 from slurmhooks.worker.reporting import RECORDED
@@ -37,26 +38,24 @@ class RecordingSink:
         self._status_at = 0.0
         self._recorder: Recorder | None = None
         self.takers = {RECORDED: self.take}
+        file = self._orders["file"]
+        if page.status:
+            self._fail(f"{file}: the process that wrote it has ended; the file keeps what it has")
+            return
         try:
-            self._recorder = self._open()
+            self._recorder = self._open(file)
         except OSError as error:
-            self._fail(f"{self._orders['file']}: {error.strerror}")
+            self._fail(f"{file}: {error.strerror}; SlurmUser has to be able to create it: name another FILE")
+            return
+        self._tell()
 
-    def _open(self) -> Recorder:
+    def _open(self, file: str) -> Recorder:
         tables = installed()
         assert tables is not None  # slurmctld's plugin has started the supervisor
         orders = self._orders
-        # The supervisor has created it, as this user; nobody else may have put another file there.
-        fd = os.open(orders["file"], os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
-        state = os.fstat(fd)
-        if state.st_size:
-            os.close(fd)
-            raise FileExistsError(0, "the process that wrote it has ended; the file keeps what it has", orders["file"])
-        if state.st_uid != os.getuid() or state.st_mode & 0o077:
-            os.close(fd)
-            raise FileExistsError(0, "others may write to it", orders["file"])
+        os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
         what = {"with": orders["with"], "tables": orders["tables"]}
-        return Recorder(fd, tables, Limits(orders["size"], orders["until"]), what)
+        return Recorder(create(file), tables, Limits(orders["size"], orders["until"]), what)
 
     def take(self, report: bytes) -> None:
         """Take a report of a worker about a recorded request."""

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
-from slurmhooks.recording.file import create
 
 if TYPE_CHECKING:
     from slurmhooks.recording.page import Page
@@ -32,7 +30,7 @@ def answer(text: str, page: Page) -> dict[str, Any]:
             return {"findings": ["nothing is recorded"]}
         page.end()
         return _status(page)
-    return _start(json.loads(text.removeprefix(START)), page)
+    return _start(text.removeprefix(START), page)
 
 
 def is_running(page: Page) -> bool:
@@ -44,17 +42,19 @@ def _status(page: Page) -> dict[str, Any]:
     return {"recording": page.orders, "status": page.status, "runs": is_running(page)}
 
 
-def _start(wanted: dict[str, Any], page: Page) -> dict[str, Any]:
+def _start(text: str, page: Page) -> dict[str, Any]:
+    """Order a recording. The collector creates the file, because a file system that hangs may not stop the supervisor.
+
+    Its status says whether it could.
+    """
     if is_running(page):
         return {"findings": [f"{page.orders['file']} is being recorded: 'slurmhooks record --stop' ends it"]}
-    file = str(wanted["file"])
-    try:
-        os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
-        os.close(create(file))
-    except OSError as error:
-        return {"findings": [f"{file}: {error.strerror}; SlurmUser has to be able to create it: name another FILE"]}
     number = int(page.orders.get("number", 0)) % 255 + 1
-    what = {name: wanted[name] for name in ("size", "with", "tables")}
-    page.begin({"number": number, "file": file, "until": time.time() + wanted["seconds"], **what})
-    log.info("recording: requests go to %s", file)
+    try:
+        wanted = json.loads(text)
+        what = {name: wanted[name] for name in ("file", "size", "with", "tables")}
+        page.begin({"number": number, "until": time.time() + wanted["seconds"], **what})
+    except ValueError:  # the request was cut off, or the page has no room for it
+        return {"findings": ["the name of FILE is too long"]}
+    log.info("recording: requests go to %s", what["file"])
     return _status(page)

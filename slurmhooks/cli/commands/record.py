@@ -20,7 +20,7 @@ from slurmhooks.recording.request import SECRETS
 from slurmhooks.worker import recordings, requests
 
 PATIENCE = 10.0
-"""Seconds to wait for the supervisor's answer, and until the last requests are written."""
+"""Seconds to wait for the supervisor's answer, until the file is open, and until the last requests are written."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TABLES = "partitions,qos,reservations,licenses"
@@ -136,9 +136,9 @@ def command(
 ) -> None:
     """Record the requests of slurmctld in FILE, with the questions of its handlers and all answers.
 
-    Run this command as root or SlurmUser on the machine of slurmctld. It returns at once; the recording continues until
-    it reaches a limit, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, because it shows what
-    users submit. By default, FILE is beside slurmctld's log.
+    Run this command as root or SlurmUser on the machine of slurmctld. It returns once FILE exists; the recording
+    continues until it reaches a limit, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, because
+    it shows what users submit. By default, FILE is beside slurmctld's log.
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     if action is None:
@@ -150,16 +150,37 @@ def command(
         text = action
     with progress.waiting("asking slurmctld"):
         answer = ask(text)
-        if action == recordings.STOP:
-            until = time.monotonic() + PATIENCE
-            while answer["runs"] and time.monotonic() < until:
-                time.sleep(0.1)
-                answer = ask(recordings.STATUS)
+        until = time.monotonic() + PATIENCE
+        while is_pending(action, answer) and time.monotonic() < until:
+            time.sleep(0.1)
+            answer = ask(recordings.STATUS)
+    if action is None:
+        check_begun(answer)
     recording = recording_of(answer)
     if as_json:
         output.document(recording)
     else:
         show(recording)
+
+
+def is_pending(action: str | None, answer: dict[str, Any]) -> bool:
+    """Tell whether the process that records has not begun or ended yet, as the command asks for."""
+    return not answer["status"] if action is None else action == recordings.STOP and answer["runs"]
+
+
+def check_begun(answer: dict[str, Any]) -> None:
+    """Check that a new recording has a file.
+
+    Raises:
+        Finding: it has none.
+    """
+    if not answer["status"]:
+        raise Finding(
+            f"{answer['recording']['file']} could not be opened within {PATIENCE:g} s: does its file system answer? "
+            "'slurmhooks record --stop' gives the recording up"
+        )
+    if not answer["status"]["bytes"]:
+        raise Finding(answer["status"]["ended"])
 
 
 def recording_of(answer: dict[str, Any]) -> Recording | None:

@@ -66,6 +66,25 @@ def test_wrong_use(asked: list[str], tmp_path: Path, arguments: list[str]) -> No
     assert asked == []
 
 
+@pytest.mark.parametrize(
+    ("status", "finding"),
+    [
+        ({}, "/some/file could not be opened within 0 s: does its file system answer?"),
+        ({"requests": 0, "bytes": 0, "ended": "/some/file: File exists"}, "/some/file: File exists"),
+    ],
+)
+def test_a_file_that_cannot_be_opened(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str], tmp_path: Path, status: dict[str, Any], finding: str
+) -> None:
+    """The command says why there is no recording."""
+    monkeypatch.setattr("slurmhooks.cli.commands.record.PATIENCE", 0.0)
+    answer = {"recording": {"file": "/some/file"}, "status": status, "runs": not status}
+    monkeypatch.setattr(requests, "ask", lambda *_: [answer])
+    code, text = record(tmp_path)
+    assert code == 1
+    assert finding in text
+
+
 def test_without_slurmctld(tmp_path: Path) -> None:
     """Without a slurmctld there is nothing to record, and the command says so."""
     (tmp_path / "slurm.conf").write_text("SlurmUser=root\n")

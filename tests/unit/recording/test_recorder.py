@@ -145,7 +145,6 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
 
 def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports that workers send just before a stop arrive after it, and are in the file."""
-    os.close(create(str(tmp_path / "file")))
     sink = RecordingSink(page)
     page.end()
     sink.turn()
@@ -157,13 +156,31 @@ def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.Mo
     assert ids(tmp_path / "file") == ["late"]
 
 
-def test_a_file_of_somebody_else_is_not_written(page: Page, tmp_path: Path) -> None:
-    """A file that has something in it, or is gone, ends the recording with the reason."""
+def test_only_its_owner_reads_the_file(page: Page, tmp_path: Path) -> None:
+    """The recording process creates the file, and the folder if it is missing; the status is there at once."""
+    file = tmp_path / "new" / "file"
+    page.begin({**page.orders, "number": 2, "file": str(file)})
     RecordingSink(page)
-    assert "No such file" in page.status["ended"]
-    page.begin({**page.orders, "number": 2})
-    (tmp_path / "file").write_text("precious")
+    assert page.status["bytes"] == file.stat().st_size > 0
+    assert [path.stat().st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_of_somebody_else_is_not_written(page: Page, tmp_path: Path, link: bool) -> None:
+    """A file that exists already ends the recording with the reason."""
+    (tmp_path / "file").symlink_to("precious") if link else None
+    (tmp_path / ("precious" if link else "file")).write_text("precious")
     RecordingSink(page)
-    assert "has ended" in page.status["ended"]
-    assert not page.number
+    assert "File exists; SlurmUser has to be able to create it" in page.status["ended"]
+    assert (page.number, page.status["bytes"]) == (0, 0)
     assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_the_next_process_does_not_continue(page: Page, tmp_path: Path) -> None:
+    """If the recording process is replaced, the recording ends with the reason, and the file keeps what it has."""
+    RecordingSink(page)
+    before = (tmp_path / "file").read_bytes()
+    RecordingSink(page)
+    assert "the process that wrote it has ended" in page.status["ended"]
+    assert not page.number
+    assert (tmp_path / "file").read_bytes() == before

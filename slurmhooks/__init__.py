@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python functions at the plugin points of Slurm: SPANK, job_submit and scrun.
+"""Python functions at the plugin points of Slurm, such as SPANK, job_submit and scrun.
 
 A site writes hook files. A decorated function in one of them is a handler:
 

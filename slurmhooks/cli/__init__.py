@@ -92,7 +92,7 @@ def summary(command: str) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
-    """Python hooks for Slurm's SPANK, job_submit and scrun.
+    """Python at the plugin points of Slurm: SPANK, cli_filter, job_submit, site_factor, prep, jobcomp, scrun.
 
     Exit codes: 0 fine, 1 a finding, 2 wrong use.
     """

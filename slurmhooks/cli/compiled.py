@@ -54,7 +54,7 @@ def choose_variant(folder: Path, name: str) -> str:
     extra = manifest.exported(name)
     if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
-    return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
+    return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
 
 
 def variant_of(plugin: Path) -> str:

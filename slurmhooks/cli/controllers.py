@@ -57,7 +57,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         the answers, and notes on missing answers.
     """
     if not requests.names(str(sysconfdir)):
-        return [], [f"{sysconfdir}: no slurmctld with a plugin of slurmhooks runs on this machine"]
+        return [], [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
     with progress.waiting("asking slurmctld"):

@@ -49,6 +49,11 @@ def test_links_lead_somewhere() -> None:
             assert not anchor or anchor in slugs, f"{source}: {page}#{anchor}"
 
 
+def test_links_have_a_text() -> None:
+    """A link without a text has the title of its target in Sphinx, but cannot be seen on a forge."""
+    assert [name for name, text in PAGES.items() if "[](" in text] == []
+
+
 def test_has_one_sentence_a_line() -> None:
     """A line of prose ends where a sentence ends, so that a diff shows what has changed."""
     for name, text in PAGES.items():

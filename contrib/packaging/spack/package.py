@@ -7,7 +7,7 @@ from spack.package import *
 
 
 class Slurmhooks(PythonPackage):
-    """Python hooks for Slurm's SPANK, job_submit and scrun.
+    """Python at the plugin points of Slurm, such as SPANK, job_submit and scrun.
 
     This installs the Python part and everything that 'slurmhooks build' needs besides Slurm's headers. The plugins are
     not included, because they belong in the PluginDir of a running Slurm: run 'slurmhooks build' and 'slurmhooks

@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Compile the plugins for this machine's Slurm.
 
-    The public headers are enough for SPANK, scrun and the argument job of job_submit. Handlers that take record, jobs,
-    partitions or reservations need --slurm-source.
+    The public headers are enough for SPANK, cli_filter, scrun and nearly all fields of job. Handlers that take record
+    or a table, such as partitions or nodes, need --slurm-source.
     """
     if if_needed and _have_fitting(sysconfdir):
         note("the installed plugins fit")

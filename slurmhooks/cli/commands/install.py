@@ -51,7 +51,8 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     assert folder is not None
 
     written = copy_plugins(record, source, configuration.below(destdir, folder))
-    click.echo(f"{folder}: {written} of {len(build_record.plugins_of(record))} files written, the others are unchanged")
+    unchanged = len(build_record.plugins_of(record)) - written
+    click.echo(f"{folder}: files written: {written}, unchanged: {unchanged}")
     if build_record.TEMPLATE in record.files:
         click.echo(scrun_lua.render(source / build_record.TEMPLATE, folder, sysconfdir, destdir))
     if destdir == Path("/"):

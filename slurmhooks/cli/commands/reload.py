@@ -30,7 +30,7 @@ def command(sysconfdir: Path) -> None:
         time.sleep(0.1)
     if answers is None:
         raise Finding(
-            f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"
+            f"no slurmctld on this machine has loaded a plugin of slurmhooks with the configuration in {sysconfdir}"
         )
     if answers:
         raise Findings([*answers, "the hooks that were loaded before, if any, stay in force"])

@@ -21,10 +21,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_variant(folder: Path) -> None:
-    """The plugin becomes a link to the variant beside it, and compile prints the callbacks that the variant offers."""
-    assert compiled.choose_variant(folder, "task") == "offers user_init, task_post_fork, task_exit to Slurm"
+    """The plugin becomes a link to the variant beside it, and compile prints the callbacks that the variant exports."""
+    assert compiled.choose_variant(folder, "task") == "exports user_init, task_post_fork, task_exit"
     assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
-    assert compiled.choose_variant(folder, "minimal") == "offers Slurm no callback that costs"
+    assert compiled.choose_variant(folder, "minimal") == "exports no callback that costs extra time"
     assert sorted(path.name for path in folder.iterdir()) == ["slurmhooks", "spank_python.so"]
 
 

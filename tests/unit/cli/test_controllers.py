@@ -81,7 +81,7 @@ def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call)
     """Where no slurmctld runs, or this user may not ask it, one line says so."""
     result = verb()
     assert result.exit_code == 0, result.output
-    assert f"{site.etc}: no slurmctld with a plugin of slurmhooks runs on this machine\n" in result.output
+    assert f"{site.etc}: no slurmctld on this machine has loaded a plugin of slurmhooks\n" in result.output
     answers(monkeypatch, {"findings": ["only root and SlurmUser may do this"]})
     result = verb()
     assert result.exit_code == 0, result.output

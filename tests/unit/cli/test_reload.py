@@ -26,7 +26,7 @@ def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reload, "STARTING", 0.0)
     command = ["reload", "--sysconfdir", str(tmp_path)]
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, "no slurmctld with a plugin of slurmhooks runs on this machine" in done.output) == (
+    assert (done.exit_code, "no slurmctld on this machine has loaded a plugin of slurmhooks" in done.output) == (
         1,
         True,
     )

@@ -78,8 +78,7 @@ static bool is_only(struct slurmhooks_delivery *delivery)
         delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     }
     if (delivery->only >= 0 && !delivery->is_only)
-        /* On a file system without locks, both may deliver records while both run. */
-        delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+        delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB);
     bool only = delivery->is_only;
     pthread_mutex_unlock(&delivery->lock);
     return only;

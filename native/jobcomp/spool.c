@@ -145,8 +145,17 @@ static bool begin_segment(struct slurmhooks_spool *spool)
             continue;
         if (fd < 0)
             return false;
-        /* A reader removed the segment before it was locked, since it looked like one of a process that had ended. */
-        if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status) || !status.st_nlink) {
+        bool locked = !flock(fd, LOCK_EX | LOCK_NB);
+        if ((!locked && errno != EWOULDBLOCK) || fstat(fd, &status)) {
+            /* The file system has no locks, or does not answer. */
+            int error = errno;
+            unlinkat(spool->folder, name, 0);
+            close(fd);
+            errno = error;
+            return false;
+        }
+        /* A reader locks or removes a segment that is not locked yet, since it looks like that of an ended process. */
+        if (!locked || !status.st_nlink) {
             close(fd);
             continue;
         }

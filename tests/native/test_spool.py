@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.jobcomp.spool import Record, Spool, frames
-from tests.native.building import PLAIN
+from tests.native.building import PLAIN, preloaded
 from tests.native.conftest import built
 
 LIMIT = 1 << 20
@@ -400,3 +400,20 @@ def test_an_unusable_folder_is_named(tmp_path: Path) -> None:
     output, _ = writer.process.communicate(timeout=60)
     assert writer.process.returncode == 1
     assert str(tmp_path / "file").encode() in output
+
+
+def test_a_file_system_without_locks(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused, because readers could not know which segments are complete, and no file is left in it."""
+    library = preloaded("nolocks", tmp_path)
+    host = built(PLAIN).host.with_name("spooler")
+    done = subprocess.run(
+        [host, folder, str(LIMIT), "never"],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "Function not implemented" in done.stdout
+    assert [path.name for path in folder.iterdir() if path.suffix == ".spool"] == []

@@ -64,18 +64,9 @@ static uint32_t job_id_of(const void *job)
 /* Pack a record with long texts, since workers cannot ask for them later. */
 static void put_record(struct slurmhooks_buffer *message, const void *job)
 {
-    const struct slurmhooks_table *table = record_table();
-    size_t start = message->size + 2 * sizeof(uint32_t);
-
-    if (!table)
-        return;
-    slurmhooks_put_struct(message, RECORD, job);
-    for (uint32_t i = 0; i < table->count && !message->failed; i++) {
-        uint8_t kind = table->members[i].kind;
-        uint64_t slot = ((const uint64_t *)(message->data + start))[i];
-        if ((kind == SLURMHOOKS_TEXT || kind == SLURMHOOKS_TEXTS) && slot == SLURMHOOKS_LEFT_OUT)
-            slurmhooks_put_member(message, RECORD, i, job);
-    }
+    message->whole = true;
+    if (record_table())
+        slurmhooks_put_struct(message, RECORD, job);
 }
 
 static void log_line(bool error, const char *line)

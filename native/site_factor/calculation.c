@@ -70,6 +70,7 @@ static void pack_batch(void *context, struct slurmhooks_buffer *request)
     const slurmctld_lock_t locks = {.job = READ_LOCK, .part = READ_LOCK};
     struct batch *batch = context;
 
+    request->whole = true;
     if (batch->job) {
         slurmhooks_put_struct(request, RECORD, batch->job);
         return;

@@ -167,6 +167,7 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     if (!slurmhooks_open(data, size, SLURMHOOKS_QUERY, &question.header))
         return false;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
+    question.result.whole = true;
     bool valid = serve(&question);
     enum status status = question.result.size == sizeof(struct slurmhooks_header) ? NOTHING : FOUND;
     if (valid && question.result.failed) {

@@ -155,12 +155,18 @@ static void append_texts(struct slurmhooks_buffer *buffer, const struct texts *t
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
 }
 
+/* RET the most bytes that a text may add to a packed struct. */
+static size_t longest(const struct slurmhooks_buffer *buffer)
+{
+    return buffer->whole ? SLURMHOOKS_LARGEST : SLURMHOOKS_INLINE;
+}
+
 /* RET the slot of texts that were appended at position `at`. Removes them if they are too long. */
 static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t at)
 {
     size_t size = buffer->size - at;
 
-    if (size > SLURMHOOKS_INLINE) {
+    if (size > longest(buffer)) {
         buffer->size = at;
         return SLURMHOOKS_LEFT_OUT;
     }
@@ -172,8 +178,8 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
 {
     if (!text)
         return 0;
-    size_t at = buffer->size, length = strnlen(text, SLURMHOOKS_INLINE);
-    if (length == SLURMHOOKS_INLINE)
+    size_t at = buffer->size, length = strnlen(text, longest(buffer));
+    if (length == longest(buffer) && !buffer->whole)
         return SLURMHOOKS_LEFT_OUT;
     append(buffer, text, length + 1);
     return slot_of(buffer, start, at);
@@ -186,7 +192,7 @@ static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const
 
     if (!texts->items)
         return 0;
-    for (uint32_t i = 0; i < texts->count && buffer->size - at <= SLURMHOOKS_INLINE; i++)
+    for (uint32_t i = 0; i < texts->count && buffer->size - at <= longest(buffer); i++)
         if (texts->items[i])
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
     return slot_of(buffer, start, at);

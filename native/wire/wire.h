@@ -114,6 +114,7 @@ struct slurmhooks_buffer {
     char *data; /* from malloc() */
     size_t size;
     size_t capacity;
+    bool whole;  /* packed structs have all their texts, however long: nobody can ask for one later */
     bool failed; /* it is too large, or memory is short: nothing more can be added */
 };
 

@@ -37,18 +37,10 @@ def view(message: bytes, tables: Tables) -> Record | None:
         raise MessageError("not a record")
     if not content.items:
         return None
-    (tag, value), *members = content.items
+    tag, value = content.items[0]
     if tag >= len(tables.tables) or tables.tables[tag].name != "record":
         raise MessageError("not a record")
-    texts = dict(members)
-
-    def fetch(place: int) -> bytes:
-        try:
-            return texts[place]
-        except KeyError:
-            raise MessageError("a member of the record is missing") from None
-
-    return _views(tables).record(Struct(tables.tables[tag], value, None, fetch))
+    return _views(tables).record(Struct(tables.tables[tag], value, None))
 
 
 def _views(tables: Tables) -> Views:

@@ -114,6 +114,27 @@ def modify(job):
 """
 
 
+def test_long_texts_of_tables(site: Site) -> None:
+    """A row of a table has its texts, however long they are."""
+    if not site.cluster.has_sources:
+        pytest.skip("Debian has no sources of this release, without which slurmctld's structs cannot be read")
+    site.hooks(
+        """
+        @hook.job_submit
+        def count(job, partitions):
+            row, page = partitions["long"], dict(partitions)["long"]
+            tell(event=f"{len(row.allow_accounts)} {len(page.allow_accounts)}")
+        """
+    )
+    accounts = ",".join(f"account{number:04}" for number in range(2000))
+    site.cluster.root("scontrol", "create", "partitionname=long", f"allowaccounts={accounts}", check=True)
+    try:
+        site.submit()
+    finally:
+        site.cluster.root("scontrol", "delete", "partitionname=long", check=True)
+    assert site.events() == [f"{len(accounts)} {len(accounts)}"]
+
+
 @pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
 def test_messages_of_a_submission(site: Site, command: str) -> None:
     """All lines reach the user in order, whether the job is accepted or not; a refusal has its code and text."""

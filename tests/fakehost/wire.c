@@ -28,27 +28,38 @@ static char *read_file(const struct line *line, const char *path, size_t *size)
     return data;
 }
 
-static struct slurmhooks_buffer pack(const job_desc_msg_t *desc)
+static struct slurmhooks_buffer pack(const job_desc_msg_t *desc, bool whole)
 {
     struct slurmhooks_buffer buffer;
 
     slurmhooks_begin(&buffer, SLURMHOOKS_REQUEST);
+    buffer.whole = whole;
     slurmhooks_put_struct(&buffer, 0, desc);
     slurmhooks_end(&buffer, 0, 2001, desc->user_id);
     return buffer;
 }
 
-void command_pack(const struct line *line)
+static void pack_into(const struct line *line, bool whole)
 {
     job_desc_msg_t desc;
     FILE *file = fopen(line->words[1], "wb");
 
     job_desc_fill(&desc, line);
-    struct slurmhooks_buffer buffer = pack(&desc);
+    struct slurmhooks_buffer buffer = pack(&desc, whole);
     if (!file || !buffer.data || fwrite(buffer.data, 1, buffer.size, file) != buffer.size || fclose(file))
         script_wrong(line, "cannot write the file");
     free(buffer.data);
     job_desc_free(&desc);
+}
+
+void command_pack(const struct line *line)
+{
+    pack_into(line, false);
+}
+
+void command_pack_whole(const struct line *line)
+{
+    pack_into(line, true);
 }
 
 void command_pack_member(const struct line *line)
@@ -77,7 +88,7 @@ void command_time_pack(const struct line *line)
     job_desc_fill(&desc, line);
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (long i = 0; i < rounds; i++) {
-        struct slurmhooks_buffer buffer = pack(&desc);
+        struct slurmhooks_buffer buffer = pack(&desc, false);
         size = buffer.size;
         free(buffer.data);
     }

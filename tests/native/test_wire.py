@@ -29,7 +29,10 @@ def job_in(path: Path, tables: Tables) -> dict[str, Any]:
 
 
 def test_c_packs_what_python_reads(each_host: Host, tmp_path: Path) -> None:
-    """Python reads each kind of member as it was set; long texts are left out, and sent when asked for."""
+    """Python reads each kind of member as it was set; long texts are left out, and sent when asked for.
+
+    Where nobody can ask, a struct has all of them.
+    """
     tables = tables_of(each_host.build)
     long = "x" * INLINE
     script = tables["job"].places["script"]
@@ -38,6 +41,7 @@ def test_c_packs_what_python_reads(each_host: Host, tmp_path: Path) -> None:
         pack $dir/request account=physics comment="" overcommit=1 cpus_per_task=4 time_limit=30 pn_min_memory=2048 \
 begin_time=1700000000 work_dir=\\xff argv=run argv=a\\x20b environment=A=1 environment=B= script={long[1:]}
         pack $dir/long script={long} environment=A={long}
+        pack_whole $dir/whole script={long} environment=A={long} environment=B=
         pack_member $dir/script {script} script={long}
         balance
         """.replace("\\\n", "")
@@ -66,6 +70,8 @@ begin_time=1700000000 work_dir=\\xff argv=run argv=a\\x20b environment=A=1 envir
     assert {name: job[name] for name in expected} == expected
     left_out = job_in(tmp_path / "long", tables)
     assert (left_out["script"], left_out["environment"]) == (b"left out", [b"left out"])
+    whole = job_in(tmp_path / "whole", tables)
+    assert (whole["script"], whole["environment"]) == (long.encode(), [f"A={long}".encode(), b"B="])
     ((place, value),) = decode((tmp_path / "script").read_bytes(), tables).items
     assert (place, read_text(value)) == (script, long.encode())
 

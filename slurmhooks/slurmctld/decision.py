@@ -11,7 +11,7 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.errors import Reject
+from slurmhooks.errors import Reject, StaleHandleError
 from slurmhooks.log import log, visible
 from slurmhooks.rollout import ENFORCE
 from slurmhooks.slurmctld.call import ABOUT
@@ -97,10 +97,18 @@ def _about(call: Call) -> dict[str, Any]:
         job = call.fresh(_state(call))
         for name in ABOUT:
             if about.get(name) is None:
-                about[name] = getattr(job, name)
+                about[name] = _read(job, name)
         if about["job_id"] is None:
-            about["job_id"] = _job_id(job.job_id_str)
+            about["job_id"] = _job_id(_read(job, "job_id_str"))
     return {name: _plain(value) for name, value in about.items() if value is not None}
+
+
+def _read(job: object, name: str) -> Any:
+    """Return a field; None if it was too long to be sent with the request: slurmctld no longer answers."""
+    try:
+        return getattr(job, name)
+    except StaleHandleError:
+        return None
 
 
 def _job_id(text: str | None) -> int | None:

@@ -13,7 +13,7 @@ from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.source import Asking
-from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Packed, Type, What, decode, text_value
+from slurmhooks.wire.message import LEFT_OUT, Fact, Message, MessageError, Packed, Type, What, decode, text_value
 from slurmhooks.worker import reporting
 
 if TYPE_CHECKING:
@@ -164,7 +164,10 @@ class Keeper:
         """
         message = decode(request, self._tables)
         struct = Packed(self._tables.tables[0], message.items[0][1])
-        texts = tuple(struct.raw(member) for member in ("account", "partition"))
+        try:
+            texts = tuple(struct.raw(member) for member in ("account", "partition"))
+        except MessageError:  # left out of the request: no account and no partition has such a long name
+            return None
         now = time.time()
         if now >= self._facts_until:
             self._facts_of.clear()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from slurmhooks.errors import StaleHandleError
+from slurmhooks.errors import Reject, StaleHandleError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,10 @@ def left_out(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], byte
     members: dict[tuple[int, int], bytes] = {}
     for number, struct in enumerate(structs):
         for place in struct.absent():
-            value = struct.value(place) or b""
+            try:
+                value = struct.value(place) or b""
+            except Reject:  # longer than a message can be, which is no reason to refuse the request
+                continue
             most -= len(value)
             if most >= 0:
                 members[number, place] = value

@@ -56,5 +56,7 @@ def _start(text: str, page: Page) -> dict[str, Any]:
         page.begin({"number": number, "until": time.time() + wanted["seconds"], **what})
     except ValueError:  # the request was cut off, or the page has no room for it
         return {"findings": ["the name of FILE is too long"]}
+    except (KeyError, TypeError):
+        return {"findings": ["the command is of another release of slurmhooks"]}
     log.info("recording: requests go to %s", what["file"])
     return _status(page)

@@ -2,6 +2,7 @@
 """The report of a worker about a call."""
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slurmhooks import loader
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.service import Service
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.changes import SECRET
@@ -20,7 +22,7 @@ from slurmhooks.slurmctld.rows import Text, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import LEFT_OUT, Message, Type
 from slurmhooks.worker.service import Settings
 
 RELEASE = "24.11"
@@ -31,23 +33,40 @@ Decide = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def decide(tmp_path: Path) -> Decide:
-    """Return the decision on a request, from the text of a hook file; ``include`` names secrets that are reported."""
+    """Return the decision on a request, from the text of a hook file.
 
-    def run(text: str, *, include: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+    ``include`` names secrets that are reported, ``left_out`` a member that was too long to be sent with the request.
+    """
+
+    def answered(question: bytes) -> bytes:
+        raise StaleHandleError("slurmctld answers only during the call")
+
+    def run(text: str, *, include: tuple[str, ...] = (), left_out: str = "", **fields: Any) -> dict[str, Any]:
         file = tmp_path / "limits.py"
         file.write_text(HEAD + text)
         tables = tables_of(RELEASE)
         service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
         calls: list[Call] = []
         service.followers.append(calls.append)
-        items = ((0, request_of(FakeJob(release=RELEASE, **fields), "job_submit").data),)
-        service.handle(Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables), bytes)
+        data = bytearray(request_of(FakeJob(release=RELEASE, **fields), "job_submit").data)
+        if left_out:
+            struct.pack_into("Q", data, 8 * tables["job"].places[left_out], LEFT_OUT)
+        service.handle(Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables), answered)
         service.after()
         (call,) = calls
         content: dict[str, Any] = json.loads(json.dumps(decision(call, include)))
         return content
 
     return run
+
+
+@pytest.mark.parametrize("member", ["name", "account", "job_id_str"])
+def test_a_field_that_was_too_long(decide: Decide, member: str) -> None:
+    """A user who sends a field that slurmctld gives only on demand ends no worker: the decision lacks the field."""
+    found = decide(
+        "@hook.job_submit\ndef passes(job):\n    pass\n", left_out=member, partition="debug", **{member: "x"}
+    )
+    assert (found["verdict"], found["partition"], found.get(member)) == ("accepted", "debug", None)
 
 
 def test_changes_are_what_handlers_see(decide: Decide) -> None:

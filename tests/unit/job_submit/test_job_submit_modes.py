@@ -16,7 +16,16 @@ from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import Unwatched
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import LEFT_OUT, LEFT_OUT_HANDLER, Message, Type, decode, read_answer, text_value
+from slurmhooks.wire.message import (
+    LEFT_OUT,
+    LEFT_OUT_HANDLER,
+    TOO_LONG,
+    Message,
+    Type,
+    decode,
+    read_answer,
+    text_value,
+)
 from slurmhooks.worker.channel import LENIENT
 from slurmhooks.worker.service import Settings
 
@@ -243,6 +252,22 @@ def test_observers_read_long_fields(tmp_path: Path) -> None:
     answered, observed = calls
     assert (observed.id, observed.observed, observed.number) == (answered.id, True, 1000)
     assert str(observed.steps[0].wrong) == f"20000 {'z' * 20000}"
+
+
+def test_a_field_that_no_message_can_hold(tmp_path: Path) -> None:
+    """A request is not refused because handlers that observe could not read its script."""
+    registry = loaded(tmp_path, "@hook.job_submit(mode='observe')\ndef reads(job):\n    pass\n")
+    tables = tables_of("24.11")
+    service = Service(tables, registry, Settings())
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    data = bytearray(request_of(FakeJob(release="24.11", script="x"), "job_submit").data)
+    struct.pack_into("Q", data, 8 * tables["job"].places["script"], LEFT_OUT)
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables)
+    answer = service.handle(request, lambda _: Message(Type.RESULT, TOO_LONG).encode(tables))
+    assert read_answer(tables["job"], decode(answer, tables)).code == 0
+    service.after()
+    assert len(sent) == 1
 
 
 def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:

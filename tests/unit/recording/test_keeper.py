@@ -81,11 +81,11 @@ def service(tmp_path: Path) -> Service:
     return Service(TABLES, loader.load([loader.Source(path=str(tmp_path / "limits.py"))]), Settings(hooks="hash"))
 
 
-def request(user: int = 1000, **fields: Any) -> bytes:
-    """Return a submission whose script was too long to be sent."""
+def request(user: int = 1000, long: str = "script", **fields: Any) -> bytes:
+    """Return a submission of which a member was too long to be sent, by default the script."""
     struct = request_of(FakeJob(release="24.11", user_id=user, script="x", **fields), "job_submit")
     data = bytearray(struct.data)
-    place = TABLES["job"].places["script"]
+    place = TABLES["job"].places[long]
     data[8 * place : 8 * place + 8] = LEFT_OUT.to_bytes(8, "little")
     return Message(Type.REQUEST, 0, user, user, ((0, bytes(data)),)).encode(TABLES)
 
@@ -161,6 +161,17 @@ def test_losses_are_counted(service: Service, page: Page, reports: Reports, monk
     assert [lost for _, lost, _ in reports()] == [2]
 
 
+@pytest.mark.parametrize("member", ["account", "partition"])
+def test_a_name_that_was_too_long_to_be_sent(service: Service, page: Page, reports: Reports, member: str) -> None:
+    """A request with such an account is recorded and answered; nothing else is asked about its user."""
+    page.begin(ORDERS)
+    slurmctld = Slurmctld()
+    service.handle(request(long=member, account="x", partition="x"), slurmctld)
+    service.after()
+    assert [kind for kind, _, _ in reports()] == [b"r", b"q"]
+    assert What.FACT not in [asked.first for asked in slurmctld.asked]
+
+
 def test_a_table_that_takes_too_long_is_left_out() -> None:
     """slurmctld waits no longer than PATIENCE for the rows of tables."""
     keeper = Keeper(TABLES, (), "")
@@ -198,3 +209,9 @@ def test_a_name_that_is_too_long(page: Page, size: int) -> None:
     assert recordings.answer(text, page) == {"findings": ["the name of FILE is too long"]}
     assert not page.number
     assert not recordings.is_running(page)
+
+
+def test_a_command_of_another_release(page: Page) -> None:
+    """The supervisor survives a request that it does not understand."""
+    assert "of another release" in recordings.answer(recordings.START + "{}", page)["findings"][0]
+    assert "of another release" in recordings.answer(recordings.START + "7", page)["findings"][0]

@@ -231,7 +231,7 @@ class Supervisor:
             since = time.time() if self._fault is None else self._fault["since"]
             self._fault = {"since": since, "findings": findings or [line]}
             self._collector.refused()
-            if self._retry_at is None and self._reload:
+            if self._retry_at is None and (self._reload or self._serving is None):
                 self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
                 pass  # requests wait for the next generation, until their deadline
@@ -250,12 +250,16 @@ class Supervisor:
         """
         if self._serving is None:
             self._accidents += 1
-            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2 ** min(self._accidents, 12))
+            self._pause(min(RETRY, 0.05 * 2 ** min(self._accidents, 12)))
         elif self._reload:
-            self._retry_at = time.monotonic() + PAUSE
-            self._looker.pause(PAUSE)
+            self._pause(PAUSE)
         text = f"{text}: see slurmctld's log"
         self._refuse(number, text, [text])
+
+    def _pause(self, seconds: float) -> None:
+        """Load the files again after some time, and not before, even if they have changed."""
+        self._retry_at = time.monotonic() + seconds
+        self._looker.pause(seconds)
 
     def _into_service(self, number: int, child: Child) -> None:
         """Put a generation into service, and let the previous one finish."""
@@ -306,6 +310,9 @@ class Supervisor:
             for number, child in list(self._children.items()):
                 if child.pid == pid:
                     child.pid = 0
+                    # A process that a hook file has forked may keep the other end open.
+                    with suppress(OSError):
+                        child.connection.shutdown(socket.SHUT_RDWR)
                     # Its last messages are still to be read, then the end of file.
                     if status and number in (self._loading, self._serving):
                         log.error("generation %d %s", number, process.describe(status))

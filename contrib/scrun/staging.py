@@ -40,7 +40,8 @@ def stage_in(container):
         binds = copy_binds(config, rootfs)
         merge_environment(config, container.job_env)
         with open(os.path.join(place, BINDS), "w") as file:
-            json.dump([(bind.source, bind.destination, bind.read_only) for bind in binds], file)
+            rows = [(bind.source, bind.destination, bind.read_only, bind.copied_at, bind.inodes) for bind in binds]
+            json.dump(rows, file)
         container.bundle = place
         container.root_path = rootfs
         container.save_config()

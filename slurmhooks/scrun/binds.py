@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 
 from slurmhooks.log import log
 from slurmhooks.scrun import cancel, contents
@@ -26,6 +27,8 @@ KERNEL_TREES = ("/proc", "/sys")
 """Folders of the host whose bind mounts stay by default."""
 MAX_LINKS = 40
 """Symbolic links in a path before it counts as a loop, as in Linux."""
+CLOCK_SECONDS = 3.0
+"""Seconds to wait for the next time of a file system's clock: the coarsest clocks have steps of two seconds."""
 
 
 class Bind:
@@ -35,15 +38,27 @@ class Bind:
         source: the file or folder on the host.
         destination: its path in the container.
         read_only: the mount was read-only.
+        copied_at: when the copies were complete, in nanoseconds of their file system's clock. 0: unknown, so every file
+            counts as changed by the container.
+        inodes: inode numbers of the copy, with the path ``""``, and of the folders in it, by their paths in it.
     """
 
-    __slots__ = ("destination", "read_only", "source")
+    __slots__ = ("copied_at", "destination", "inodes", "read_only", "source")
 
-    def __init__(self, source: str, destination: str, read_only: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        destination: str,
+        read_only: bool,
+        copied_at: int = 0,
+        inodes: dict[str, int] | None = None,
+    ) -> None:
         """Set all attributes."""
         self.source = source
         self.destination = destination
         self.read_only = read_only
+        self.copied_at = copied_at
+        self.inodes = inodes or {}
 
 
 def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
@@ -78,13 +93,44 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             kept.append(mount)
             continue
-        _copy_in(mount.source, rootfs, mount.destination, stat.S_ISDIR(mode))
-        binds.append(Bind(mount.source, mount.destination, "ro" in mount.options))
+        inodes = _copy_in(mount.source, rootfs, mount.destination, stat.S_ISDIR(mode))
+        binds.append(Bind(mount.source, mount.destination, "ro" in mount.options, inodes=inodes))
     config.mounts = kept
+    copied_at = _time_after_copying(rootfs) if binds else 0
+    for bind in binds:
+        bind.copied_at = copied_at
     return binds
 
 
-def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
+def _time_after_copying(rootfs: str) -> int:
+    """Return a time that is not before the time of any copy, and before that of every later change.
+
+    A clock of a file system has steps, usually of some milliseconds, so this function waits for the next one. It
+    returns 0 if this user may not touch the folder, or if the file system does not keep the times of changes.
+    """
+    deadline = time.monotonic() + CLOCK_SECONDS
+    with opened(open_top(rootfs)) as root:
+        try:
+            copied_at = _touch(root)
+            while time.monotonic() < deadline:
+                if _touch(root) > copied_at:
+                    return copied_at
+                time.sleep(0.001)
+        except OSError:
+            pass  # the next line says what follows
+    log.verbose("no times of changes in %r, so all files of bind mounts will count as changed", rootfs)
+    return 0
+
+
+def _touch(folder: int) -> int:
+    """Set the times of a folder to what they are, and return the time of that change."""
+    status = os.fstat(folder)
+    os.utime(folder, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return os.fstat(folder).st_ctime_ns
+
+
+def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> dict[str, int]:
+    """Copy a file or folder; return its inode numbers, see :class:`Bind`."""
     parts = _resolved(rootfs, destination)
     target = os.path.join(rootfs, *parts)
     log.debug("copying the source of a bind mount", source=source, target=target)
@@ -95,10 +141,10 @@ def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
             with opened(open_below(root, parts[:-1], make=True)) as parent:
                 if folder:
                     with opened(open_top(source)) as reading, opened(make_folder(parts[-1], parent)) as writing:
-                        copy_opened_tree(reading, writing, source, target)
-                else:
-                    with opened(contents.open_file(source)) as reading:
-                        copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
+                        return copy_opened_tree(reading, writing, source, target)
+                with opened(contents.open_file(source)) as reading:
+                    copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
+                return {"": os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_ino}
         except OSError as error:
             raise explained(error, target) from error
 
@@ -106,8 +152,9 @@ def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
 def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
     """Copy files that the container changed or added in copied bind mounts back to the sources.
 
-    Nothing is deleted on the host, and read-only mounts are skipped. A folder of the host is not replaced by a file,
-    nor a file by a folder. If a source is a symbolic link, its target is written.
+    A file that only the host changed stays as it is; of a file that both changed, the container's is copied. Nothing is
+    deleted on the host, and read-only mounts are skipped. A folder of the host is not replaced by a file, nor a file by
+    a folder. If a source is a symbolic link, its target is written.
 
     Args:
         binds: the result of :func:`copy_binds`.
@@ -129,6 +176,8 @@ def _copy_back(bind: Bind, rootfs: str) -> None:
             status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
             host = os.path.realpath(bind.source)
             folder = stat.S_ISDIR(status.st_mode)
+            if not folder and bind.inodes.get("") == status.st_ino and status.st_ctime_ns <= bind.copied_at:
+                return
             if os.path.lexists(host) and os.path.isdir(host) != folder:
                 kind = "a folder" if folder else "not a folder"
                 raise StagingError(
@@ -137,7 +186,12 @@ def _copy_back(bind: Bind, rootfs: str) -> None:
                 )
             if folder:
                 with opened(open_folder(parts[-1], parent)) as reading, opened(open_target(host)) as writing:
-                    copy_opened_tree(reading, writing, copied, bind.source, update=True)
+                    copy_opened_tree(
+                        *(reading, writing, copied, bind.source),
+                        update=True,
+                        copied_at=bind.copied_at,
+                        originals=bind.inodes,
+                    )
             elif not _same_file(status, host):
                 with opened(contents.open_file(parts[-1], parent)) as reading:
                     _copy_file_back(reading, copied, host)

@@ -22,7 +22,7 @@ from slurmhooks.scrun.folders import Walk, explained, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from slurmhooks.scrun.folders import Folder
 
@@ -71,6 +71,8 @@ class TreeCopy(Walk):
         self.target = target
         self.exclude = exclude
         self.delete = False
+        self.copied_at = 0
+        self.originals: Mapping[str, int] = {}
         self.cancelled = cancelled
         self.copier = Copier(source, target, self._between_chunks)
         self.copier.chunk = CHUNK
@@ -78,6 +80,8 @@ class TreeCopy(Walk):
         self.result.skipped = self.copier.skipped
         self.visited: dict[str, tuple[os.stat_result, list[str]]] = {}
         """For each folder, by path: its status before it was read, and the names of the copied folders in it."""
+        self.inodes: dict[str, int] = {}
+        """The inode number of each folder of the target, by path."""
         self._lock = threading.Lock()
         self._under_way = 0
         self._error: BaseException | None = None
@@ -122,6 +126,7 @@ class TreeCopy(Walk):
         """Copy the files of a folder, or give them to helpers; collect the folders in it."""
         status = os.fstat(folder.fds[0])
         self.visited[folder.path] = (status, [])
+        original = self.originals.get(folder.path) == status.st_ino
         files: list[tuple[str, os.stat_result]] = []
         for entry in scan(folder.fds[0]):
             if self.exclude and self.is_excluded(os.path.join(folder.path, entry.name)):
@@ -129,6 +134,8 @@ class TreeCopy(Walk):
             status = entry.stat(follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode):
                 folder.names.append(entry.name)
+                continue
+            if original and status.st_ctime_ns <= self.copied_at:
                 continue
             files.append((entry.name, status))
             if len(files) == BATCH:
@@ -250,6 +257,7 @@ class Finish(Walk):
     def leave(self, folder: Folder, parent: Folder | None) -> None:
         """Copy the properties of the original folder when everything in it is done."""
         contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
+        self._copy.inodes[folder.path] = os.fstat(folder.fds[1]).st_ino
 
     def _delete_others(self, folder: Folder) -> None:
         source, target = folder.fds

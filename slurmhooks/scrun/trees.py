@@ -15,7 +15,7 @@ from slurmhooks.values import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Literal
 
     from slurmhooks.scrun.folders import Path
@@ -84,7 +84,16 @@ def copy_tree(
     return copy.result
 
 
-def copy_opened_tree(source: int, target: int, shown: str, shown_target: str, *, update: bool = False) -> None:
+def copy_opened_tree(
+    source: int,
+    target: int,
+    shown: str,
+    shown_target: str,
+    *,
+    update: bool = False,
+    copied_at: int = 0,
+    originals: Mapping[str, int] | None = None,
+) -> dict[str, int]:
     """Copy the content of an open folder into another one; see :func:`copy_tree`.
 
     Args:
@@ -93,10 +102,20 @@ def copy_opened_tree(source: int, target: int, shown: str, shown_target: str, *,
         shown: path of the source, for messages.
         shown_target: path of the target, for messages.
         update: see :func:`copy_tree`.
+        copied_at: if the source is a copy, the time when it was complete, by the clock of its file system: files that
+            have not changed since are skipped.
+        originals: the result of the call that made the source. In other folders, which were renamed or added since,
+            no file is skipped: renaming a folder does not change the times of its files.
+
+    Returns:
+        the inode numbers of the folders of the target, by their paths in it.
     """
     copy = TreeCopy(shown, shown_target, [], cancel.requested)
     copy.copier.update = update
+    copy.copied_at = copied_at
+    copy.originals = originals or {}
     copy.copy(source, target, _workers())
+    return copy.inodes
 
 
 def _workers() -> int:

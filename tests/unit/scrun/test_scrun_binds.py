@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import scrun
+from slurmhooks import loader, scrun
+from slurmhooks.scrun import binds as binds_module
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.anchor import FakeAnchor
+
+PROJECT = Path(__file__).resolve().parents[3]
 
 
 def config(*binds: tuple[Path | str, str], **more: Any) -> oci.Config:
@@ -54,6 +58,104 @@ def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
     assert (data / "later").read_text() == "stays"
     assert (fixed / "x").read_text() == "x"
     assert name.read_text() == "other"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """Folders and files of the host, and a root file system beside them."""
+    (tmp_path / "rootfs").mkdir()
+    host = tmp_path / "host"
+    for name in ("old/file", "swapped/file", "data/file", "edited", "removed", "both"):
+        (host / name).parent.mkdir(parents=True, exist_ok=True)
+        (host / name).write_text(f"{name} of the host")
+    (host / "link").symlink_to("old")
+    return host
+
+
+def test_what_only_the_host_changed_stays(host: Path, tmp_path: Path) -> None:
+    """Files and links that the container did not change are not copied back, even right after copying in."""
+    rootfs = tmp_path / "rootfs"
+    binds = scrun.copy_binds(config((host, "/a"), (host / "edited", "/file"), (host / "both", "/both")), str(rootfs))
+    for name in ("edited", "both"):
+        (host / name).write_text("later")
+    for name in ("removed", "link"):
+        (host / name).unlink()
+    (host / "link").symlink_to("elsewhere")
+    (rootfs / "a" / "both").write_text("of the container")
+    (rootfs / "a" / "old" / "result").write_text("result")
+    scrun.return_binds(binds, str(rootfs))
+    assert (host / "edited").read_text() == "later"
+    assert not (host / "removed").exists()
+    assert os.readlink(host / "link") == "elsewhere"
+    assert (host / "both").read_text() == "of the container"
+    assert (host / "old" / "result").read_text() == "result"
+
+
+def test_a_file_that_two_binds_show(host: Path, tmp_path: Path) -> None:
+    """The copy that the container changed is returned, whichever bind mount comes first."""
+    rootfs = tmp_path / "rootfs"
+    for changed in ("data/file", "home/data/file"):
+        binds = scrun.copy_binds(config((host / "data", "/data"), (host, "/home")), str(rootfs))
+        (rootfs / changed).write_text(changed)
+        scrun.return_binds(binds, str(rootfs))
+        assert (host / "data" / "file").read_text() == changed
+
+
+def test_what_a_container_renamed_comes_back(host: Path, tmp_path: Path) -> None:
+    """Files in a folder that was renamed are returned under the new name, although they did not change."""
+    rootfs = tmp_path / "rootfs"
+    (host / "old" / "same").write_text("of the old folder")
+    (host / "swapped" / "same").write_text("of the other folder")
+    binds = scrun.copy_binds(config((host, "/a"), (host / "edited", "/b")), str(rootfs))
+    inside = rootfs / "a"
+    (inside / "data").rename(inside / "new")
+    (inside / "edited").rename(inside / "renamed")
+    (inside / "old").rename(inside / "aside")
+    (inside / "swapped").rename(inside / "old")
+    (inside / "aside").rename(inside / "swapped")
+    (rootfs / "b").unlink()
+    (inside / "both").rename(rootfs / "b")
+    scrun.return_binds(binds, str(rootfs))
+    assert (host / "new" / "file").read_text() == "data/file of the host"
+    assert (host / "renamed").read_text() == "edited of the host"
+    assert (host / "old" / "same").read_text() == "of the other folder"
+    assert (host / "swapped" / "same").read_text() == "of the old folder"
+    assert (host / "edited").read_text() == "both of the host"
+
+
+@pytest.mark.parametrize("lost", ["clock", "bind"])
+def test_without_times_all_files_count_as_changed(
+    host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """If nobody knows what the container changed, because the time of the copies is unknown, all files are returned."""
+    rootfs = tmp_path / "rootfs"
+    if lost == "clock":
+        monkeypatch.setattr(binds_module, "CLOCK_SECONDS", 0)
+    binds = scrun.copy_binds(config((host, "/a")), str(rootfs))
+    if lost == "bind":
+        binds = [scrun.Bind(bind.source, bind.destination, bind.read_only) for bind in binds]
+    (host / "removed").unlink()
+    scrun.return_binds(binds, str(rootfs))
+    assert (host / "removed").exists()
+
+
+def test_the_example_returns_changes(host: Path, tmp_path: Path) -> None:
+    """The example in contrib keeps in its file which files the container changed."""
+    bundle, hooks = tmp_path / "bundle", tmp_path / "hooks.py"
+    (bundle / "rootfs").mkdir(parents=True)
+    mounts = [{"destination": "/a", "type": "bind", "source": str(host)}]
+    content = {"process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}, "mounts": mounts}
+    (bundle / "config.json").write_text(json.dumps({"ociVersion": "1.0.2", **content}))
+    text = (PROJECT / "contrib/scrun/staging.py").read_text()
+    hooks.write_text(text.replace('SCRATCH = "/run/user/{uid}/slurm/scrun"', f"SCRATCH = {str(tmp_path)!r}"))
+    with FakeAnchor(loader.load([loader.Source(path=str(hooks))]), bundle, in_place=True, container_id="x") as trial:
+        outcome = trial.stage_in()
+        assert outcome.passed, outcome.text
+        (host / "edited").write_text("later")
+        (tmp_path / "x" / "rootfs" / "a" / "both").write_text("of the container")
+        assert trial.stage_out().passed
+    assert (host / "edited").read_text() == "later"
+    assert (host / "both").read_text() == "of the container"
 
 
 def test_a_bind_of_nothing(tmp_path: Path) -> None:

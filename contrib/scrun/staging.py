@@ -5,6 +5,7 @@ Set SCRATCH to a folder that the job's nodes share and in which users may create
 bundle there, with a copy of its root file system; changes of the container are copied back when it has ended.
 """
 
+import glob
 import json
 import os
 
@@ -57,7 +58,7 @@ def stage_out(container):
     with open(os.path.join(container.bundle, BINDS)) as file:
         binds = [Bind(*row) for row in json.load(file)]
     return_binds(binds, container.root_path)
-    copies = [bind.destination.strip("/") for bind in binds]
+    copies = [glob.escape(bind.destination.strip("/")) for bind in binds]
     hidden = (*NOT_STAGED, *copies, *(f"{name}/*" for name in copies))
     done = copy_tree(container.root_path, container.orig_root_path, exclude=hidden, update=True, delete=True)
     remove_tree(container.bundle)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -65,7 +66,8 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
     """Copy the sources of bind mounts into the root file system, and remove the mounts from the configuration.
 
     For nodes that do not have the files of scrun's machine. Bind mounts of devices and sockets stay, and so do those of
-    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it.
+    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it. A
+    mount below another one hides what the other has there, as real mounts do.
 
     Args:
         config: the configuration to change.
@@ -79,7 +81,7 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         StagingError: a source is missing or cannot be copied, or only one of source and destination is a folder.
         TypeError: ``keep`` is a str.
     """
-    binds: list[Bind] = []
+    to_copy: list[tuple[Bind, bool]] = []
     kept: list[Mount] = []
     host_folders = several("keep", keep)
     for mount in config.mounts:
@@ -93,8 +95,11 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             kept.append(mount)
             continue
-        inodes = _copy_in(mount.source, rootfs, mount.destination, stat.S_ISDIR(mode))
-        binds.append(Bind(mount.source, mount.destination, "ro" in mount.options, inodes=inodes))
+        to_copy.append((Bind(mount.source, mount.destination, "ro" in mount.options), stat.S_ISDIR(mode)))
+    binds = [bind for bind, _ in to_copy]
+    places = _places(binds, rootfs)
+    for bind, folder in to_copy:
+        bind.inodes = _copy_in(bind.source, rootfs, bind.destination, folder, places)
     config.mounts = kept
     copied_at = _time_after_copying(rootfs) if binds else 0
     for bind in binds:
@@ -129,7 +134,7 @@ def _touch(folder: int) -> int:
     return os.fstat(folder).st_ctime_ns
 
 
-def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> dict[str, int]:
+def _copy_in(source: str, rootfs: str, destination: str, folder: bool, places: list[list[str]]) -> dict[str, int]:
     """Copy a file or folder; return its inode numbers, see :class:`Bind`."""
     parts = _resolved(rootfs, destination)
     target = os.path.join(rootfs, *parts)
@@ -141,12 +146,30 @@ def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> dict[s
             with opened(open_below(root, parts[:-1], make=True)) as parent:
                 if folder:
                     with opened(open_top(source)) as reading, opened(make_folder(parts[-1], parent)) as writing:
-                        return copy_opened_tree(reading, writing, source, target)
+                        exclude = _below_place(parts, places)
+                        return copy_opened_tree(reading, writing, source, target, exclude=exclude)
                 with opened(contents.open_file(source)) as reading:
                     copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
                 return {"": os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_ino}
         except OSError as error:
             raise explained(error, target) from error
+
+
+def _places(binds: Iterable[Bind], rootfs: str) -> list[list[str]]:
+    """Return the components of the destinations, with all links resolved."""
+    places: list[list[str]] = []
+    for bind in binds:
+        with contextlib.suppress(StagingError):  # raised again if this mount is copied
+            places.append(_resolved(rootfs, bind.destination))
+    return places
+
+
+def _below_place(parts: list[str], places: list[list[str]]) -> list[str]:
+    """Return patterns for the destinations below another one, which hide what it has there."""
+    from glob import escape
+
+    depth = len(parts)
+    return [escape("/".join(other[depth:])) for other in places if len(other) > depth and other[:depth] == parts]
 
 
 def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
@@ -163,13 +186,19 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
     Raises:
         StagingError: a file could not be copied; the text names it, and both paths if only one of them is a folder.
     """
-    for bind in binds:
+    copied_binds = list(binds)
+    places = _places(copied_binds, rootfs)
+    for bind in copied_binds:
         if not bind.read_only:
-            _copy_back(bind, rootfs)
+            _copy_back(bind, rootfs, places)
 
 
-def _copy_back(bind: Bind, rootfs: str) -> None:
+def _copy_back(bind: Bind, rootfs: str, places: list[list[str]]) -> None:
     parts = _resolved(rootfs, bind.destination)
+    if not parts:
+        raise StagingError(
+            f"{bind.destination!r} in the container is now a link to its root, which is not copied to {bind.source!r}"
+        )
     copied = os.path.join(rootfs, *parts)
     try:
         with opened(open_top(rootfs)) as root, opened(open_below(root, parts[:-1])) as parent:
@@ -188,6 +217,7 @@ def _copy_back(bind: Bind, rootfs: str) -> None:
                 with opened(open_folder(parts[-1], parent)) as reading, opened(open_target(host)) as writing:
                     copy_opened_tree(
                         *(reading, writing, copied, bind.source),
+                        exclude=_below_place(parts, places),
                         update=True,
                         copied_at=bind.copied_at,
                         originals=bind.inodes,

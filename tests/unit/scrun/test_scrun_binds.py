@@ -140,10 +140,10 @@ def test_without_times_all_files_count_as_changed(
 
 
 def test_the_example_returns_changes(host: Path, tmp_path: Path) -> None:
-    """The example in contrib keeps in its file which files the container changed."""
+    """The example in contrib keeps in its file which files the container changed, and returns the others, too."""
     bundle, hooks = tmp_path / "bundle", tmp_path / "hooks.py"
     (bundle / "rootfs").mkdir(parents=True)
-    mounts = [{"destination": "/a", "type": "bind", "source": str(host)}]
+    mounts = [{"destination": where, "type": "bind", "source": str(host)} for where in ("/a", "/?")]
     content = {"process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}, "mounts": mounts}
     (bundle / "config.json").write_text(json.dumps({"ociVersion": "1.0.2", **content}))
     text = (PROJECT / "contrib/scrun/staging.py").read_text()
@@ -153,9 +153,56 @@ def test_the_example_returns_changes(host: Path, tmp_path: Path) -> None:
         assert outcome.passed, outcome.text
         (host / "edited").write_text("later")
         (tmp_path / "x" / "rootfs" / "a" / "both").write_text("of the container")
+        (tmp_path / "x" / "rootfs" / "b").write_text("of the container")
         assert trial.stage_out().passed
     assert (host / "edited").read_text() == "later"
     assert (host / "both").read_text() == "of the container"
+    assert (bundle / "rootfs" / "b").exists()
+
+
+@pytest.mark.parametrize("below", ["scratch", "s?[c]*"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_bind_below_another(tmp_path: Path, below: str, order: int) -> None:
+    """Each source gets only what the container wrote below its own destination, in both directions."""
+    rootfs, home, scratch = tmp_path / "rootfs", tmp_path / "home", tmp_path / "scratch"
+    for folder in (rootfs, home / below, home / "scratch", scratch):
+        folder.mkdir(parents=True, exist_ok=True)
+    (home / below / "data").write_text("of home")
+    (home / below / "hidden").write_text("of home")
+    (scratch / "data").write_text("of scratch")
+    (home / below).chmod(0o711)
+    binds = scrun.copy_binds(config(*[(home, "/home"), (scratch, f"/home/{below}")][::order]), str(rootfs))
+    inside = rootfs / "home" / below
+    assert os.listdir(inside) == ["data"]
+    (inside / "data").write_text("changed")
+    (inside / "new").write_text("new")
+    (rootfs / "home" / "mine").write_text("mine")
+    scrun.return_binds(binds, str(rootfs))
+    assert sorted(os.listdir(home / below)) == ["data", "hidden"]
+    assert (home / below / "data").read_text() == "of home"
+    assert (home / below).stat().st_mode & 0o777 == 0o711
+    assert (home / "mine").exists()
+    assert (home / "scratch").exists()
+    assert (scratch / "data").read_text() == "changed"
+    assert (scratch / "new").exists()
+    assert not (scratch / "mine").exists()
+
+
+def test_a_link_to_the_root(tmp_path: Path) -> None:
+    """A container that replaces a destination by a link to its root gets an error, and nothing is copied."""
+    rootfs, data = tmp_path / "rootfs", tmp_path / "data"
+    for folder in (rootfs, data):
+        folder.mkdir()
+    binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
+    (rootfs / "data").rmdir()
+    (rootfs / "data").symlink_to("/")
+    with pytest.raises(StagingError, match=r"'/data' in the container is now a link to its root.*/data'"):
+        scrun.return_binds(binds, str(rootfs))
+    assert os.listdir(data) == []
+    binds[0].read_only = True
+    (rootfs / "data").unlink()
+    (rootfs / "data").symlink_to("data")
+    scrun.return_binds(binds, str(rootfs))  # a loop of links concerns only its own mount
 
 
 def test_a_bind_of_nothing(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ class Copier:
         hard_links, update, displace, skip_unreadable: see copy_tree.
         chunk: bytes to copy at a time.
         between: called after each chunk of a file except the last.
+        excluded_below: returns a function that tells whether a path relative to the given one is excluded. None: no
+            path is.
         skipped: paths of entries that were not copied.
     """
 
@@ -131,6 +133,7 @@ class Copier:
         self.displace = False
         self.skip_unreadable = False
         self.chunk = contents.CHUNK
+        self.excluded_below: Callable[[str], Callable[[str], bool]] | None = None
         self.skipped: list[str] = []
         self._lock = threading.Lock()
         self._twins: dict[Identity, _Twin] = {}
@@ -190,6 +193,10 @@ class Copier:
         return True
 
     def _replace(self, place: Place, name: str, make: Callable[[str], None]) -> None:
+        if self.displace and self.excluded_below is not None:
+            path = os.path.join(place.path, name)
+            keep = self.excluded_below(path)
+            removal.refuse_kept(name, place.target, os.path.join(self.target, path), keep)
         removal.replace(name, place.target, make, displace=self.displace)
 
     def _unchanged(self, place: Place, name: str, status: os.stat_result) -> bool:

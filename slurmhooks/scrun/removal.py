@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.scrun.folders import Identity, Path
 
+    Keep = Callable[[str], bool]
+
 
 def remove_tree(path: Path) -> None:
     """Remove a folder and everything in it; do nothing if it does not exist.
@@ -55,7 +57,7 @@ def remove_tree(path: Path) -> None:
         raise explained(error, shown) from error
 
 
-def remove_at(name: str, parent: int, shown: str, expected: Identity | None = None) -> None:
+def remove_at(name: str, parent: int, shown: str, expected: Identity | None = None, keep: Keep | None = None) -> bool:
     """Remove an entry of a folder; if it is a folder, with everything in it.
 
     Args:
@@ -63,31 +65,44 @@ def remove_at(name: str, parent: int, shown: str, expected: Identity | None = No
         parent: descriptor of the folder.
         shown: path of the entry, for messages.
         expected: identity of the folder to remove; an entry with another identity is not removed. None: any entry.
+        keep: tells of what is in a folder, by its path in it, whether it stays, and with it the folders above it.
+
+    Returns:
+        whether the entry was removed; False: something in it stays.
     """
     if expected is None and not is_folder(name, parent):
         os.unlink(name, dir_fd=parent)
-        return
+        return True
     with opened(open_folder(name, parent, writable=True)) as top:
         if expected not in (None, identity(os.fstat(top))):
             raise OSError(errno.ESTALE, "is another folder now")
-        removal = _Removal(shown, top)
+        removal = _Removal(shown, top, keep)
         removal.run(top)
     if removal.failures:
         more = f" (and {len(removal.failures) - 1} more)" if len(removal.failures) > 1 else ""
         raise StagingError(f"{removal.failures[0].text}{more}")
+    if "" in removal.kept:
+        return False
     os.rmdir(name, dir_fd=parent)
+    return True
 
 
 class _Removal(Walk):
     """Removes everything in a folder, and collects failures."""
 
-    def __init__(self, shown: str, top: int) -> None:
+    def __init__(self, shown: str, top: int, keep: Keep | None) -> None:
         super().__init__(shown)
         self.failures: list[StagingError] = []
+        self.kept: set[str] = set()
+        """Paths of folders in which something stays."""
+        self._keep = keep
         self._mount = _mount_of(top)
 
     def enter(self, folder: Folder) -> None:
         for entry in scan(folder.fds[0]):
+            if self._keep is not None and self._keep(os.path.join(folder.path, entry.name)):
+                self.kept.add(folder.path)
+                continue
             if entry.is_dir(follow_symlinks=False):
                 folder.names.append(entry.name)
                 continue
@@ -104,6 +119,9 @@ class _Removal(Walk):
 
     def leave(self, folder: Folder, parent: Folder | None) -> None:
         if parent is None:
+            return
+        if folder.path in self.kept:
+            self.kept.add(parent.path)
             return
         try:
             os.rmdir(folder.name, dir_fd=parent.fds[0])
@@ -145,6 +163,35 @@ def _set_aside(name: str, parent: int) -> Iterator[None]:
         os.rename(old, name, src_dir_fd=parent, dst_dir_fd=parent)
         raise
     remove_at(old, parent, old)
+
+
+class _Search(Walk):
+    """Searches a folder for something that must stay."""
+
+    def __init__(self, shown: str, keep: Keep) -> None:
+        super().__init__(shown)
+        self._keep = keep
+
+    def enter(self, folder: Folder) -> None:
+        for entry in scan(folder.fds[0]):
+            path = os.path.join(folder.path, entry.name)
+            if self._keep(path):
+                raise StagingError(f"{self.shown!r}: a folder with {path!r}, which is excluded, so it is not replaced")
+            if entry.is_dir(follow_symlinks=False):
+                folder.names.append(entry.name)
+
+    def descend(self, folder: Folder, name: str) -> tuple[int, ...]:
+        return (open_folder(name, folder.fds[0], writable=True),)
+
+
+def refuse_kept(name: str, parent: int, shown: str, keep: Keep) -> None:
+    """Raise StagingError if an entry is a folder with something that must stay; see :func:`remove_at`."""
+    try:
+        top = open_folder(name, parent, writable=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with opened(top):
+        _Search(shown, keep).run(top)
 
 
 def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bool = False) -> None:

@@ -76,6 +76,7 @@ class TreeCopy(Walk):
         self.cancelled = cancelled
         self.copier = Copier(source, target, self._between_chunks)
         self.copier.chunk = CHUNK
+        self.copier.excluded_below = self.excluded_below if exclude else None
         self.result = CopyResult()
         self.result.skipped = self.copier.skipped
         self.visited: dict[str, tuple[os.stat_result, list[str]]] = {}
@@ -121,6 +122,10 @@ class TreeCopy(Walk):
     def is_excluded(self, path: str) -> bool:
         """Return whether a path, relative to the top, is excluded."""
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
+
+    def excluded_below(self, path: str) -> Callable[[str], bool]:
+        """Return a function that tells whether a path relative to another path is excluded."""
+        return lambda inner: self.is_excluded(os.path.join(path, inner))
 
     def enter(self, folder: Folder) -> None:
         """Copy the files of a folder, or give them to helpers; collect the folders in it."""
@@ -268,7 +273,8 @@ class Finish(Walk):
                 continue
             needed = os.R_OK | (os.X_OK if entry.is_dir(follow_symlinks=False) else 0)
             if entry.is_symlink() or os.access(entry.name, needed, dir_fd=target, follow_symlinks=False):
-                removal.remove_at(entry.name, target, os.path.join(self.shown, path))
-                self._copy.result.removed += 1
+                keep = self._copy.excluded_below(path)
+                gone = removal.remove_at(entry.name, target, os.path.join(self.shown, path), keep=keep)
+                self._copy.result.removed += gone
             else:
                 log.verbose("not removed, as it cannot be read: %r", os.path.join(self.shown, path))

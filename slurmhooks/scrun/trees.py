@@ -55,7 +55,8 @@ def copy_tree(
         source: path of the folder; a symbolic link to one is followed.
         target: path of the folder to fill; a symbolic link to one is followed.
         exclude: patterns of paths relative to the source, such as ``["proc/*"]``, as in fnmatch, where ``*`` matches
-            ``/``, too. An excluded folder is skipped with everything in it. ``delete`` does not remove excluded paths.
+            ``/``, too. An excluded folder is skipped with everything in it. ``delete`` removes neither
+            excluded paths nor the folders above them.
         hard_links: make hard links to regular files instead of copies. Only for trees that nobody writes to, because
             both names are the same file.
         update: skip files whose copies have the same size and modification time.
@@ -67,7 +68,8 @@ def copy_tree(
             whether the container was cancelled.
 
     Raises:
-        StagingError: an entry could not be copied, or the target is the source or below it. The copied files remain.
+        StagingError: an entry could not be copied, the target is the source or below it, or ``delete`` would replace a
+            folder with an excluded path in it by a file. The copied files remain.
         CancelledError: ``cancelled`` returned true.
         TypeError: ``exclude`` is a str.
     """

@@ -63,6 +63,23 @@ def test_exclude_holds_for_deleting(source: Path, tmp_path: Path) -> None:
     assert not (target / "two words").exists()
 
 
+def test_excluded_paths_in_folders_that_go(tmp_path: Path) -> None:
+    """Excluded paths in a folder that the source does not have stay, with the folders above them, and nothing else."""
+    source, target = tmp_path / "source", tmp_path / "copy"
+    source.mkdir()
+    (source / "f").write_text("f")
+    logs = ["results/run.log", "results/deep/er/run.log", "top.log"]
+    for name in (*logs, "results/x", "results/deep/x", "a/keep", "a/b/keep", "gone/x", "kept/below/x"):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text("x")
+    result = copy_tree(source, target, exclude=["*.log", "a/keep", "kept/below"], delete=True)
+    left = sorted(str(path.relative_to(target)) for path in target.rglob("*") if path.is_file())
+    assert left == ["a/keep", "f", "kept/below/x", "results/deep/er/run.log", "results/run.log", "top.log"]
+    assert not (target / "a" / "b").exists()
+    assert not (target / "gone").exists()
+    assert result.removed == 1
+
+
 def test_hard_links_where_asked_for(source: Path, tmp_path: Path) -> None:
     """With hard_links, original and copy are one file; without it, never."""
     copy_tree(source, tmp_path / "linked", hard_links=True)

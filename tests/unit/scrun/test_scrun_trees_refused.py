@@ -142,6 +142,27 @@ def test_folders_and_files_do_not_replace_each_other(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "x"
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "names"])
+def test_a_folder_with_an_excluded_path_is_not_replaced(tmp_path: Path, kind: str) -> None:
+    """A file or link of the source replaces a folder with delete=True, unless something in it is excluded."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    (target / "a" / "b").mkdir(parents=True)
+    (target / "a" / "b" / "run.log").write_text("x")
+    (target / "a" / "b").chmod(0)
+    if kind == "link":
+        (source / "a").symlink_to("nowhere")
+    else:
+        (source / "a").write_text("a")
+    if kind == "names":
+        os.link(source / "a", source / "b")
+    with pytest.raises(StagingError, match=r"target/a': a folder with 'b/run\.log', which is excluded"):
+        copy_tree(source, target, exclude=["*.log"], delete=True)
+    assert (target / "a" / "b" / "run.log").exists()
+    copy_tree(source, target, exclude=["*.other"], delete=True)
+    assert snapshot(target) == snapshot(source)
+
+
 def test_a_failed_replacement_keeps_the_old_file(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a full disk the older copy of a file remains, and no temporary file."""
     target = tmp_path / "copy"

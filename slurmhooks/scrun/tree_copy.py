@@ -87,7 +87,8 @@ class TreeCopy(Walk):
         self._under_way = 0
         self._error: BaseException | None = None
         self._last_report = time.monotonic()
-        self._helpers: list[threading.Thread] = []
+        self._helpers: list[tuple[threading.Thread, threading.Event]] = []
+        """The other threads, each with an event that it sets at its end."""
         self._batches: queue.Queue[Batch | None] = queue.Queue()
 
     def copy(self, source: int, target: int, workers: int) -> None:
@@ -102,22 +103,30 @@ class TreeCopy(Walk):
             raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
         self.copier.top = target
         self._batches = queue.Queue(2 * workers)
-        self._helpers = [threading.Thread(target=self._help, name=f"copy-{n}", daemon=True) for n in range(1, workers)]
-        for helper in self._helpers:
+        for number in range(1, workers):
+            ended = threading.Event()
+            helper = threading.Thread(target=self._help, args=(ended,), name=f"copy-{number}", daemon=True)
             helper.start()
+            self._helpers.append((helper, ended))
         try:
             self.run(source, target)
+            self._end_helpers()
         except BaseException as error:
-            self._error = error
+            self._error = self._error or error  # ends the helpers, even if a deadline interrupts the wait for them
             raise
         finally:
-            for _ in self._helpers:
-                self._batches.put(None)
-            for helper in self._helpers:
-                helper.join()
+            self._end_helpers()
         if self._error is not None:
             raise self._error
         Finish(self).run(source, target)
+
+    def _end_helpers(self) -> None:
+        """Wait until the helpers have ended; may be called again."""
+        for _ in self._helpers:
+            self._batches.put(None)
+        for helper, ended in self._helpers:
+            ended.wait()  # a join() after one that an exception interrupted may return at once (CPython issue 90882)
+            helper.join()
 
     def is_excluded(self, path: str) -> bool:
         """Return whether a path, relative to the top, is excluded."""
@@ -188,12 +197,13 @@ class TreeCopy(Walk):
                 return
         self._copy_batch(batch)
 
-    def _help(self) -> None:
+    def _help(self, ended: threading.Event) -> None:
         while (batch := self._batches.get()) is not None:
             try:
                 self._copy_batch(batch)
             except BaseException as error:  # noqa: BLE001 - the thread that called copy_tree raises it again
                 self._error = self._error or error
+        ended.set()
 
     def _copy_batch(self, batch: Batch) -> None:
         copied = unchanged = size = 0
@@ -220,7 +230,7 @@ class TreeCopy(Walk):
         """Count the bytes of a file that is still being copied, for the log."""
         with self._lock:
             self._under_way += done
-        if self.cancelled():
+        if self.cancelled() or self._error is not None:
             raise CancelledError
         self._report()
 

@@ -3,11 +3,14 @@
 
 import errno
 import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from slurmhooks.errors import DeadlineExceeded
 from slurmhooks.log import log
 from slurmhooks.scrun import tree_copy
 from slurmhooks.scrun.errors import CancelledError, StagingError
@@ -172,6 +175,40 @@ def test_cancelled_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(CancelledError):
         copy_tree(top, tmp_path / "copy", cancelled=cancelled, workers=1)
     assert (tmp_path / "copy" / "big").stat().st_size < 1 << 20
+
+
+@pytest.mark.parametrize("size", [0, 200 << 12])
+def test_a_deadline_ends_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """When a signal interrupts the caller's wait, no thread continues: with many files, and within a large one."""
+    monkeypatch.setattr(tree_copy, "CHUNK", 1 << 12)
+    top = tmp_path / "source"
+    top.mkdir()
+    for number in range(1 if size else 200):
+        (top / str(number)).write_bytes(b"x" * size)
+    calls: list[int] = []
+    returned: list[int] = []
+
+    def slow() -> bool:
+        calls.append(1)
+        if len(calls) == 5:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        time.sleep(0.01)
+        returned.append(1)
+        return False
+
+    def interrupt(number: int, frame: object) -> None:
+        raise DeadlineExceeded
+
+    old = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(DeadlineExceeded):
+            copy_tree(top, tmp_path / "copy", workers=2, cancelled=slow)
+        done = len(returned)
+        while any(thread.name.startswith("copy-") for thread in threading.enumerate()):
+            time.sleep(0.01)
+        assert len(calls) == len(returned) == done < 200
+    finally:
+        signal.signal(signal.SIGUSR1, old)
 
 
 def test_progress(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,10 @@ class StagedMapping(MutableMapping[str, str]):
                 self._staged[name] = None
         self._staged.update(wanted)
 
+    def clear(self) -> None:
+        """Delete all names. The inherited method would list them once for each name."""
+        self.replace({})
+
     def copy(self) -> dict[str, str]:
         """Return the content as a dictionary, which stays valid after the call."""
         return dict(self)

@@ -88,6 +88,8 @@ class Container:
             """Stage a new path."""
             if not name.startswith("_"):
                 self._living()
+                if name == "job_env" and value is self.job_env:
+                    return  # container.job_env |= ... ends with this assignment
                 if name not in self.WRITABLE:
                     if name not in self.OTHERS:
                         getattr(self, name)

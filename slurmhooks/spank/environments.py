@@ -13,7 +13,7 @@ from slurmhooks.view import StagedMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slurmhooks.spank.calls import Calls
 
@@ -102,6 +102,12 @@ class ControlEnvironment(Environment):
         self._living()
         self._refuse_without_effect()
         super().__delitem__(name)
+
+    def replace(self, values: Mapping[str, str]) -> None:
+        """Replace the whole content; see StagedMapping."""
+        self._living()
+        self._refuse_without_effect()  # even if nothing is set, but names are deleted
+        super().replace(values)
 
     def _refuse_without_effect(self) -> None:
         if not CONTROL_WRITE.includes(self._calls.context, self._calls.callback):

@@ -74,6 +74,8 @@ class Spank(Items):
             if not name.startswith("_"):
                 if name not in dir(self):
                     self.__getattr__(name)
+                if name in ("env", "job_control_env") and value is getattr(self, name):
+                    return  # spank.env |= ... ends with this assignment
                 raise AttributeError(f"spank.{name} is read-only")
             object.__setattr__(self, name, value)
 

@@ -116,6 +116,23 @@ def test_replace_is_all_or_nothing() -> None:
     assert mapping == {"B": "3", "C": "4"}
 
 
+def test_clear_lists_the_names_once() -> None:
+    """clear() deletes all names, and its cost does not grow with the square of their number."""
+    base = {str(number): "x" for number in range(9)}
+    listed: list[int] = []
+
+    def names() -> Iterable[str]:
+        listed.append(1)
+        return base
+
+    mapping = FunctionMapping(base.get, names, lambda name, value: base.__delitem__(name))
+    mapping.clear()
+    assert len(listed) == 1
+    assert mapping == {}
+    mapping.commit()
+    assert base == {}
+
+
 def test_nothing_reaches_the_base_before_commit() -> None:
     """Writes and deletions are applied by commit(), and only once."""
     base = {"A": "1", "B": "2"}

@@ -94,6 +94,13 @@ def test_read_only(container: Container, name: str) -> None:
         setattr(container, name, "/x")
 
 
+def test_the_environment_is_updated_in_place(container: Container) -> None:
+    """``|=`` writes to the job's environment; Python then assigns the same object, which is accepted."""
+    container.job_env |= {"NEW": "1"}  # type: ignore[misc]
+    container.job_env |= {}  # type: ignore[misc]
+    assert container.job_env["NEW"] == "1"
+
+
 @pytest.mark.parametrize(
     ("value", "error"), [("relative", ValueError), ("/a\0b", ValueError), (b"/a", TypeError), (None, TypeError)]
 )

@@ -201,6 +201,18 @@ def test_a_restart_count_that_a_user_has_set(text: str) -> None:
     assert view(env={"SLURM_RESTART_COUNT": text})[1].slurm_restart_count in (None, 0)
 
 
+def test_environments_are_updated_in_place() -> None:
+    """``|=`` writes to an environment; Python then assigns the same object, which is accepted, and no other is."""
+    fake, spank = view("local", "init_post_opt", env={"A": "1"})
+    spank.env |= {"B": "2"}
+    spank.job_control_env |= {"C": "3"}
+    with pytest.raises(AttributeError, match="read-only"):
+        spank.env = spank.job_control_env
+    spank.commit()
+    assert fake._slurm.job_control_env == {"C": "3"}
+    assert spank.env["B"] == "2"
+
+
 def test_job_env_is_a_copy() -> None:
     """job_env is a copy: writing to it changes nothing."""
     _, spank = view(env={"A": "1"})
@@ -228,8 +240,15 @@ def test_the_job_control_environment_in_prolog() -> None:
     _, spank = view("job_script", "job_prolog", job_control_env={"A": "1"})
     assert spank.job_control_env == {"A": "1"}
     assert spank.env["SPANK_A"] == "1"
-    with pytest.raises(SpankError, match="job_prolog"):
-        spank.job_control_env["A"] = "2"
+    writes: list[Callable[[], object]] = [
+        lambda: spank.job_control_env.__setitem__("A", "2"),
+        lambda: spank.job_control_env.__delitem__("A"),
+        lambda: spank.job_control_env.replace({}),
+        spank.job_control_env.clear,
+    ]
+    for write in writes:
+        with pytest.raises(SpankError, match="job_prolog"):
+            write()
 
 
 def test_the_job_control_environment_in_a_task() -> None:

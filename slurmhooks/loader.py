@@ -263,19 +263,23 @@ def _add_packages(folder: str) -> list[str]:
     """Let hook files import the packages of a folder, which precede installed ones; return findings."""
     import posix
 
+    if folder in sys.path:  # added by an earlier load; it may have become unsafe
+        sys.path.remove(folder)
     try:
-        trusted.check(folder)
+        # Python's import system, which runs what is in the folder, does not check who could have written it.
+        findings = trusted.check_tree(folder)
         # These packages must not shadow modules that other code needs.
         names = {name.partition(".")[0] for name in posix.listdir(folder)}
     except LoadError as error:
         return error.findings
     except OSError as error:
         return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
+    if findings:
+        return findings
     taken = names & {*sys.stdlib_module_names, "slurmhooks"}
     if taken:
         return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    sys.path.insert(0, folder)
     return []
 
 

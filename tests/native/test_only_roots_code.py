@@ -73,3 +73,22 @@ def test_a_lua_script_that_a_group_can_write(host: Host, point: str) -> None:
     run = host.run(script)
     assert run.one(command).rc != 0
     assert f"chmod g-w {path}" in run
+
+
+@pytest.mark.parametrize("point", ["job_submit", "spank", "scrun"])
+def test_packages_that_others_can_write(host: Host, point: str) -> None:
+    """A package of a folder in the configuration does not run if any file of it could be another user's."""
+    script, command = POINTS[point]
+    name = f"site_of_root_{point}"
+    module = host.folder / "lib" / name / "inner.py"
+    module.parent.mkdir(parents=True)
+    module.write_text('from slurmhooks import log\nlog.info("imported")\n')
+    host.site(f"import {name}.inner\n{HOOKS}")
+    host.config('[hooks]\npaths = ["hooks.py"]\npackages = ["lib"]\n[job_submit]\ntimeout = 60.0\n')
+    run = host.run(script)
+    assert (run.one(command).rc, run.said("imported")) == (0, [""])
+    os.chown(module, NOBODY, -1)
+    run = host.run(script)
+    assert run.one(command).rc != 0
+    assert run.said("imported") == []
+    assert f"Slurm would run what they put there: chown root {module}" in run

@@ -40,6 +40,8 @@ SWITCH = sys.getswitchinterval()
 """Seconds that a thread may hold the GIL while others wait for it."""
 LOAD = 60.0
 """Seconds that loading hook files may take."""
+OPTION = 60.0
+"""Seconds that the type and the checks of an option may take."""
 
 _running: str | None = None  # describes the handler that may be interrupted, and its limit
 
@@ -105,6 +107,16 @@ def of(handler: Handler, ends: int = PROCESS) -> limit:
     seconds = handler.timeout or handler.spec.timeout
     assert seconds is not None
     return limit(f"{handler.spec.name} handler {handler.label}", seconds, ends)
+
+
+def of_option(name: str, where: str) -> limit:
+    """Return the time limit of the type and the checks of an option; they run outside every handler.
+
+    Args:
+        name: its name without the dashes.
+        where: the SPANK context of this process.
+    """
+    return limit(f"the check of --{name}", OPTION, STEP if where == "remote" else PROCESS)
 
 
 def run(

@@ -229,12 +229,14 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         if option is None:
             log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
             return FAILED
+        where = "remote" if remote else "local"
         if option.scripted:
             from slurmhooks.lua.spank_options import LuaOption
 
             assert isinstance(option, LuaOption)
-            return option.take(text, bool(remote)), None, 0
-        accepted = options().take(option, text, "remote" if remote else "local")
+            with deadline.of_option(option.name, where):
+                return option.take(text, bool(remote)), None, 0
+        accepted = options().take(option, text, where)
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return dispatch.answer("spank option", body, FAILED[0])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks import dispatch
+from slurmhooks import deadline, dispatch
 from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
 from slurmhooks.log import log
@@ -138,7 +138,8 @@ class Options:
         """
         if option.arginfo is None or (option.optional and (text is None or text in ("", "(null)"))):
             text = None
-        refused = self._convert(option, text)
+        with deadline.of_option(option.name, where):
+            refused = self._convert(option, text)
         if refused is None:
             self._refused.pop(option, None)
             return True

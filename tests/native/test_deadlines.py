@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A handler that runs inside Slurm's processes and does not return is ended at its deadline."""
 
+import signal
+
 import pytest
 
 from tests.native.hosting import ERROR_ID, Host
@@ -167,3 +169,89 @@ def test_a_staging_function(host: Host) -> None:
     run = host.run("lua $lua\nstage_in id=box bundle=/b\n")
     assert run.one("stage_in").rc != 0
     assert "scrun.stage_in handler hooks:stage_in took more than 0.2 s" in run
+
+
+OPTION = """
+import ctypes, itertools, os, time
+import slurmhooks.deadline
+slurmhooks.deadline.OPTION = 0.2
+
+def convert(text):
+    {convert}
+    return text
+
+greet = hook.spank.option("greet", "NAME", usage="whom to greet", type=convert)
+
+@greet.check
+def check(name):
+    {check}
+    return name
+
+@hook.spank.init
+def init(spank): ...
+
+@hook.spank.job_prolog
+def prolog(spank):
+    log.info("prolog", greet=greet.value)
+"""
+GIVEN = "open sp $spank hooks.py\ncontext {context}\ncall sp init\noption sp greet Ada\ncall sp init_post_opt"
+PROLOG = "open sp $spank hooks.py\ncontext job_script\ncall sp job_prolog"
+IN_PROLOG = {"SPANK__SLURM_SPANK_OPTION_python_greet": "Ada"}
+TOO_LONG = "the check of --greet took more than 0.2 s"
+
+
+@pytest.mark.parametrize("body", ["convert", "check"])
+@pytest.mark.parametrize("context", ["local", "allocator", "remote"])
+def test_an_option_is_checked_in_time(host: Host, context: str, body: str) -> None:
+    """A type or a check that hangs is interrupted, and the option is refused; the process continues."""
+    host.site(OPTION.format(**{"convert": "pass", "check": "pass", body: "time.sleep(1000)"}))
+    run = host.run(GIVEN.format(context=context))
+    assert run.one("option").failed
+    assert f"DeadlineExceeded: {TOO_LONG}" in run
+    assert [result.rc for result in run.of("call")] == [0, 0]
+
+
+def test_an_option_is_checked_in_time_in_a_prolog(host: Host) -> None:
+    """There, an option whose check hangs counts as not given, and the handlers run."""
+    host.site(OPTION.format(convert="pass", check="time.sleep(1000)"))
+    run = host.run(PROLOG, env=IN_PROLOG)
+    assert run.one("call").rc == 0
+    assert f"DeadlineExceeded: {TOO_LONG}" in run
+    assert run.said("prolog") == ["greet=None"]
+
+
+@pytest.mark.parametrize("context", ["local", "remote", "job_script"])
+def test_a_check_that_cannot_be_interrupted_ends_with_its_process(host: Host, context: str) -> None:
+    """The log names the option; in slurmstepd, the step is cancelled."""
+    host.site(AGAIN + OPTION.format(convert="pass", check="sum(itertools.repeat(1))"))
+    run = host.run(PROLOG if context == "job_script" else GIVEN.format(context=context), env=IN_PROLOG, returncode=1)
+    assert not run.of("option")
+    assert f"{TOO_LONG} cannot be interrupted: process" in run
+
+
+def test_a_check_that_crashes(host: Host) -> None:
+    """The log names the option before the process ends by the signal."""
+    host.site(OPTION.format(convert="pass", check="ctypes.string_at(0)"))
+    run = host.run(GIVEN.format(context="remote"), returncode=-signal.SIGSEGV)
+    assert "the check of --greet: killed by signal 11: process" in run
+
+
+def test_a_check_can_be_stopped_with_ctrl_c(host: Host) -> None:
+    """SIGINT ends srun while a check runs."""
+    host.site(OPTION.format(convert="pass", check="os.kill(os.getpid(), 2)"))
+    run = host.run(GIVEN.format(context="local"), returncode=-signal.SIGINT)
+    assert not run.of("option")
+
+
+def test_the_option_of_a_script_is_checked_in_time(host: Host) -> None:
+    """A function of a Lua script that does not return ends with its process."""
+    host.site(AGAIN + "import slurmhooks.deadline\nslurmhooks.deadline.OPTION = 0.2\n", name="a.py")
+    (host.folder / "b.lua").write_text(
+        "function given() while true do end end\n"
+        'spank_options = {{name = "greet", arginfo = "NAME", usage = "u", has_arg = 1, val = 1, cb = "given"}}\n'
+        "function slurm_spank_init() return 0 end\n"
+    )
+    host.config("")
+    run = host.run(GIVEN.format(context="local").replace("hooks.py", "[ab].*"), returncode=1)
+    assert not run.of("option")
+    assert f"{TOO_LONG} cannot be interrupted: process" in run

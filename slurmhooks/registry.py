@@ -21,6 +21,8 @@ _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable 
 _WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
+LONGEST = 30 * 86400
+"""Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
 
 
 class Handler:
@@ -181,8 +183,10 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         ]
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
-    if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
-        valid = "takes more than 0 seconds" if spec.has_timeout else "does not apply to this hook"
+    if mark.timeout is not None and not (spec.has_timeout and 0 < mark.timeout <= LONGEST):
+        valid = (
+            f"takes more than 0 and at most {LONGEST} seconds" if spec.has_timeout else "does not apply to this hook"
+        )
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
     if mark.rollout is not None and not spec.has_modes:
         findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import functools
+import math
 from collections.abc import Callable
 from itertools import combinations, permutations
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from slurmhooks.decorator import Mark
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.option import Option
-from slurmhooks.registry import OPTION_NAME_LIMIT, Handler, Registry, parameters, verify, verify_options
+from slurmhooks.registry import LONGEST, OPTION_NAME_LIMIT, Handler, Registry, parameters, verify, verify_options
 
 
 def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Mark:
@@ -201,6 +202,15 @@ def test_contexts_that_slurm_does_not_have_are_refused() -> None:
 def test_no_context_at_all_is_refused() -> None:
     """An empty list of contexts is refused, as the handler would never run."""
     assert refused(function_of(()), "spank.init", contexts=()).endswith(": contexts is empty, so it would never run")
+
+
+@pytest.mark.parametrize("timeout", [math.inf, math.nan, 10**20, LONGEST + 1, 0, -1.0])
+@pytest.mark.parametrize("hook", ["job_submit", "spank.init"])
+def test_time_limits_that_no_timer_has(hook: str, timeout: float) -> None:
+    """A time limit that would fail at each call is refused when the file is loaded."""
+    text = refused(lambda: None, hook, timeout=timeout)
+    assert f"timeout takes more than 0 and at most 2592000 seconds, not {timeout!r}" in text
+    assert accepted(lambda: None, hook, timeout=LONGEST).timeout == LONGEST
 
 
 def test_all_faults_of_a_handler_are_told() -> None:

@@ -237,25 +237,25 @@ class Log:
 
 def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:
     """Return the line; with an invalid format string, the string and the arguments: logging must not fail a job."""
-    line = _shown(str, text)
+    line = shown(str, text)
     if args:
         # A single mapping is for %(name)s, as in the logging module.
         values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args
-        formatted = _attempt(lambda values: line % values, values)
-        line = f"{line} {_shown(repr, args)}" if formatted is None else formatted
+        formatted = attempt(lambda values: line % values, values)
+        line = f"{line} {shown(repr, args)}" if formatted is None else formatted
     if fields:
-        line += "".join(f" {name}={_shown(repr, value)}" for name, value in fields.items())
+        line += "".join(f" {name}={shown(repr, value)}" for name, value in fields.items())
     return line
 
 
-def _shown(how: Callable[[object], str], value: object) -> str:
+def shown(how: Callable[[object], str], value: object) -> str:
     """Return a value as text; if that raises, return its type."""
-    text = _attempt(how, value)
+    text = attempt(how, value)
     return f"<{type(value).__name__}>" if text is None else text
 
 
-def _attempt(how: Callable[[object], str], value: object) -> str | None:
-    """Return the text of a value; None if its ``__str__`` or ``__repr__`` raises."""
+def attempt(how: Callable[[object], str], value: object) -> str | None:
+    """Return the text of a value; None if that raises, for example in its ``__str__`` or because of a wrong format."""
     try:
         return how(value)
     except Exception:  # noqa: BLE001 - code of the site may raise anything

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, log
+from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, attempt, log, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +88,10 @@ def _handler() -> logging.Handler:
         """Writes records of logging to Slurm's log."""
 
         def emit(self, record: logging.LogRecord) -> None:
-            """Write one record. Only administrators can read its traceback."""
-            text = record.getMessage()
+            """Write one record, even if its format is wrong. Only administrators can read its traceback."""
+            text = attempt(lambda _: record.getMessage(), record)
+            if text is None:
+                text = f"{shown(str, record.msg)} {shown(repr, record.args)}"
             if record.levelno >= logging.ERROR:
                 level = ERROR
             elif record.levelno >= logging.WARNING:

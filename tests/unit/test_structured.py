@@ -74,6 +74,29 @@ def say():
     assert lines(tmp_path, hooks) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("'n=%d', 'x'", "n=%d ('x',)"),
+        ("'%s and %s', 1", "%s and %s (1,)"),
+        ("'%s', Repulsive()", "%s <tuple>"),
+        ("Repulsive()", "<Repulsive> ()"),
+    ],
+)
+def test_a_record_that_cannot_be_formatted(tmp_path: Path, arguments: str, expected: str) -> None:
+    """A wrong format does not fail the handler: the log has the format and the arguments."""
+    hooks = f"""
+import logging
+class Repulsive:
+    def __repr__(self):
+        raise RuntimeError
+@hook.job_submit
+def say():
+    logging.getLogger("site").error({arguments})
+"""
+    assert lines(tmp_path, hooks) == [f"error slurmhooks: site: {expected}"]
+
+
 @pytest.mark.parametrize("get", ["structlog.get_logger()", "logging.getLogger('site')"])
 def test_tracebacks_are_for_administrators(tmp_path: Path, get: str) -> None:
     """The traceback of a logged exception is for administrators only; its text is an error line."""

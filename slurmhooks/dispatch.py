@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import HandlerError, Reject
-from slurmhooks.log import log
+from slurmhooks.log import log, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     """
     if isinstance(error, Reject):
         code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
-        return Outcome(passed=False, code=code, text=log.message(error.text))
+        return Outcome(passed=False, code=code, text=text_of(error))
     text, error_id = report(handler, error)
     if not handler.lenient:
         return Outcome(passed=False, text=text, error_id=error_id)
@@ -133,6 +133,11 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
         view.rollback(savepoint)
     log.user(text)
     return Outcome(passed=True, text=text, error_id=error_id)
+
+
+def text_of(error: Reject) -> str:
+    """Return the text of a refusal for the user; a subclass without ``super().__init__`` may have set any object."""
+    return log.message(shown(lambda text: "" if text is None else str(text), error.text))
 
 
 def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:

@@ -11,8 +11,9 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks import dispatch
 from slurmhooks.errors import Reject, StaleHandleError
-from slurmhooks.log import log, visible
+from slurmhooks.log import visible
 from slurmhooks.rollout import ENFORCE
 from slurmhooks.slurmctld.call import ABOUT
 from slurmhooks.slurmctld.changes import NOTHING, changes
@@ -164,7 +165,7 @@ def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
     if step.outcome is not None:
         return step.outcome.code, step.outcome.text, step.outcome.error_id
     if isinstance(step.wrong, Reject):
-        return step.wrong.code, log.message(step.wrong.text or ""), None
+        return step.wrong.code, dispatch.text_of(step.wrong), None
     return None, None, step.error_id
 
 

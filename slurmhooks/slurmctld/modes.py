@@ -109,7 +109,7 @@ class Modes:
         texts = self._trial.end(handler, wrong, self._view, savepoint)
         note = handler.rollout.note if handler.rollout is not None else None
         if isinstance(wrong, Reject):
-            log.user(_in_one_line(WOULD_REFUSE, [*texts, wrong.text or ""], note))
+            log.user(_in_one_line(WOULD_REFUSE, [*texts, dispatch.text_of(wrong)], note))
         elif changed:
             log.user(_in_one_line(WOULD_CHANGE, texts, note))
         return True

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks import dispatch
 from slurmhooks.errors import Reject
 from slurmhooks.rollout import ENFORCE
 from slurmhooks.testing.job_submit import values_of
@@ -54,7 +55,7 @@ def _observed(call: Call, step: Step) -> Observed:
         mode=step.mode,
         accepted=not isinstance(wrong, Reject),
         code=wrong.code if isinstance(wrong, Reject) else None,
-        text=wrong.text if isinstance(wrong, Reject) else None,
+        text=dispatch.text_of(wrong) if isinstance(wrong, Reject) else None,
         changes=changes,
         error_id=step.error_id,
     )

@@ -136,6 +136,24 @@ def test_reject_ends_the_event(code: str | int | None) -> None:
     assert (view.applied, view.closed) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"), [(7, "7"), (None, ""), (["a", "b"], "['a', 'b']"), (Repulsive(), "<Repulsive>")]
+)
+def test_reject_with_a_text_that_is_none(text: Any, shown: str) -> None:
+    """A subclass of Reject that sets an object as its text still refuses, and the user reads the object's text."""
+
+    class NoError(Reject):
+        def __init__(self) -> None:
+            self.text = text
+
+    def refuse(view: View) -> None:
+        raise NoError
+
+    view = View()
+    outcome = run(handler(refuse, lenient=True), view=view)
+    assert (outcome.passed, outcome.code, outcome.text, view.closed) == (False, None, shown, 1)
+
+
 def test_reject_of_a_lenient_handler_is_a_refusal() -> None:
     """on_error applies to bugs only: a refusal counts in any case."""
 

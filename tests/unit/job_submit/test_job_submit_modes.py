@@ -135,6 +135,14 @@ def test_share_of_an_update(tmp_path: Path) -> None:
     assert run(registry, "job_modify", job=FakeJob(), record=FakeRecord(), modify_uid=1001).accepted
 
 
+def test_a_refusal_whose_text_is_none(tmp_path: Path) -> None:
+    """A warning also shows what a subclass of Reject has as its text instead of one."""
+    text = "class Late(Reject):\n    def __init__(self):\n        self.text = 7\n"
+    registry = loaded(tmp_path, f"{text}@hook.job_submit(mode='warn')\ndef refuses(job):\n    raise Late\n")
+    result = run(registry, "job_submit")
+    assert (result.accepted, result.user_messages) == (True, [f"{WARN}refuse this request: 7"])
+
+
 def test_off(tmp_path: Path) -> None:
     """A handler can be switched off by the configuration."""
     registry = loaded(tmp_path, "@hook.job_submit\ndef refuses(job):\n    raise Reject('no')\n")

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from slurmhooks.errors import Reject
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
+from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slurmhooks.policies.request import Request
 
@@ -77,12 +78,12 @@ class Rule(BaseModel):
     help_url: Url | None = Field(default=None, description="address of a page, shown below the message")
 
     partitions: Words = Field(default=(), description="only jobs that may run in one of these; shell patterns")
-    qos: Words = Field(default=(), description="only jobs with one of these QOS; shell patterns")
+    qos: Words = Field(default=(), description="only jobs that may have one of these QOS; shell patterns")
     accounts: Words = Field(default=(), description="only jobs that are charged to one of these; shell patterns")
     users: Words = Field(default=(), description="only jobs of these users")
     groups: Words = Field(default=(), description="only jobs of members of these Unix groups")
     except_partitions: Words = Field(default=(), description="not jobs that can run nowhere but in these")
-    except_qos: Words = Field(default=(), description="not jobs with these QOS")
+    except_qos: Words = Field(default=(), description="not jobs that can have no QOS but these")
     except_accounts: Words = Field(default=(), description="not jobs that are charged to these accounts")
     except_users: Words = Field(default=(), description="not jobs of these users")
     except_groups: Words = Field(default=(), description="not jobs of members of these Unix groups")
@@ -186,19 +187,12 @@ class Rule(BaseModel):
 
     def concerns(self, request: Request) -> bool:
         """Tell whether the rule applies to a request."""
-        if self.needs_partitions:
-            names = request.partitions
-            if self.partitions and not any(matches(name, self.partitions) for name in names):
-                return False
-            if names and all(matches(name, self.except_partitions) for name in names):
-                return False
-        if (self.qos or self.except_qos) and not _chosen(request.qos, self.qos, self.except_qos):
-            return False
-        if (self.accounts or self.except_accounts) and not _chosen(
-            request.account, self.accounts, self.except_accounts
-        ):
-            return False
-        return self._concerns_user(request)
+        return (
+            _chosen(lambda: request.partitions, self.partitions, self.except_partitions, matches)
+            and _chosen(lambda: split_names(request.qos), self.qos, self.except_qos, matches_any_case)
+            and _chosen(lambda: (request.account,), self.accounts, self.except_accounts, matches_any_case)
+            and self._concerns_user(request)
+        )
 
     def _concerns_user(self, request: Request) -> bool:
         if (self.users and request.user not in self.users) or (self.except_users and request.user in self.except_users):
@@ -288,8 +282,22 @@ def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
     return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
 
 
-def _chosen(name: str | None, only: tuple[str, ...], never: tuple[str, ...]) -> bool:
-    return (not only or matches_any_case(name, only)) and not matches_any_case(name, never)
+def _chosen(
+    ask: Callable[[], Sequence[str | None]],
+    only: tuple[str, ...],
+    never: tuple[str, ...],
+    match: Callable[[str | None, tuple[str, ...]], bool],
+) -> bool:
+    """Tell whether a job is one of those that a rule is for.
+
+    A job may end up with any of several partitions or QOS, so one in ``only`` is enough, and only all exempt it.
+    """
+    if not only and not never:
+        return True
+    names = ask()
+    if only and not any(match(name, only) for name in names):
+        return False
+    return not (names and all(match(name, never) for name in names))
 
 
 def _named(what: str, names: Sequence[str]) -> str:

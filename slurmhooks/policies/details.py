@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed
+from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -57,7 +58,7 @@ class Reservation(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job without a reservation, or with one that is not allowed."""
-        names = [name for name in (request.get("reservation") or "").split(",") if name]
+        names = split_names(request.get("reservation"))
         if (self.required and not names) or (self.allowed and not all(matches(it, self.allowed) for it in names)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, model_validator
 from slurmhooks.policies.base import Rule, matches_any_case
 from slurmhooks.policies.cases import Case, Cases, choose, effects
 from slurmhooks.policies.kinds import Word, Words, listed
+from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -98,7 +99,7 @@ class Forbid(Rule):
 
 
 class RequireQos(Rule):
-    """Jobs must name a QOS (--qos), or one of certain QOS."""
+    """Jobs must name a QOS (--qos), or one of certain QOS; if a job names several, all must be allowed."""
 
     rule: Literal["require_qos"] = "require_qos"
     allowed: Words = Field(default=(), description="the QOS that jobs may have; shell patterns; empty: any")
@@ -114,8 +115,8 @@ class RequireQos(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job without a QOS, or with one that is not allowed."""
-        qos = request.qos if self.default_counts else request.get("qos")
-        if qos is None or (self.allowed and not matches_any_case(qos, self.allowed)):
+        names = split_names(request.qos if self.default_counts else request.get("qos"))
+        if not names or (self.allowed and not all(matches_any_case(name, self.allowed) for name in names)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
 
     def effect(self) -> str:

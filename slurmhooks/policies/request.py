@@ -19,6 +19,11 @@ MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 
 
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names in a list of partitions, QOS or reservations; Slurm ignores empty ones."""
+    return tuple(name for name in (text or "").split(",") if name)
+
+
 class Site:
     """What rules know about the cluster.
 
@@ -119,8 +124,7 @@ class Request:
     @cached_property
     def partitions(self) -> tuple[str, ...]:
         """The partitions that the job may run in; empty if it names none and the default is not known."""
-        text = self.get("partition") or self._default_partition()
-        return tuple(name for name in (text or "").split(",") if name)
+        return split_names(self.get("partition") or self._default_partition())
 
     def _default_partition(self) -> str | None:
         if self.site.default_partition is not None or "partitions" not in self.tables:
@@ -138,7 +142,7 @@ class Request:
 
     @cached_property
     def qos(self) -> str | None:
-        """The QOS, by default that of the user; None if slurmctld did not send that."""
+        """The QOS, several separated by commas, by default that of the user; None if slurmctld did not send that."""
         return self.get("qos") or self._of_association("default_qos")
 
     def _of_association(self, name: str) -> str | None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
 """A name in --constraint; a count may follow a star."""
-LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*](\d{1,9}))?")
+LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
+"""A name in --licenses, and its count as strtol() reads it: after blanks, a sign and zeros."""
 
 
 class RequireFeatures(Rule):

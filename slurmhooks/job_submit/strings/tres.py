@@ -15,6 +15,8 @@ OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"
 TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"})
 """TRES with a name, such as ``license/matlab``."""
 COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
+ANY_COUNT = re.compile(r"\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
+"""A count, or an invalid one with more digits, which is not a type either: strtoull() skips any number of zeros."""
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
 
 
@@ -121,7 +123,7 @@ def _tres_item(word: str) -> TresItem:
             name, _, type_ = rest.partition(":")
         else:
             parts = rest.split(":")
-            amount = parts.pop() if len(parts) > 1 and COUNT.fullmatch(parts[-1]) else "1"
+            amount = parts.pop() if len(parts) > 1 and ANY_COUNT.fullmatch(parts[-1]) else "1"
             if len(parts) > 2:
                 raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
             name, type_ = parts[0], parts[1] if len(parts) == 2 else None

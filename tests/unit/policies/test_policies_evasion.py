@@ -22,6 +22,24 @@ LISTS_OF_QOS = {
         Case('allowed = ["a"]\ndefault_counts = true', {"default_qos": "b"}, "name a QOS"),
     ],
 }
+COUNTS = {
+    "licenses": [
+        *(Case("most = { a = 9 }", {"licenses": f"a{count}"}, "at most 9 of a")
+          for count in (":+50", ": 50", ":\t+0050", "=+50", ":" + "0" * 30 + "50", ":+5,a:+5", ":1234567890")),
+        *(Case("most = { a = 9 }", {"licenses": f"a{count}"}) for count in ("", ":+9", ":0", ":" + "0" * 30)),
+    ],
+    "gpu_ceiling": [
+        *(Case("per_job = 4", {f"tres_per_{per}": f"gres/gpu{kind}:{'0' * 20}8"}, "not a TRES")
+          for per in ("job", "node", "socket", "task") for kind in ("", ":a100")),
+        Case("per_job = 4", {"tres_per_node": "gres/gpu:0008"}, "not 8"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(COUNTS))
+def test_counts(rules: Rules, rule: str, case: Case) -> None:
+    """A count with a sign, blanks or leading zeros is the number that Slurm reads, or refused."""
+    case.show(rules(case.toml(rule)))
 
 
 @pytest.mark.parametrize(("rule", "case"), parameters(LISTS_OF_QOS))

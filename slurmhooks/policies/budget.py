@@ -65,7 +65,7 @@ class Budget(Rule):
         default="refuse", description="what happens to jobs while the service fails"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", "min_nodes", "min_cpus")
+    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", *resources.CPU_FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
     placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}
     code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"

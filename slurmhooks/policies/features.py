@@ -100,7 +100,7 @@ class Licenses(Rule):
         default={}, description="the maximum number of each license, by its name; for a remote one, with its @server"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("licenses", "tres_per_task", "num_tasks")
+    own_fields: ClassVar[tuple[str, ...]] = ("licenses", "tres_per_task", *resources.TASK_FIELDS)
     text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
 GRES = "ESLURM_INVALID_GRES"
-GPU_FIELDS = (*resources.PER, "min_nodes", "num_tasks")
 
 
 class RequireGpu(Rule):
@@ -48,7 +47,7 @@ class GpuCeiling(Rule):
     per_job: Count | None = Field(default=None, description="the maximum number of GPUs of a job")
     per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
-    own_fields: ClassVar[tuple[str, ...]] = GPU_FIELDS
+    own_fields: ClassVar[tuple[str, ...]] = resources.GPU_FIELDS
     text: ClassVar[str] = "the most GPUs in {partition} are {limit}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4 per job",
@@ -108,10 +107,7 @@ class CpusPerGpu(Rule):
     rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
     most: Count = Field(description="the most CPUs for each GPU")
 
-    own_fields: ClassVar[tuple[str, ...]] = (
-        *GPU_FIELDS,
-        *resources.CPU_FIELDS,
-    )
+    own_fields: ClassVar[tuple[str, ...]] = resources.CPU_FIELDS
     text: ClassVar[str] = "the most CPUs for each GPU are {limit}; the job asks for {asked} with {gpus} GPUs"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the most CPUs for each GPU",
@@ -139,8 +135,7 @@ class MemoryPerGpu(Rule):
     rule: Literal["memory_per_gpu"] = "memory_per_gpu"
     most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
-    own_fields: ClassVar[tuple[str, ...]] = (
-        *GPU_FIELDS, *resources.MEMORY_FIELDS, *resources.CPU_FIELDS,)  # fmt: skip
+    own_fields: ClassVar[tuple[str, ...]] = resources.MEMORY_FIELDS
     text: ClassVar[str] = "the most memory for each GPU is {limit}; the job asks for {asked} with {gpus} GPUs per node"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the most memory for each GPU",

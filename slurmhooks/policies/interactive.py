@@ -30,8 +30,7 @@ class InteractiveLimit(Rule):
     cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
-    own_fields: ClassVar[tuple[str, ...]] = (
-        "time_limit", *resources.NODE_FIELDS, *resources.CPU_FIELDS, *resources.PER,)  # fmt: skip
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "max_nodes", *resources.CPU_FIELDS)
     text: ClassVar[str] = "interactive jobs in {partition} may have {allowed}; use sbatch for others"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"

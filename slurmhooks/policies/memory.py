@@ -96,8 +96,7 @@ class MemoryCeiling(Rule):
     per_cpu: Mebibytes | None = Field(default=None, description="the maximum memory per CPU")
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
-    own_fields: ClassVar[tuple[str, ...]] = (
-        *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "min_nodes",)  # fmt: skip
+    own_fields: ClassVar[tuple[str, ...]] = resources.MEMORY_FIELDS
     text: ClassVar[str] = "the most memory in {partition} is {limit}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4G per CPU",

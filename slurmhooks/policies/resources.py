@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 GPU = "gres/gpu"
 PER = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
-MEMORY_FIELDS = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
-CPU_FIELDS = ("min_cpus", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "cpus_per_tres")
-NODE_FIELDS = ("min_nodes", "max_nodes")
+TASK_FIELDS = ("num_tasks", "ntasks_per_node", "min_nodes")
+"""The fields on which :func:`tasks` depends; the next three are those of the other functions."""
+GPU_FIELDS = (*PER, *TASK_FIELDS)
+CPU_FIELDS = ("min_cpus", "cpus_per_task", "pn_min_cpus", "cpus_per_tres", *GPU_FIELDS)
+MEMORY_FIELDS = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres", *CPU_FIELDS)
 ALL_MEMORY = 1 << 60
 """The value in MiB that represents ``--mem=0``: all memory of a node."""
 

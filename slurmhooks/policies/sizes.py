@@ -60,7 +60,7 @@ class NodeCount(_Range):
     rule: Literal["node_count"] = "node_count"
 
     what: ClassVar[str] = "nodes"
-    own_fields: ClassVar[tuple[str, ...]] = resources.NODE_FIELDS
+    own_fields: ClassVar[tuple[str, ...]] = ("min_nodes", "max_nodes")
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
 
@@ -76,11 +76,7 @@ class TaskCount(_Range):
     rule: Literal["task_count"] = "task_count"
 
     what: ClassVar[str] = "tasks"
-    own_fields: ClassVar[tuple[str, ...]] = (
-        "num_tasks",
-        "ntasks_per_node",
-        "min_nodes",
-    )
+    own_fields: ClassVar[tuple[str, ...]] = resources.TASK_FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
 
@@ -96,11 +92,7 @@ class CpuCount(_Range):
     rule: Literal["cpu_count"] = "cpu_count"
 
     what: ClassVar[str] = "CPUs"
-    own_fields: ClassVar[tuple[str, ...]] = (
-        *resources.CPU_FIELDS,
-        *resources.PER,
-        "min_nodes",
-    )
+    own_fields: ClassVar[tuple[str, ...]] = resources.CPU_FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
 

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Notations and updates by which users could get around a rule."""
 
+import contextlib
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from slurmhooks import config
+from slurmhooks.errors import Reject
+from slurmhooks.policies import asking, resources
+from slurmhooks.policies import rules as all_rules
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.request import Request, Site
+from slurmhooks.testing import FakeJob, FakeRecord
 from tests.unit.policies.cases import Case, parameters
 from tests.unit.policies.conftest import Rules
+from tests.unit.policies.test_policies_rules import ALL
 
 LISTS_OF_QOS = {
     "forbid": [
@@ -46,3 +58,53 @@ def test_counts(rules: Rules, rule: str, case: Case) -> None:
 def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
     """A rule concerns a job if any of its QOS matches; all must be allowed, and all exempt for an exemption."""
     case.show(rules(case.toml(rule)))
+
+
+UPDATES = {
+    "memory_ceiling": [
+        Case('per_node = "10G"', {"tres_per_job": "gres/gpu:4"}, "not 20G",
+             record={"mem_per_tres": "gres/gpu:5120", "tres_per_job": "gres/gpu:1"}),
+    ],
+    "gpu_ceiling": [
+        Case("per_job = 4", {"ntasks_per_node": 5}, "not 5", record={"tres_per_task": "gres/gpu:1", "num_tasks": 1}),
+    ],
+    "licenses": [
+        Case("most = { a = 2 }", {"min_nodes": 3, "ntasks_per_node": 1}, "at most 2 of a",
+             record={"tres_per_task": "license/a:1"}),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(UPDATES))
+def test_updates(rules: Rules, rule: str, case: Case) -> None:
+    """An update of one field is checked although the job has the others, on which the result also depends."""
+    case.show(rules(case.toml(rule)))
+
+
+BUDGET = 'command = ["/budget", "{user} {account} {partition} {qos} {uid} {time_limit} {nodes} {cpus} {gpus}"]'
+ONLY_MULTIPLY = dict.fromkeys(("require_gpu", "require_gpu_type"), frozenset(resources.TASK_FIELDS))
+"""Fields that a rule reads although they do not matter to it: they only multiply the number of GPUs."""
+
+
+@pytest.mark.parametrize("name", [name for name, kind in all_rules.RULES.items() if kind.own_fields])
+def test_rules_look_at_every_update_that_matters(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each field of the job that a rule reads is one of those whose updates it checks, and named once."""
+    get, read = Request.get, set[str]()
+
+    def note(request: Request, field: str) -> Any:
+        read.add(field)
+        return get(request, field)
+
+    monkeypatch.setattr(Request, "get", note)
+    monkeypatch.setattr(Rule, "say", lambda *_, **__: "")  # which reads more for its message
+    monkeypatch.setattr(asking, "program", lambda *_: asking.Answer(0, ""))
+    for case in [*ALL.get(name, []), *UPDATES.get(name, []), *[Case(BUDGET, {})] * (name == "budget")]:
+        path = tmp_path / "slurmhooks.toml"
+        path.write_text(case.toml(name))
+        (rule,) = all_rules.of_config(path, config.read(path))
+        record = FakeRecord(**case.record or {})
+        with contextlib.suppress(Reject):
+            rule.check(Request(FakeJob(**case.job), 1000, Site(), modify=True, record=record))
+    own = all_rules.RULES[name].own_fields
+    assert read - ONLY_MULTIPLY.get(name, frozenset()) <= set(own)
+    assert len(own) == len(set(own))

@@ -37,9 +37,11 @@ ENTRIES = {
 }  # fmt: skip
 """The functions that Slurm calls, with the meaning of each argument."""
 
+ESCAPE = r"\\(?:z\s*(?=\S)|\r\n|[^z])"
+"""An escape sequence in a string; that of z skips all blanks, and one way to match them keeps the search linear."""
 TOKEN = re.compile(
     r"--\[(=*)\[.*?\]\1\]|--[^\n]*|\[(=*)\[(.*?)\]\2\]"
-    r"|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'"
+    rf"|\"((?:{ESCAPE}|[^\"\\\n])*)\"|'((?:{ESCAPE}|[^'\\\n])*)'"
     r"|([A-Za-z_]\w*)|(0[xX][\da-fA-F.]+|\d[\d.]*(?:[eE][+-]?\d+)?)|(\.\.\.?|[=~<>]=|::|[^\sA-Za-z_])",
     re.DOTALL,
 )
@@ -102,9 +104,7 @@ def tokens(source: str) -> list[Token]:
     """Return the tokens of a script, without comments."""
     result = []
     line = 1
-    at = 0
-    if source.startswith("#"):
-        at = max(source.find("\n"), 0)
+    at = max(source.find("\n"), 0) if source.startswith("#") else 0
     for match in TOKEN.finditer(source, at):
         line += source.count("\n", at, match.start())
         at = match.start()
@@ -116,9 +116,9 @@ def tokens(source: str) -> list[Token]:
             result.append(Token("word" if name in KEYWORDS else "name", name, line))
         elif number is not None:
             result.append(Token("number", number, line))
-        elif text[0] in "\"'" or (long is not None and text[0] == "["):
-            result.append(Token("string", next(part for part in (long, double, single) if part is not None), line))
-        else:
+        elif (string := next((part for part in (long, double, single) if part is not None), None)) is not None:
+            result.append(Token("string", string, line))
+        else:  # among others, a quotation mark of a string without an end
             result.append(Token("sign", text, line))
     return result
 

@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 from slurmhooks import loader
@@ -73,10 +74,11 @@ def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp
     assert "S_JOB_ID: spank.job_id" in shown
 
 
-def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"print(1)\n", b'print("a)\n', bytes(range(256))])
+def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path, content: bytes) -> None:
     """The exit code is 1, and the error says what was looked for."""
     script = tmp_path / "other.lua"
-    script.write_text("print(1)\n")
+    script.write_bytes(content)
     done = run("port", str(script))
     assert done.exit_code == 1
     assert "defines no function that Slurm calls" in done.output

@@ -4,6 +4,8 @@
 import ast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slurmhooks.lua import spelling
 from slurmhooks.lua.source import Script, tokens
@@ -84,3 +86,29 @@ def test_what_has_no_spelling_says_so(script: Script) -> None:
     assert rows["no_such (written)"] == "no such field: it reads as nil, and was not written"
     assert rows["[computed at run time]"].startswith("look at the script")
     assert rows["time_limit (written)"] == "job.time_limit"
+
+
+@pytest.mark.parametrize(
+    ("text", "string"),
+    [
+        ('"a\\z\n   b" c', "a\\z\n   b"),
+        ('"a\\z" c', "a\\z"),
+        ("'a\\\r\nb' c", "a\\\r\nb"),
+        ("'a\\\nb' c", "a\\\nb"),
+        ('"a\\"b" c', 'a\\"b'),
+    ],
+)
+def test_strings_go_on_in_the_next_line(text: str, string: str) -> None:
+    """A string may contain escaped line ends, and blanks that an escaped z skips."""
+    assert [(word.kind, word.text) for word in tokens(text)] == [("string", string), ("name", "c")]
+
+
+@given(st.text("\"'\\z\r\n a[]=-") | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
+def test_any_text_has_tokens(text: str) -> None:
+    """A string without an end, or a binary file, is analysed like anything else."""
+    assert all(token.kind for token in tokens(text))
+
+
+def test_the_search_for_the_end_of_a_string_ends() -> None:
+    """Blanks after an escaped z can be matched in one way only; otherwise this would take years."""
+    assert tokens('"' + "\\z  " * 1000)[0].kind == "sign"

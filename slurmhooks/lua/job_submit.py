@@ -16,7 +16,7 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
-from slurmhooks.lua.conversions import number
+from slurmhooks.lua.conversions import returned, whole
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
 from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
@@ -214,8 +214,7 @@ class Script:
             if self.release >= (25, 11):
                 self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
-        first = result[0] if isinstance(result, tuple) else result
-        code = int(number(first))
+        code = returned(result)
         if code:
             raise ScriptError(f"{self.path}: returned {code} on load", [])
         functions = {name: self.state.globals[name.encode()] for name in FUNCTIONS}
@@ -284,7 +283,7 @@ class Script:
             result = 0
         if self._messages:
             self._show_messages(hook)
-        code = int(result)
+        code = whole(result)
         if code:
             raise Reject(code=code)
 

@@ -197,10 +197,11 @@ def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
 
 
 def test_codes_refuse(load: Load) -> None:
-    """A result other than 0 refuses with that code; a fraction is truncated."""
-    for body, code in (("return slurm.ERROR", -1), ("return 2050", 2050), ('return "7"', 7)):
+    """A result other than 0 refuses with that code, converted as C does."""
+    lowest = -1 << 31
+    for body, code in (("slurm.ERROR", -1), ("2050", 2050), ('"7"', 7), ("0/0", lowest), ("-2^40", lowest)):
         with pytest.raises(Reject) as caught:
-            load(body).submit()
+            load(f"return {body}").submit()
         assert caught.value.code == code
     load("return 0.7").submit()
 
@@ -264,6 +265,7 @@ def test_the_first_user_reads_what_a_script_says_while_it_is_loaded(load: Load, 
         ("error('at load')", "job_submit.lua:1: at load"),
         ("function slurm_job_submit() end", "required function(s) not present"),
         ("return slurm.ERROR", "returned -1 on load"),
+        ("return 1/0", "returned -2147483648 on load"),
     ],
 )
 def test_a_script_that_does_not_load_is_a_finding(

@@ -4,12 +4,15 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from slurmhooks.cli.findings import shown
 from slurmhooks.log import visible
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
@@ -71,7 +74,12 @@ def document(value: Any) -> None:
     from pydantic import BaseModel
 
     click.get_current_context().meta[PRINTED] = True
-    click.echo(value.model_dump_json(indent=2) if isinstance(value, BaseModel) else json.dumps(plain(value), indent=2))
+    click.echo(as_json(value, 2) if isinstance(value, BaseModel) else json.dumps(plain(value), indent=2))
+
+
+def as_json(value: "BaseModel", indent: int | None = None) -> str:
+    """Return a model as JSON; texts that are not UTF-8, such as names of files, are errors for model_dump_json()."""
+    return json.dumps(value.model_dump(mode="json"), indent=indent)
 
 
 def failure(context: click.Context, findings: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which bundle is in force on this machine, and on others, which report by a step or in files."""
 
+import json
 import os
 import socket
 import subprocess
@@ -145,9 +146,11 @@ def of_text(text: str, source: str) -> list[Machine]:
         _, mark, report = line.partition(MARK)
         if mark:
             try:
-                machines.append(Machine.model_validate_json(report))
-            except ValidationError as error:
-                raise Finding(f"{source}: damaged report: {error.errors()[0]['msg']}: {line}") from error
+                # Not model_validate_json(), which refuses texts that are not UTF-8, such as names of files.
+                machines.append(Machine.model_validate(json.loads(report)))
+            except (ValueError, RecursionError) as error:
+                reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                raise Finding(f"{source}: damaged report: {reason}: {line}") from error
     return machines
 
 

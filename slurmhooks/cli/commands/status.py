@@ -88,7 +88,7 @@ def command(
     """
     here = machines.this(sysconfdir)
     if as_report:
-        click.echo(machines.MARK + here.model_dump_json())
+        click.echo(machines.MARK + output.as_json(here))
         return
     others = machines.of_files(files)
     if srun:

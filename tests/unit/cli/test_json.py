@@ -2,6 +2,7 @@
 """The JSON documents of commands, and their schemas. conftest.py checks each document that a test prints."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,16 @@ def test_a_full_disk_is_a_document(run: Call, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("slurmhooks.cli.commands.info.look", full)
     assert json.loads(run("info", "--json").stdout) == {"findings": ["/var/log/x: No space left on device"]}
     assert run("info").stdout == ""
+
+
+def test_texts_that_are_not_utf8(run: Call, tmp_path: Path) -> None:
+    """The name of any file can be in a document: bytes that are not UTF-8 are escaped, as in Python's own texts."""
+    names = {os.fsdecode(name) for name in (b"a.py", "\N{LATIN SMALL LETTER E WITH ACUTE}.py".encode(), b"\xff.py")}
+    for name in names:
+        (tmp_path / name).write_text("")
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n')
+    result = run("bundle", tmp_path, "--output", tmp_path / "b.tar", "--json")
+    assert set(json.loads(result.stdout)["files"]) == {*names, "slurmhooks.toml"}
 
 
 def test_the_option_of_a_group_holds_for_its_verbs(run: Call, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """``slurmhooks status``: which machine has which bundle in force."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,3 +118,16 @@ def test_reports_that_cannot_be_read(site: "Site", run: "Call", open_folder: Pat
         result = run("status", "--sysconfdir", site.etc, "--from", file)
         assert result.exit_code == 1
         assert f"{file}: {words}" in result.output
+
+
+def test_names_that_are_not_utf8(site: "Site", run: "Call", open_folder: Path) -> None:
+    """A report with the name of such a file can be printed, and read on another machine."""
+    (site.hooks / os.fsdecode(b"\xff.py")).mkdir()
+    file = open_folder / "report"
+    file.write_text(run("status", "--sysconfdir", site.etc, "--report").stdout)
+    report, code = status(site, run, "--from", file)
+    assert code == 1
+    assert [text.partition(": ")[2] for text in report["findings"]] == [
+        f"{site.hooks}/\udcff.py: Is a directory; [hooks] paths names it",
+        "not known",
+    ]

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from slurmhooks._version import __version__
 from slurmhooks.cli import commands, output
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.errors import ConfigError, LoadError
 
 ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
@@ -43,12 +44,15 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; report a full disk, a missing permission and the like in one line, without a traceback."""
+        """Run a command; report an invalid configuration, a full disk and the like without a traceback."""
         try:
             return super().invoke(ctx)
         except Findings as error:
             output.failure(ctx, error.findings)
             raise
+        except (ConfigError, LoadError) as error:
+            output.failure(ctx, error.findings)
+            raise Findings(error.findings) from error
         except OSError as error:
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
                 text = "the current folder no longer exists: cd to another one"

@@ -51,6 +51,17 @@ def test_commands_without_documents(run: Call, words: str) -> None:
     assert "is not a command with --json" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["why 17", "spool"])
+def test_an_invalid_configuration_is_a_document(run: Call, tmp_path: Path, command: str) -> None:
+    """Every command reports what is wrong in slurmhooks.toml, and where."""
+    (tmp_path / "slurmhooks.toml").write_text("[hooks\n")
+    result = run(*command.split(), "--sysconfdir", tmp_path, "--json")
+    assert result.exit_code == 1
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert f"{tmp_path}/slurmhooks.toml" in finding
+    assert f"error: {finding}" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "finding"),
     [

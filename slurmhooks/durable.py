@@ -38,7 +38,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # the error of a full disk names no file
             error.filename2 = None
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # of a path that is too long, for example, also the new name is
             os.unlink(new)
         raise
     force(folder or ".")

@@ -24,8 +24,9 @@ from slurmhooks.errors import ConfigError, LoadError
 ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
     *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+    *(errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTSUP),
 }
-"""Errors that the machine causes, such as a full disk; any other OSError is a bug in slurmhooks."""
+"""Errors that the machine or a given path causes, such as a full disk; any other OSError is a bug in slurmhooks."""
 
 
 class Commands(click.Group):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The content of a bundle: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
+import errno
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -70,7 +72,19 @@ def of_folder(folder: Path) -> dict[str, bytes]:
         OSError: a file cannot be read.
     """
     names = (Path(place, name) for place, _, files in _walk(folder) for name in files)
-    return {str(name.relative_to(folder)): name.read_bytes() for name in names}
+    return {str(name.relative_to(folder)): _read(name) for name in names}
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: it cannot be read, or is a device, or a FIFO, for whose writer this would wait.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.ENOTSUP, "not a regular file", str(path))
+        return file.read()
 
 
 def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
@@ -106,7 +120,7 @@ class _Contents:
             self.findings.append(f"{key} names {name}: a bundle has no hidden files; rename it")
             return
         try:
-            self.files[plain] = (self.base / plain).read_bytes()
+            self.files[plain] = _read(self.base / plain)
         except OSError as error:
             self.findings.append(f"{self.base / plain}: {error.strerror}; {key} names it")
 

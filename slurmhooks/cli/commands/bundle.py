@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from slurmhooks import durable
 from slurmhooks.cli import output
 from slurmhooks.cli.bundles import archive, contents, prolog, signature
-from slurmhooks.cli.findings import shown
+from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.cli.progress import note
 
 
@@ -50,12 +50,12 @@ def command(folder: Path, path: Path | None, key: Path | None, script: Path | No
     data = archive.pack(files)
     bundle = archive.identity(data)
     path = path or Path(f"{bundle}{archive.SUFFIX}")
-    durable.write(path, data, 0o644)
+    _write(path, data, 0o644)
     report = Report(bundle=bundle, path=path, files=sorted(files))
     if key is not None:
         report.signature = signature.sign(path, key)
     if script is not None:
-        durable.write(script, prolog.render(bundle, data, report.signature), 0o755)
+        _write(script, prolog.render(bundle, data, report.signature), 0o755)
         report.prolog = script
     for text in notes:
         note(text)
@@ -63,3 +63,10 @@ def command(folder: Path, path: Path | None, key: Path | None, script: Path | No
         output.document(report)
     else:
         click.echo(shown(f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"))
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    try:
+        durable.write(path, data, mode)
+    except FileNotFoundError as error:
+        raise Finding(f"{path}: its folder does not exist") from error

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """List what a Lua script uses and its Python equivalents, and print a skeleton of the hook file."""
 
+import os
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ def command(file: Path, skeleton: bool) -> None:
     translate it: the skeleton has its functions, each with a list of what it uses; you write their bodies.
     """
     try:
-        script = Script(file.read_text(encoding="utf-8", errors="surrogateescape"))
+        script = Script(_read(file).decode("utf-8", "surrogateescape"))
     except OSError as error:
         raise Finding(f"{file}: {error.strerror}") from error
     if not script.entries and not spelling.options(script):
@@ -29,6 +30,13 @@ def command(file: Path, skeleton: bool) -> None:
         for title, rows in spelling.tables(script):
             _show(title, rows)
     click.echo(shown(spelling.skeleton(script, file.name)), nl=False)
+
+
+def _read(file: Path) -> bytes:
+    """Return the content of a file or pipe, without waiting until somebody writes to a FIFO."""
+    with open(file, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
+        os.set_blocking(stream.fileno(), True)  # what a shell connects has a writer, which may be slow
+        return stream.read()
 
 
 def _show(title: str, rows: list[tuple[str, str, str]]) -> None:

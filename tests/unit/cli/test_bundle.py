@@ -86,6 +86,50 @@ def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], ru
     assert not (folder / "b.tar").exists()
 
 
+def test_special_files(folder: Path, run: "Call", monkeypatch: pytest.MonkeyPatch) -> None:
+    """A FIFO in place of a file is a finding, also for status; nothing waits for its writer."""
+    path = folder / "job_submit.site.lua"
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setenv("SLURM_CONF", os.devnull)
+    for words in (("bundle", folder), ("status", "--sysconfdir", folder)):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert f"{path}: not a regular file; [job_submit] lua names it" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "finding"),
+    [
+        ("--output nowhere/x", "nowhere/x: its folder does not exist"),
+        ("--output .", ".: Device or resource busy"),
+        ("--output site", "site: Is a directory"),
+        ("--output b.tar --prolog site", "site: Is a directory"),
+        (f"--output {'x' * 300}", "x: File name too long"),
+        ("--output loop/x", "loop/x: Too many levels of symbolic links"),
+    ],
+)
+def test_what_cannot_be_written(
+    folder: Path, run: "Call", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, finding: str
+) -> None:
+    """A path that cannot be written is a finding."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    result = run("bundle", folder, *options.split())
+    assert result.exit_code == 1
+    assert finding in result.stderr
+
+
+def test_a_folder_that_was_removed(folder: Path, run: "Call", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that no longer exists, nothing can be written."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = run("bundle", folder)
+    assert result.exit_code == 1
+    assert "its folder does not exist" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["../a", "/a", "a//b", "./a", "a/../b"])
 def test_names_outside_of_the_folder(name: str) -> None:
     """An archive with such a name is refused."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,3 +83,15 @@ def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], 
     done = run("port", str(script))
     assert done.exit_code == 1
     assert "defines no function that Slurm calls" in done.output
+
+
+def test_pipes(run: Callable[..., Result], tmp_path: Path) -> None:
+    """A script may come from a pipe; nothing waits for somebody who writes to a FIFO."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert run("port", fifo).exit_code == 1
+    reader, writer = os.pipe()
+    with open(reader, "rb") as pipe, open(writer, "wb") as end:
+        end.write(SPANK.encode())
+        end.close()
+        assert "S_JOB_ID" in run("port", f"/proc/self/fd/{pipe.fileno()}").output

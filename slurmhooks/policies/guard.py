@@ -46,6 +46,8 @@ class GuardUpdates(Rule):
     def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         known = [name for name, row in rows(JobFields).items() if row.writable and isinstance(row, WITH_UNSET)]
         for name in names:
+            if name == "array_inx":  # as _update_job() of job_mgr.c does
+                raise ValueError("array_inx cannot be guarded: slurmctld changes ArrayTaskThrottle before plugins run")
             if name not in known:
                 raise ValueError(f"job has no field {name!r} to change{nearest(name, known)}")
         return names

@@ -103,7 +103,11 @@ class CpuCount(_Range):
 
 
 class ArraySize(Rule):
-    """Job arrays may have only a limited number of tasks, of which a limited number run at the same time."""
+    """Job arrays may have only a limited number of tasks, of which a limited number run at the same time.
+
+    Users can raise the second number by ``scontrol update ArrayTaskThrottle=``: slurmctld applies that before plugins
+    run, so no plugin can refuse it.
+    """
 
     rule: Literal["array_size"] = "array_size"
     most: Count | None = Field(default=None, description="the maximum number of tasks of an array")

@@ -164,6 +164,8 @@ def test_placeholders_are_known(rules: Rules, message: str) -> None:
         (CEILING.replace('"1:00:00"', '"UNLIMITED"'), "limit: must be a time with an end"),
         (CEILING + 'help_url = "example.org"', "help_url: must be a URL"),
         (CEILING + CEILING, "two rules have the name time_ceiling"),
+        ('[[policies]]\nrule = "guard_updates"\nchanges = ["nicer"]', "changes: job has no field 'nicer' to change"),
+        ('[[policies]]\nrule = "guard_updates"\nchanges = ["array_inx"]', "changes: array_inx cannot be guarded"),
     ],
 )
 def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:

@@ -123,7 +123,7 @@ class MemoryCeiling(Rule):
             if memory == resources.ALL_MEMORY:
                 each = memory
             elif each is None:
-                each = memory * resources.nodes(request) // max(resources.cpus(request), 1)
+                each = -(-memory * resources.nodes(request) // max(resources.cpus(request), 1))
             if each > self.per_cpu:
                 self._refuse(request, self.per_cpu, each, "CPU")
 

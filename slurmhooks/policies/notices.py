@@ -41,7 +41,8 @@ class Maintenance(Rule):
     """Users are told if a job cannot end before a maintenance, or such jobs are refused.
 
     The rule names start and end of the maintenance; without them, the next reservation with the flag MAINT counts. A
-    job without a time limit counts as a job that cannot end before the maintenance.
+    job without a time limit counts as a job that cannot end before the maintenance; one that may not begin before its
+    end (--begin) is not concerned.
     """
 
     rule: Literal["maintenance"] = "maintenance"
@@ -80,14 +81,15 @@ class Maintenance(Rule):
     def check(self, request: Request) -> None:
         """Tell the user, or refuse the job."""
         now = time.time()
-        window = self._window(request, now)
+        begin = max(now, request.number("begin_time"))
+        window = self._window(request, begin)
         if window is None:
             return
         start, end = window
         if self.ahead is not None and now < start - 60 * self.ahead:
             return
         limit = request.get("time_limit")
-        if isinstance(limit, int) and now + 60 * limit <= start:
+        if isinstance(limit, int) and begin + 60 * limit <= start:
             return
         asked = shown_time(limit) if isinstance(limit, int | Unlimited) else "no limit"
         words = {"start": _shown(start), "end": _shown(end), "asked": asked}
@@ -95,8 +97,8 @@ class Maintenance(Rule):
             self.refuse(request, **words)
         self.tell(request, **words)
 
-    def _window(self, request: Request, now: float) -> tuple[float, float] | None:
-        """Return start and end of the next maintenance that is not over, in seconds since 1970."""
+    def _window(self, request: Request, begin: float) -> tuple[float, float] | None:
+        """Return start and end of the first maintenance that is not over at a time, in seconds since 1970."""
         if self.start is not None and self.end is not None:
             windows = [(self.start.timestamp(), self.end.timestamp())]
         else:
@@ -105,7 +107,7 @@ class Maintenance(Rule):
                 for each in request.tables["reservations"].values()
                 if each.flags & ReservationFlag.RESERVE_FLAG_MAINT
             ]
-        return min((window for window in windows if window[1] > now), default=None)
+        return min((window for window in windows if window[1] > begin), default=None)
 
     def effect(self) -> str:
         """Describe the rule."""

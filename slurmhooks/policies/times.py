@@ -17,7 +17,7 @@ TIME = "ESLURM_INVALID_TIME_LIMIT"
 
 
 class RequireTime(Rule):
-    """Jobs must have a time limit (--time).
+    """Jobs must have a time limit (--time); --time=0 and --time=UNLIMITED ask for none.
 
     Slurm can start short jobs earlier if it knows that they are short.
     """
@@ -30,7 +30,8 @@ class RequireTime(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job without a time limit."""
-        if request.job.time_limit is None:
+        limit = request.job.time_limit
+        if not isinstance(limit, int) or not limit:  # sbatch sends UNLIMITED for --time=0, other clients may send 0
             self.refuse(request)
 
     def effect(self) -> str:

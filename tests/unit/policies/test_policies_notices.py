@@ -62,6 +62,24 @@ def test_a_maintenance(rules: Rules, now: list[float], before: float, limit: int
     assert run(rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n'), "job_submit", job=FakeJob(), submit_uid=0).accepted
 
 
+@pytest.mark.parametrize(
+    ("begin", "limit", "told"),
+    [
+        (START - 60, 1, False),
+        (START - 59, 1, True),
+        (START - 7200, 60, False),
+        (START, 1, True),
+        (END - 1, None, True),
+        (END, None, False),
+    ],
+)
+def test_jobs_that_begin_later(rules: Rules, now: list[float], begin: float, limit: int | None, told: bool) -> None:
+    """What counts is when a job may begin (--begin): before the maintenance, in it, or after it."""
+    job = FakeJob(time_limit=limit, begin_time=int(begin))
+    result = run(rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n'), "job_submit", job=job)
+    assert result.accepted == (not told), result
+
+
 def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:
     """With `ahead`, users are told only within that time before the start."""
     made = rules(f'{MAINTENANCE}{TIMES}ahead = "2:00:00"\n')

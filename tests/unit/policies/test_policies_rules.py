@@ -117,7 +117,7 @@ TIMES = {
     "require_time": [
         Case("", {}, "name a time limit with --time"),
         Case("", {"time_limit": 1}),
-        Case("", {"time_limit": UNLIMITED}),
+        *(Case("", {"time_limit": none}, "name a time limit") for none in (0, UNLIMITED)),
         Case("", {}, uid=0),
         Case("", {}, record={}),
     ],
@@ -170,7 +170,7 @@ MEMORY = {
         Case('per_cpu = "2G"', {"min_mem_per_cpu": 2048}),
         Case('per_cpu = "2G"', {"min_mem_per_cpu": 2049}, "is 2G per CPU, not 2049M"),
         Case('per_cpu = "2G"', {"min_mem_per_node": 4096, "min_cpus": 2}),
-        Case('per_cpu = "2G"', {"min_mem_per_node": 6144, "min_cpus": 2}, "not 3G"),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 4097, "min_cpus": 2}, "not 2049M"),
         Case('per_cpu = "2G"', {"min_mem_per_cpu": 0}, "not all"),
         Case('per_node = "10G"', {"min_mem_per_node": 10241}, uid=0),
         Case('per_node = "10G"', {"min_mem_per_node": 10241}, "10G", record={"min_mem_per_cpu": 1}),

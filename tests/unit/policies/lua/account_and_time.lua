@@ -17,7 +17,7 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
         slurm.log_user("You have to give a project: sbatch --account=PROJECT")
         return slurm.ESLURM_INVALID_ACCOUNT
     end
-    if missing(job_desc.time_limit) then
+    if missing(job_desc.time_limit) or job_desc.time_limit == slurm.INFINITE then
         slurm.log_user("You have to give a time limit: sbatch --time=HH:MM:SS")
         return slurm.ESLURM_MISSING_TIME_LIMIT
     end

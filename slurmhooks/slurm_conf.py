@@ -9,7 +9,11 @@ from __future__ import annotations
 import posix
 import sys
 
+from slurmhooks.errors import ConfigError
+
 INCLUDE = r"\s*include\s+(\S+)\s*"
+MOST_NESTED = 20
+"""Number of Include lines that may lead to a file: one that includes itself, by whatever path, would have no end."""
 
 
 def directory() -> str:
@@ -54,18 +58,24 @@ def environment(name: str) -> str | None:
     return None if raw is None else raw.decode("utf-8", "surrogateescape")
 
 
-def value(path: str, key: str) -> str | None:
+def value(path: str, key: str, depth: int = 0) -> str | None:
     """Return a top-level value of slurm.conf and the files that it includes; the last assignment counts.
 
     Args:
         path: path of slurm.conf; a relative Include is relative to its folder.
         key: name of the parameter, in any case.
+        depth: number of files that have led to this one by Include.
 
     Returns:
         the text without quotation marks; None if the parameter is not set, or the file cannot be read.
+
+    Raises:
+        ConfigError: a file includes itself.
     """
     import re
 
+    if depth > MOST_NESTED:
+        raise ConfigError([f"{path}: includes itself, or is included through more than {MOST_NESTED} files"])
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
@@ -79,7 +89,7 @@ def value(path: str, key: str) -> str | None:
         if include is not None:
             name = include.group(1)
             included = name if name.startswith("/") else f"{path.rpartition('/')[0] or '.'}/{name}"
-            result = value(included, key) or result
+            result = value(included, key, depth + 1) or result
         match = assignment.search(line)
         if match is not None:
             result = match.group(1) or match.group(2)

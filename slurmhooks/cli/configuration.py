@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import build_record, slurm
-from slurmhooks.errors import LoadError
+from slurmhooks.errors import ConfigError, LoadError
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
@@ -97,7 +97,9 @@ def below(root: Path, path: Path) -> Path:
     return root / path.relative_to("/") if path.is_absolute() else path
 
 
-def _plugstack_lines(path: Path, root: Path) -> Iterator[str]:
+def _plugstack_lines(path: Path, root: Path, depth: int = 0) -> Iterator[str]:
+    if depth > slurm_conf.MOST_NESTED:
+        raise ConfigError([f"{path}: includes itself, or is included through more than {slurm_conf.MOST_NESTED} files"])
     try:
         text = path.read_text(errors="surrogateescape")
     except OSError:
@@ -108,7 +110,7 @@ def _plugstack_lines(path: Path, root: Path) -> Iterator[str]:
             included = Path(include.group(1))
             pattern = below(root, included) if included.is_absolute() else path.parent / included
             for name in sorted(glob.glob(str(pattern))):
-                yield from _plugstack_lines(Path(name), root)
+                yield from _plugstack_lines(Path(name), root, depth + 1)
         else:
             yield line
 

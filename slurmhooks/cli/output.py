@@ -13,6 +13,7 @@ from slurmhooks.log import visible
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from rich.console import Console
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
@@ -32,7 +33,6 @@ def show(title: str, lines: Sequence[str]) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; cells may contain anything."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -41,7 +41,16 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         grid.add_column(column, overflow="fold")
     for row in rows:
         grid.add_row(*(Text(visible(cell)) for cell in row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(grid)
+    console().print(grid)
+
+
+def console() -> "Console":
+    """Return standard output as a console; without a terminal rich would assume 80 columns, and break paths."""
+    from rich.console import Console
+
+    # Python has no sys.stdout if the descriptor is closed.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return Console(highlight=False, width=None if is_terminal else WIDTH)
 
 
 class JsonOption(click.Option):

@@ -71,7 +71,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def waiting(title: str) -> Iterator[None]:
     """Show on a terminal what is going on if the block takes longer than PATIENCE; otherwise print nothing."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.text import Text

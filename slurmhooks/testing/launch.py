@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.registry import Registry
 from slurmhooks.testing.runner import Result, registry_of, run
 from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.testing.watching import Bug
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from slurmhooks.hook_specs import Context
-    from slurmhooks.registry import Registry
 
 BEFORE: tuple[tuple[Context, str], ...] = (
     ("local", "init"),
@@ -140,7 +140,8 @@ def launch(
     """
     registry = registry_of(source)
     if not registry.options and not any(each.spec.name.startswith("spank.") for each in registry.all_handlers()):
-        raise ValueError(f"{source} has no handler of SPANK")
+        what = "the hook files have" if isinstance(source, Registry) else f"{source} has"
+        raise ValueError(f"{what} no handler of SPANK")
     counts = {"job_argv": list(argv), "job_local_task_count": tasks, "job_total_task_count": tasks}
     ids = {number: number for number in range(tasks)}
     maps = {"job_local_to_global_id": ids, "job_global_to_local_id": ids}

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import slurm_conf
+from slurmhooks.errors import ConfigError
 
 
 def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +23,16 @@ def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert slurm_conf.value(path, "slurmuser") == "slurm"
         assert slurm_conf.value(path, "PlugStackConfig") is None
     assert slurm_conf.value(str(tmp_path / "none"), "PluginDir") is None
+
+
+@pytest.mark.parametrize("name", ["slurm.conf", "./slurm.conf"])
+def test_a_file_that_includes_itself(tmp_path: Path, name: str) -> None:
+    """A circle of files is an error, by whatever path a file includes itself."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"Include other.conf\nInclude {name}\n")
+    (tmp_path / "other.conf").write_text(f"PluginDir=/x\nInclude {name}\n")
+    with pytest.raises(ConfigError, match="includes itself"):
+        slurm_conf.value(str(conf), "PluginDir")
 
 
 @pytest.mark.parametrize(

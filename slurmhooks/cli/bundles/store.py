@@ -70,12 +70,10 @@ class Store:
             Finding: the history is damaged.
         """
         try:
-            text = self._history.read_text()
+            ids = [str(bundle) for bundle in json.loads(self._history.read_bytes())]
         except FileNotFoundError:
             return []
-        try:
-            ids = [str(bundle) for bundle in json.loads(text)]
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise Finding(f"{self._history}: damaged: {error}; remove it, and deploy again") from error
         return [bundle for bundle in ids if self.place(bundle).is_dir()]
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -13,8 +12,6 @@ from slurmhooks.cli import build_record, configuration, controllers, installed, 
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.slurmctld.fields import LISTS
 
-WIDTH = 200
-"""Columns of a table that is not printed to a terminal."""
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
 PRIVATE = ", ".join(("record", *LISTS))
 
@@ -79,12 +76,10 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
 
 def show(report: Report) -> None:
     """Print the report as tables."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # Without a terminal rich assumes 80 columns, and would break paths.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    console = output.console()
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")

@@ -22,6 +22,8 @@ from slurmhooks.worker import recordings, requests
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer, until the file is open, and until the last requests are written."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+LONGEST = 36500 * UNITS["d"]
+"""Maximum duration in seconds: the end of a longer one might have no date."""
 SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TABLES = "partitions,qos,reservations,licenses"
 
@@ -70,15 +72,16 @@ class Words(click.ParamType[list[str]]):
 
 def seconds(context: click.Context, option: click.Parameter, value: str) -> float:
     """Return a duration such as 1d, 12h or 90m in seconds."""
-    match = re.fullmatch(r"(\d+)([smhd])", value)
-    if match is None or not int(match[1]):
+    match = re.fullmatch(r"(\d{1,12})([smhd])", value)
+    duration = int(match[1]) * UNITS[match[2]] if match is not None else 0
+    if not 0 < duration <= LONGEST:
         raise click.BadParameter(f"{value!r} is not a duration such as 1d, 12h or 90m")
-    return float(int(match[1]) * UNITS[match[2]])
+    return float(duration)
 
 
 def size(context: click.Context, option: click.Parameter, value: str) -> int:
     """Return a size such as 2GiB in bytes."""
-    match = re.fullmatch(r"(\d+)(KiB|MiB|GiB|)", value)
+    match = re.fullmatch(r"(\d{1,15})(KiB|MiB|GiB|)", value)
     if match is None or int(match[1]) * SIZES[match[2]] < 1 << 20:
         raise click.BadParameter(f"{value!r} is not a size such as 2GiB, of at least 1MiB")
     return int(match[1]) * SIZES[match[2]]

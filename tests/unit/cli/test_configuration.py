@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.cli import configuration, slurm
+from slurmhooks.errors import ConfigError
 
 from .conftest import Machine
 
@@ -70,6 +71,13 @@ def test_plugin_dir_is_the_first_that_exists(machine: Machine) -> None:
     assert configuration.find_plugin_dir(machine.etc) == machine.bin
     (machine.etc / "slurm.conf").write_text("PluginDir=/no/such\n")
     assert configuration.find_plugin_dir(machine.etc) is None
+
+
+def test_a_plugstack_conf_that_includes_itself(machine: Machine) -> None:
+    """A circle of files is a finding."""
+    (machine.etc / "plugstack.conf").write_text("include plugstack.c*\n")
+    with pytest.raises(ConfigError, match="includes itself"):
+        configuration.spank_lines(machine.etc)
 
 
 def test_below_a_root() -> None:

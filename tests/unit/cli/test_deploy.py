@@ -241,10 +241,11 @@ def test_a_history_that_is_damaged(
     """Without a readable history the bundle in force stays, and the error says what to do."""
     deploy(make("one", HANDLER.format(1)))
     history = site.etc / "slurmhooks.d" / "history"
-    history.write_text("[")
-    result = run("rollback", "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert f"{history}: damaged: " in result.output
+    for damaged in (b"[", b'["\xff"]', b"[" * 100_000):
+        history.write_bytes(damaged)
+        result = run("rollback", "--sysconfdir", site.etc)
+        assert result.exit_code == 1
+        assert f"{history}: damaged: " in result.output
     assert handlers(site) == ["a:version_1"]
     history.unlink()
     deploy(make("two", HANDLER.format(2)))

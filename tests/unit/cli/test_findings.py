@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import io
+import sys
 
+import pytest
+
+from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import Finding, Findings
 
 
@@ -17,3 +21,12 @@ def test_all_findings_are_shown_one_a_line() -> None:
 def test_finding_is_findings_of_one() -> None:
     """A single finding can be caught and shown in the same way as several."""
     assert Finding("only").findings == ["only"]
+
+
+def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without standard output, as after ``>&-``, there is no terminal, and nothing fails."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    output.table(("column",), [("cell",)])
+    with progress.waiting("waiting"):
+        pass

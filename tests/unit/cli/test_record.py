@@ -53,6 +53,9 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
     [
         ["--for", "0d"],
         ["--for", "soon"],
+        ["--for", f"{'9' * 400}d"],
+        ["--for", f"{'9' * 5000}d"],
+        ["--max", f"{'9' * 5000}GiB"],
         ["--max", "1KiB"],
         ["--max", "2GB"],
         ["--with", "passwords"],

@@ -84,3 +84,11 @@ def test_a_launch(run: Run, tmp_path: Path) -> None:
     ):
         done = run(*common, "--", *words)
         assert (done.exit_code, text in done.output) == (2, True), done.output
+
+
+def test_no_launch(run: Run, tmp_path: Path) -> None:
+    """Without a handler of SPANK there is nothing to run."""
+    path = tmp_path / "filters.py"
+    path.write_text(FILTERS)
+    done = run("try", "spank", "--hooks", path)
+    assert (done.exit_code, "Error: the hook files have no handler of SPANK" in done.output) == (2, True), done.output

@@ -215,6 +215,18 @@ def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script
         assert said in result.output
 
 
+@pytest.mark.parametrize("option", ["--tables", "--modify"])
+@pytest.mark.parametrize("content", [bytes(range(256)), b'{"x":' * 100_000])
+def test_a_file_that_is_not_json(
+    run: Run, hooks: Path, script: Path, tmp_path: Path, option: str, content: bytes
+) -> None:
+    """A binary file, and one that is nested too deeply, are wrong use."""
+    (tmp_path / "given").write_bytes(content)
+    result = run("try", "job_submit", script, "--sysconfdir", hooks, option, tmp_path / "given")
+    assert result.exit_code == 2
+    assert f"{tmp_path / 'given'}: not JSON" in result.output
+
+
 def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, script: Path) -> None:
     """Messages, lines of the log and changed fields are escaped; the lines of a message stay."""
     (hooks / "hooks.py").write_text(

@@ -266,7 +266,7 @@ def read_json(name: str, text: str) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: it is nested too deeply
         raise click.UsageError(f"{name}: not JSON: {error}") from error
     if not isinstance(value, dict):
         raise click.UsageError(f"{name}: should be a JSON object")
@@ -275,7 +275,11 @@ def read_json(name: str, text: str) -> dict[str, Any]:
 
 def read_file(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; see :func:`read_json`."""
-    return read_json(str(path), path.read_text())
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path}: not JSON: {error}") from error
+    return read_json(str(path), text)
 
 
 def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from slurmhooks.replay.report import Report
     from slurmhooks.wire.tables import Tables
 
+NETWORK = "the kernel does not let the replay disable the network for handlers"
+"""A note."""
 LOAD_FIRST = 20
 """Maximum number of output lines that are shown of a process that failed."""
 
@@ -195,7 +197,7 @@ class _Side:
             raise ReplayError([str(finding) for finding in answer["findings"]])
         if not answer["handlers"]:
             return f"{self._hooks}: has no handler of job_submit or job_modify: every request is accepted unchanged"
-        return None if answer["isolated"] else "the kernel does not let the replay disable the network for handlers"
+        return None if answer["isolated"] else NETWORK
 
     def decisions(self, reader: Reader, count: int) -> list[Decision]:
         """Return the decisions on the requests of the next frame.

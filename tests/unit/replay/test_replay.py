@@ -9,7 +9,8 @@ import pytest
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError
 from slurmhooks.replay.answers import NotRecordedError
-from slurmhooks.replay.run import Options, ReplayError, replay
+from slurmhooks.replay.report import Report
+from slurmhooks.replay.run import NETWORK, Options, ReplayError, replay
 from slurmhooks.testing import replay as testing
 from slurmhooks.testing.tables import tables_of
 from tests.unit.replay.recordings import TIME, recording
@@ -53,6 +54,11 @@ def hook_file(folder: Path, text: str, name: str = "new.py") -> str:
     return str(path)
 
 
+def notes(report: Report) -> list[str]:
+    """Return the notes, except the one of a machine on which this user may make no namespaces."""
+    return [note for note in report.notes if note != NETWORK]
+
+
 def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
     """The hooks that were in force decide each request as before, with recorded answers or when run again."""
     fd = recording(tmp_path / "file", ACCOUNT, JOBS)
@@ -61,7 +67,7 @@ def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
         report = replay(fd, Options(new, old, processes=2))
         assert report.same
         assert (report.requests, report.accepted, report.refused) == (3, 2, 1)
-        assert report.notes == []
+        assert notes(report) == []
 
 
 def test_differences_are_named(tmp_path: Path) -> None:
@@ -290,7 +296,7 @@ def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
     with open(tmp_path / "file", "rb") as file:
         report = replay(file.fileno(), Options(new))
         assert report.same
-        assert len(report.notes) == 2
+        assert len(notes(report)) == 2
     (tmp_path / "file").write_bytes(whole[:40] + b"\xff" + whole[41:])
     with open(tmp_path / "file", "rb") as file, pytest.raises(RecordingError, match="damaged"):
         replay(file.fileno(), Options(new))

@@ -198,8 +198,7 @@ static void start_threads(void)
     while (thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
         thread_count++;
     if (!thread_count)
-        log_error(
-            "prep: no thread can be started: jobs wait to start or end until the next one does, which tries again");
+        log_error("prep: no thread can be started: jobs wait to start or end; the next one that does tries again");
 }
 
 /*

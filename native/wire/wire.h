@@ -106,7 +106,7 @@ struct slurmhooks_item {
 
 /* The slot of a text or texts that are too long for a packed struct; workers ask for them. */
 #define SLURMHOOKS_LEFT_OUT UINT64_C(1)
-/* The largest size of a text, or of all texts of a member, in a packed struct. */
+/* The largest size of a text, or of all texts of a member, in a packed struct, unless it is packed whole. */
 #define SLURMHOOKS_INLINE ((size_t)16 << 10)
 
 /* A message that is being written. */
@@ -114,7 +114,7 @@ struct slurmhooks_buffer {
     char *data; /* from malloc() */
     size_t size;
     size_t capacity;
-    bool whole;  /* packed structs have all their texts, however long: nobody can ask for one later */
+    bool whole;  /* structs are packed with all their texts, however long: workers cannot ask for them later */
     bool failed; /* it is too large, or memory is short: nothing more can be added */
 };
 

@@ -121,6 +121,7 @@ def _load(
     for source in sources:
         if source.path is not None:
             watch.file(source.name)
+    watch.folders = [source.packages for source in sources if source.packages is not None]
     # After the supervisor's files have been recorded, because the user that prepare() switches to may see less of them.
     if prepare is not None:
         prepare(config)

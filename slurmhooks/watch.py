@@ -45,12 +45,14 @@ class Watch:
         globs: the files that each glob matched; None: they could not be listed.
         handlers: the handlers of each source.
         before: the watch of the set that is in service, if any.
+        folders: the folders of packages, whose files are known only after they are imported.
     """
 
     files: dict[str, State] = field(default_factory=dict)
     globs: dict[str, list[str] | None] = field(default_factory=dict)
     handlers: dict[str, list[LoadedHandler]] = field(default_factory=dict)
     before: Watch | None = None
+    folders: list[str] = field(default_factory=list)
 
     def file(self, path: str) -> None:
         """Watch a file; to be called before it is read. The first call for a file counts."""
@@ -90,14 +92,14 @@ class Watch:
 
     def plain(self) -> dict[str, Any]:
         """Return everything except ``before`` as values that JSON can represent."""
-        return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
+        return {"files": self.files, "globs": self.globs, "handlers": self.handlers, "folders": self.folders}
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Watch:
         """Return the watch from what :meth:`plain` returned, after JSON has turned its tuples into lists."""
         files = {path: seen if isinstance(seen, int) else tuple(seen) for path, seen in plain["files"].items()}
         handlers = {name: [LoadedHandler(*each) for each in loaded] for name, loaded in plain["handlers"].items()}
-        return cls(files, plain["globs"], handlers)
+        return cls(files, plain["globs"], handlers, folders=plain["folders"])
 
 
 def _matches(pattern: str) -> list[str] | None:

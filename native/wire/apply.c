@@ -10,6 +10,10 @@ extern void *slurm_xcalloc(size_t count, size_t size, bool clear, bool may_fail,
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
+/* What a text in an array costs beyond its bytes: a pointer, the allocator's header, and what its sizes are rounded to.
+ */
+#define TEXT_OVERHEAD 64
+
 bool slurmhooks_open(const void *data, size_t size, enum slurmhooks_type type, struct slurmhooks_header *header)
 {
     if (!data || size < sizeof(*header) || size > SLURMHOOKS_LARGEST)
@@ -85,12 +89,31 @@ static const char *check_write(const struct slurmhooks_item *item)
     }
 }
 
+/* RET how many texts the item of an array has. */
+static uint32_t count_texts(const struct slurmhooks_item *item)
+{
+    const char *end = item->value + item->size;
+    uint32_t count = 0;
+
+    for (const char *text = item->value; text < end; text += strlen(text) + 1)
+        count++;
+    return count;
+}
+
+/* RET the bytes that slurmctld needs for a write that check_write() has accepted. */
+static size_t needed(const struct slurmhooks_item *item)
+{
+    bool is_array = slurmhooks_tables.table[0].members[item->tag].kind == SLURMHOOKS_TEXTS;
+
+    return item->size + (is_array ? (size_t)count_texts(item) * TEXT_OVERHEAD : 0);
+}
+
 /* Check a whole answer. OUT verdict. RET NULL if it can be applied, else the reason, for the log. */
 static const char *check(const void *answer, size_t size, bool writable, struct slurmhooks_verdict *verdict)
 {
     struct slurmhooks_header header;
     struct slurmhooks_item item;
-    size_t position = sizeof(header);
+    size_t position = sizeof(header), memory = 0;
 
     if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
         return "it is not an answer of this build of slurmhooks";
@@ -100,6 +123,8 @@ static const char *check(const void *answer, size_t size, bool writable, struct 
             const char *wrong = verdict->code ? "it both refuses the request and writes to it" : check_write(&item);
             if (!wrong && !writable)
                 wrong = "it writes, but there is no request to write to";
+            if (!wrong && (memory += needed(&item)) > SLURMHOOKS_LARGEST)
+                wrong = "it writes more than a request may hold";
             if (wrong)
                 return wrong;
         } else if (verdict->text || !slurmhooks_is_text(&item)) {
@@ -124,17 +149,15 @@ static void store_number(const struct slurmhooks_member *member, char *at, uint6
 /* Replace an array of texts and its counter. */
 static void store_texts(char ***array, uint32_t *count, const struct slurmhooks_item *item)
 {
-    const char *end = item->value + item->size, *text;
+    const char *end = item->value + item->size;
     char **old = *array, **new = NULL;
-    uint32_t size = 0, old_count = old ? *count : 0;
+    uint32_t size = count_texts(item), old_count = old ? *count : 0;
 
-    for (text = item->value; text < end; text += strlen(text) + 1)
-        size++;
     if (size) {
         /* Slurm's arrays end with a NULL that is not counted. */
         new = slurm_xcalloc((size_t)size + 1, sizeof(*new), true, false, __FILE__, __LINE__, __func__);
         char **next = new;
-        for (text = item->value; text < end; text += strlen(text) + 1)
+        for (const char *text = item->value; text < end; text += strlen(text) + 1)
             *next++ = slurm_xstrdup(text);
     }
     for (uint32_t i = 0; i < old_count; i++)

@@ -35,6 +35,14 @@ void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, con
     client->log(level, line);
 }
 
+void pool_kill(struct slurmhooks_client *client, const struct worker *worker)
+{
+    struct control kill = {CONTROL_KILL, worker->generation, (uint32_t)worker->pid, 0};
+
+    if (client->control >= 0)
+        send(client->control, &kill, sizeof(kill), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool kill)
 {
     struct control released = {CONTROL_RELEASED, worker->generation, (uint32_t)worker->pid, 0};
@@ -42,7 +50,7 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
 
     /* The supervisor reaps the worker only after its release; until then its process id is not reused. */
     if (kill)
-        killpg(worker->pid, SIGKILL);
+        pool_kill(client, worker);
     while (*link != worker)
         link = &(*link)->next;
     *link = worker->next;

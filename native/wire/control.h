@@ -13,6 +13,7 @@ enum control_kind {
     CONTROL_ACKNOWLEDGED = 5, /* to the supervisor: requests now go to this generation */
     CONTROL_RELEASED = 6,     /* to the supervisor: this worker is no longer used */
     CONTROL_OBSERVER = 10,    /* handlers that observe may ask; with a descriptor: their channel, see late.h */
+    CONTROL_KILL = 12,        /* to the supervisor: kill this worker, with the programs that it has started */
     CONTROL_UNSERVED = 11,    /* to the supervisor: slurmctld decided without an answer; value: how; pid: result */
 };
 

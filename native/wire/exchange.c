@@ -2,7 +2,6 @@
 /* Exchanges: take a free worker, send it a request, answer its questions, receive its answer. */
 #include <endian.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +134,7 @@ static bool release_worker(struct slurmhooks_client *client, struct worker *work
          * end.
          */
         worker->dead = true;
-        killpg(pid, SIGKILL);
+        pool_kill(client, worker);
     } else if (result != SLURMHOOKS_OK)
         pool_discard(client, worker, true);
     else if (last || worker->dead || worker->generation < client->serving || client->stopping)

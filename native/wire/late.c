@@ -13,6 +13,9 @@
 /* How long an observer may take to read a reply, in nanoseconds. No lock is held during that time. */
 #define PATIENCE (60 * INT64_C(1000000000))
 
+/* How many observers may ask at the same time; more are not from slurmhooks, or have ended in a way that hides it. */
+#define MOST_SOURCES 64
+
 /* One channel. */
 struct source {
     const struct slurmhooks_late *late;
@@ -22,6 +25,7 @@ struct source {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned answering; /* threads between enter() and leave() */
+static unsigned sources;   /* threads that wait for questions */
 static bool stopped;
 
 /* Take the locks. RET false, without the locks, if questions are no longer to be answered. */
@@ -76,6 +80,9 @@ static void *run(void *argument)
         ;
     close(source->channel);
     free(source);
+    pthread_mutex_lock(&mutex);
+    sources--;
+    pthread_mutex_unlock(&mutex);
     return NULL;
 }
 
@@ -115,12 +122,21 @@ static bool start(struct source *source)
 
 void late_serve(const struct slurmhooks_late *late, int channel)
 {
-    struct source *source = pin() ? malloc(sizeof(*source)) : NULL;
+    pthread_mutex_lock(&mutex);
+    bool has_room = sources < MOST_SOURCES;
+    sources += has_room;
+    pthread_mutex_unlock(&mutex);
+    struct source *source = has_room && pin() ? malloc(sizeof(*source)) : NULL;
 
     if (source) {
         *source = (struct source){late, channel};
         if (start(source))
             return;
+    }
+    if (has_room) {
+        pthread_mutex_lock(&mutex);
+        sources--;
+        pthread_mutex_unlock(&mutex);
     }
     close(channel);
     free(source);

@@ -69,10 +69,9 @@ static int end_supervisor(struct slurmhooks_client *client)
         next = worker->next;
         worker->dead = true;
         shutdown(worker->channel, SHUT_RDWR);
-        if (worker->busy)
-            killpg(worker->pid, SIGKILL);
-        else
-            pool_discard(client, worker, true);
+        /* The kernel kills workers when their generation ends, and generations when the supervisor ends. */
+        if (!worker->busy)
+            pool_discard(client, worker, false);
     }
     if (client->control >= 0)
         close(client->control);
@@ -111,12 +110,11 @@ static void replace_supervisor(struct slurmhooks_client *client)
 /* Handle CONTROL_WORKER. */
 static void add_worker(struct slurmhooks_client *client, struct message *message)
 {
-    /* killpg() with 1 or less would signal every process of slurmctld's user. */
-    bool valid = message->fds[1] >= 0 && (pid_t)message->control.pid > 1;
+    bool valid = message->fds[1] >= 0;
     struct worker *worker = valid ? calloc(1, sizeof(*worker)) : NULL;
 
     if (!worker) {
-        /* Memory or descriptors are short, or there is no such process. */
+        /* Memory or descriptors are short. */
         struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 1};
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
         return;

@@ -13,7 +13,7 @@
 
 struct worker {
     struct worker *next;
-    pid_t pid;
+    pid_t pid; /* as a generation, which cannot be trusted, has named it; never to be used in a system call */
     uint32_t generation;
     int channel;
     int page; /* descriptor of the status page, in which the worker reports what it is doing: see read_page() */
@@ -54,6 +54,12 @@ struct slurmhooks_client {
 /* Log one line. The caller does not hold the lock. */
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * Have a worker killed, with all programs that it has started. Its parent does this: a process id from a process of
+ * another user proves nothing. The caller holds the lock.
+ */
+void pool_kill(struct slurmhooks_client *client, const struct worker *worker);
 
 /*
  * Remove a worker from the list, close its descriptors, and free it. No thread may be using the worker. The caller

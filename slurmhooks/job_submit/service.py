@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Running, Settings
+    from slurmhooks.worker.service import Announce, Query, Running, Settings
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
@@ -147,8 +147,8 @@ class Service(PointService):
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
 
 
-def load(watch: Watch) -> Service:
-    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
 
     Raises:
         ConfigError: the configuration is invalid.
@@ -156,4 +156,4 @@ def load(watch: Watch) -> Service:
     """
     former = watch.before.handlers if watch.before is not None else ()
     scripts = partial(named_in, former=former)
-    return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
+    return Service(*load_point(watch, announce, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings
+    from slurmhooks.worker.service import Announce, Query, Settings
 
 FOLDER, DETAIL, HANDLER = range(3)
 """Items of a request, as in native/jobcomp/delivery.c."""
@@ -66,14 +66,14 @@ class Service(PointService):
         return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
 
 
-def load(watch: Watch) -> Service:
-    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
 
     Raises:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    tables, registry, settings = load_point(watch, "job_end", HOOKS)
+    tables, registry, settings = load_point(watch, announce, "job_end", HOOKS)
     running = tuple(map(int, tables.release.split(".")[:2]))
     if running < START_SINCE:
         findings = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings
+    from slurmhooks.worker.service import Announce, Query, Settings
 
 HOOKS = ("controller_prolog", "controller_epilog")
 """Hooks by their numbers in a request."""
@@ -81,11 +81,11 @@ def _about(environment: Mapping[str, str]) -> dict[str, object]:
     return about
 
 
-def load(watch: Watch) -> Service:
-    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
 
     Raises:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    return Service(*load_point(watch, "prep", HOOKS))
+    return Service(*load_point(watch, announce, "prep", HOOKS))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings
+    from slurmhooks.worker.service import Announce, Query, Settings
 
 HOOKS = ("priority",)
 VALUES, USED_MEMBERS = 0, 1
@@ -230,11 +230,11 @@ def _taker(returned: list[int | None]) -> Callable[[object], Exception | None]:
     return take
 
 
-def load(watch: Watch) -> Service:
-    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
 
     Raises:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    return Service(*load_point(watch, "priority", HOOKS))
+    return Service(*load_point(watch, announce, "priority", HOOKS))

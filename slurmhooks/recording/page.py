@@ -4,22 +4,25 @@
 The supervisor writes the orders and starts a recording; the collector writes the status and ends it; workers read one
 byte per request. Each part has one writer, and its content is only a hint: a reader ignores a text that is only partly
 written.
+
+Workers may run as another user, who must not be able to give orders: a generation keeps the orders only for reading,
+and nothing of the status.
 """
 
 from __future__ import annotations
 
 import json
-from mmap import mmap
+import os
+from mmap import PROT_READ, mmap
 from struct import Struct
 from typing import Any
 
-_SIZE = 8192
+_SIZE = 4096
 _NUMBER = 0
-_ROWS_AT = Struct("<d")
-_ROWS = 8
 _LENGTH = Struct("<I")
-_ORDERS, _STATUS = 16, 4096
-MOST = _STATUS - _ORDERS - _LENGTH.size
+_TEXT = 16
+_ROWS = Struct("<Bd")
+MOST = _SIZE - _TEXT - _LENGTH.size
 """Maximum bytes of the orders, and of the status."""
 
 
@@ -28,7 +31,25 @@ class Page:
 
     def __init__(self) -> None:
         """Create the memory, in the state that nothing is recorded."""
-        self._memory = mmap(-1, _SIZE)
+        fd = os.memfd_create("recording", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(fd, _SIZE)
+            # Another user who has a descriptor that is open for reading cannot open it again for writing.
+            os.fchmod(fd, 0o600)
+            self._readable = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+            self._memory = mmap(fd, _SIZE)
+        finally:
+            os.close(fd)
+        self._state = mmap(-1, _SIZE)
+        self._rows = mmap(-1, _ROWS.size)
+
+    def for_workers(self) -> None:
+        """Give up, in a generation, every right except reading the orders; before any code of a site runs."""
+        self._memory.close()
+        self._memory = mmap(self._readable, _SIZE, prot=PROT_READ)
+        os.close(self._readable)
+        self._state.close()
+        self._rows = mmap(-1, _ROWS.size)  # shared by the workers of this generation only
 
     @property
     def number(self) -> int:
@@ -44,9 +65,8 @@ class Page:
         Raises:
             ValueError: the orders are too long.
         """
-        self._write(_ORDERS, orders)
-        self._write(_STATUS, {})
-        self.rows_at = 0.0
+        self._write(self._memory, orders)
+        self._write(self._state, {})
         self._memory[_NUMBER] = int(orders["number"])
 
     def end(self) -> None:
@@ -56,38 +76,38 @@ class Page:
     @property
     def orders(self) -> dict[str, Any]:
         """What to record: ``number``, ``file``, ``until``, ``size``, ``with`` and ``tables``; empty: unknown."""
-        return self._read(_ORDERS)
+        return self._read(self._memory)
 
     @property
     def status(self) -> dict[str, Any]:
         """The status of the recorder, see Recorder.status; empty if there is none yet."""
-        return self._read(_STATUS)
+        return self._read(self._state)
 
     @status.setter
     def status(self, content: dict[str, Any]) -> None:
-        self._write(_STATUS, content)
+        self._write(self._state, content)
 
     @property
     def rows_at(self) -> float:
         """When the tables are to be recorded again, in seconds since the epoch; set by the worker that records them."""
-        at: float = _ROWS_AT.unpack_from(self._memory, _ROWS)[0]
-        return at
+        number, at = _ROWS.unpack_from(self._rows)
+        return float(at) if number == self.number else 0.0
 
     @rows_at.setter
     def rows_at(self, seconds: float) -> None:
-        _ROWS_AT.pack_into(self._memory, _ROWS, seconds)
+        _ROWS.pack_into(self._rows, 0, self.number, seconds)
 
-    def _write(self, place: int, content: dict[str, Any]) -> None:
+    def _write(self, memory: mmap, content: dict[str, Any]) -> None:
         data = json.dumps(content).encode()
         if len(data) > MOST:
             raise ValueError(f"{len(data)} bytes; at most {MOST} are possible")
-        self._memory[place : place + _LENGTH.size + len(data)] = _LENGTH.pack(len(data)) + data
+        memory[_TEXT : _TEXT + _LENGTH.size + len(data)] = _LENGTH.pack(len(data)) + data
 
-    def _read(self, place: int) -> dict[str, Any]:
-        (size,) = _LENGTH.unpack_from(self._memory, place)
-        start = place + _LENGTH.size
+    def _read(self, memory: mmap) -> dict[str, Any]:
+        (size,) = _LENGTH.unpack_from(memory, _TEXT)
+        start = _TEXT + _LENGTH.size
         try:
-            value = json.loads(self._memory[start : start + min(size, MOST)])
+            value = json.loads(memory[start : start + min(size, MOST)])
         except ValueError:  # nothing yet, or only partly written
             return {}
         return value if isinstance(value, dict) else {}

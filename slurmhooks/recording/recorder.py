@@ -10,11 +10,11 @@ import platform
 import pwd
 import time
 from dataclasses import dataclass
-from struct import Struct
+from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks._version import __version__
-from slurmhooks.recording.file import FIRST_LINE, Kind, compressed, encoded
+from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded
 from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
 from slurmhooks.wire.message import Type, decode
 
@@ -29,6 +29,8 @@ PAUSE = 1.0
 """Maximum seconds that a request waits to be written."""
 MOST_FACTS = 1_000_000
 """Maximum number of UserFacts that are remembered, so that they are written only when they change."""
+MOST_LOST = 1_000_000
+"""Maximum number of lost requests that one report may claim."""
 RESERVE = 4096
 """Bytes of the size limit that are reserved for the last frame."""
 REQUEST, ROWS, FACTS = b"q", b"r", b"f"
@@ -73,7 +75,7 @@ class Recorder:
         self._limits = limits
         self._clock = clock
         self._size = 0
-        self._pending: list[bytes] = []
+        self._pending: list[tuple[bytes, set[int]]] = []
         self._pending_size = 0
         self._pending_since = 0.0
         self._users: set[int] = set()
@@ -96,18 +98,26 @@ class Recorder:
         self._frame(Kind.TABLES, tables.text.encode())
 
     def take(self, report: bytes) -> None:
-        """Take a report of a worker; after the end, drop it."""
+        """Take a report of a worker; after the end, drop it.
+
+        Raises:
+            RecordingError: the report is damaged, and is not recorded.
+            MessageError: its message is.
+        """
         if self.ended is not None:
             return
-        kind, lost = _REPORT.unpack_from(report)
+        try:
+            kind, lost = _REPORT.unpack_from(report)
+        except error:
+            raise RecordingError("a report is damaged") from None
         data = report[_REPORT.size :]
-        self._lost += lost
         if kind == ROWS:
             self._take_rows(data)
         elif kind == FACTS:
             self._take_facts(data)
         else:
             self._take_request(data)
+        self._lost += min(lost, MOST_LOST)
 
     def tick(self) -> None:
         """Write pending requests, and end the recording if it is due; to be called about once a second."""
@@ -137,15 +147,18 @@ class Recorder:
         }
 
     def _take_request(self, data: bytes) -> None:
+        users = users_of(data, self._tables)
         if not self._pending:
             self._pending_since = self._clock()
-        self._pending.append(data)
+        self._pending.append((data, users))
         self._pending_size += len(data)
         if self._pending_size >= BLOCK:
             self._flush()
 
     def _take_rows(self, data: bytes) -> None:
         rows = decode_rows(data)
+        if rows.table not in self._tables:
+            raise RecordingError(f"rows of a table {rows.table[:40]!r}")
         content = b"".join(rows.structs)
         # Several workers send the same rows, and most tables hardly change.
         if self._rows.get(rows.table) != content:
@@ -164,13 +177,13 @@ class Recorder:
         pending, self._pending, self._pending_size = self._pending, [], 0
         if not pending:
             return
-        for data in pending:
-            for user in users_of(data, self._tables) - self._users:
+        for _, users in pending:
+            for user in users - self._users:
                 self._users.add(user)
                 entry = name_service(user)
                 if entry is not None:
                     self._frame(Kind.USER, json.dumps(entry).encode())
-        if self._frame(Kind.REQUESTS, compressed(pending)):
+        if self._frame(Kind.REQUESTS, compressed([data for data, _ in pending])):
             self._requests += len(pending)
 
     def _frame(self, kind: Kind, content: bytes) -> bool:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Running
+    from slurmhooks.worker.service import Announce, Query, Running
 
 
 class PointService:
@@ -231,6 +231,7 @@ def log_each(write: Callable[..., None], what: str, text: str) -> None:
 
 def load_point(
     watch: Watch,
+    announce: Announce,
     section: str,
     hooks: tuple[str, ...],
     others: tuple[str, ...] = (),
@@ -240,6 +241,7 @@ def load_point(
 
     Args:
         watch: see slurmhooks.worker.service.
+        announce: see slurmhooks.worker.service.
         section: the plugin's section of the configuration.
         hooks: the hooks that requests are for.
         others: hooks that run without a request.
@@ -250,18 +252,19 @@ def load_point(
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
     tables = _tables()
+
+    def prepare(config: Config) -> None:
+        announce(_settings(config, section))
+        confinement.drop_rights(getattr(config, section), section)
+
     read, registry = load_site(
         watch,
         lambda registry: unserved(registry, tables, hooks),
         scripts,
         (*hooks, *others),
-        lambda config: confinement.drop_rights(getattr(config, section), section),
+        prepare,
     )
-    settings = replace(
-        Settings.of(getattr(read, section)),
-        hooks=watch.fingerprint(),
-        collect=collector.wanted(read, section),
-    )
+    settings = replace(_settings(read, section), hooks=watch.fingerprint())
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
             log.error(
@@ -269,6 +272,10 @@ def load_point(
                 *(handler.where, handler.label, handler.timeout, section, settings.timeout),
             )
     return tables, registry, settings
+
+
+def _settings(config: Config, section: str) -> Settings:
+    return replace(Settings.of(getattr(config, section)), collect=collector.wanted(config, section))
 
 
 def _tables() -> Tables:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -12,8 +12,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from slurmhooks.log import log
-from slurmhooks.worker import control, process, reporting
+from slurmhooks.log import log, visible
+from slurmhooks.worker import descriptors, process, reporting
+from slurmhooks.worker.checked import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,10 @@ MOST = 1000
 """Maximum number of reports to receive before looking for orders again."""
 REPEAT = 60.0
 """Seconds before the loss of reports is logged again."""
+MEMORY = 1 << 30
+"""Maximum bytes of memory that the collector may have, whatever is reported."""
+MOST_DROPPED = 1_000_000
+"""Maximum number of lost reports that one report may claim."""
 
 
 class Sink(Protocol):
@@ -70,6 +75,10 @@ class Collection:
         self.takers: dict[int, Callable[[bytes], None]] = {}
         self._dropped = 0
         self._told_at = 0.0
+        self._checker = Checker()
+        self._invalid = 0
+        self._last_invalid = ""
+        self._told_invalid_at = 0.0
 
     def run(self) -> None:
         """Collect until the supervisor closes its end, then collect the remaining reports."""
@@ -84,6 +93,7 @@ class Collection:
         while going:
             self._take_reports()
             self._tell_dropped()
+            self._tell_invalid()
             for sink in self._sinks.values():
                 sink.turn()
             ready = {fd for fd, _ in poller.poll(TURN * 1000)}
@@ -105,7 +115,7 @@ class Collection:
                 return self._wanted
             if not documents:
                 return False
-            self._order(control.content(documents[0]))
+            self._order(descriptors.values(documents[0]))
 
     def _order(self, orders: dict[str, Any]) -> None:
         self._wanted = not SINKS.keys().isdisjoint(orders)
@@ -127,22 +137,43 @@ class Collection:
         for _ in range(MOST):
             try:
                 report = reporting.receive(self._reports)
+                if report is None:
+                    return False
+                self._take(report)
             except BlockingIOError:
                 return False
-            if report is None:
-                return False
-            self._take(report)
+            except Exception as error:  # noqa: BLE001 - a worker may be hostile: one report must not end all others
+                self._invalid += 1
+                self._last_invalid = f"{type(error).__name__}: {error}"
         return True
 
     def _take(self, report: Report) -> None:
-        self._dropped += report.dropped
+        """Hand a report to the sinks.
+
+        Raises:
+            ValueError: it is not a report of slurmhooks. Sinks may raise other exceptions.
+        """
         taker = self.takers.get(report.kind)
         if taker is not None:
             taker(report.data)
         elif report.kind in (reporting.DECISION, reporting.EVENT):
-            content = json.loads(report.data)
+            is_decision = report.kind == reporting.DECISION
+            content = (self._checker.decision if is_decision else self._checker.event)(report.data)
             for sink in self._sinks.values():
-                (sink.decision if report.kind == reporting.DECISION else sink.event)(content)
+                (sink.decision if is_decision else sink.event)(content)
+        elif report.kind != reporting.RECORDED:  # otherwise no recording is running any more
+            raise ValueError(f"a report of kind {report.kind}")
+        self._dropped += min(report.dropped, MOST_DROPPED)
+
+    def _tell_invalid(self) -> None:
+        """Log how many reports were invalid, at most every REPEAT seconds."""
+        now = time.monotonic()
+        if self._invalid and (not self._told_invalid_at or now - self._told_invalid_at > REPEAT):
+            log.error(
+                "%d reports of workers were invalid, and are ignored; the last one: %s",
+                *(self._invalid, visible(self._last_invalid, limit=200)),
+            )
+            self._invalid, self._told_invalid_at = 0, now
 
     def _tell_dropped(self) -> None:
         """Log and report how many reports were lost, at most every REPEAT seconds."""
@@ -197,6 +228,7 @@ def _run(reports: socket.socket, orders: socket.socket, parent: int) -> None:
     process.die_with(parent)
     process.name("slurmhooks-coll")
     process.log_to_stderr()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # preempts no other process
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import slurm_conf
 from slurmhooks.log import log
 from slurmhooks.recording import page as shared
-from slurmhooks.worker import collection, control, process, recordings, reporting
+from slurmhooks.worker import collection, control, descriptors, process, recordings, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +166,7 @@ class Collector:
         """Send the collector its orders; kill it if it does not take them, so that it is replaced."""
         assert self._control is not None
         try:
-            document = control.document(self._orders | {"starts": self._starts, "since": self._since})
+            document = descriptors.document(self._orders | {"starts": self._starts, "since": self._since})
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [document]))]
             try:
                 self._control.sendmsg([b"orders"], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Settings
 
 OOM_SCORE = "500"
-"""If the machine runs out of memory, the kernel kills workers rather than slurmctld."""
 
 
 def drop_rights(section: Workers, name: str) -> None:
@@ -33,6 +32,7 @@ def drop_rights(section: Workers, name: str) -> None:
     """
     user: str | None = getattr(section, "user", None)
     if user is not None:
+        prefer_to_kill()  # afterwards, only root may write to this process's files in /proc
         try:
             _become(user)
         except (KeyError, OSError) as error:
@@ -93,6 +93,11 @@ def limit(settings: Settings) -> None:
     _lower(resource.RLIMIT_NPROC, settings.process_limit)
     _lower(resource.RLIMIT_NOFILE, settings.open_file_limit)
     _lower(resource.RLIMIT_CORE, 0)
+    prefer_to_kill()
+
+
+def prefer_to_kill() -> None:
+    """Have the kernel kill this process, rather than slurmctld, if the machine runs out of memory."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:
             if int(file.read()) < int(OOM_SCORE):

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import array
-import json
-import os
 import socket
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from slurmhooks.worker import descriptors
 
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
@@ -32,6 +32,8 @@ ACKNOWLEDGED = 5
 RELEASED = 6
 """slurmctld knows that a worker has ended, or has closed its channel, and no longer uses its process id; value: 1 if it
 could not take the worker at all."""
+KILL = 12
+"""Kill a worker, with the programs that it has started. Its generation does it, which has the rights of its user."""
 UNSERVED = 11
 """slurmctld has decided a request without an answer; value: index in VERDICTS; pid: index in CAUSES; text: 5 lines."""
 VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
@@ -39,18 +41,31 @@ VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, acc
 CAUSES = ("answered", "timeout", "crash", "unavailable", "invalid message")
 """As enum slurmhooks_result in native/wire/client.h."""
 # Between the supervisor and a generation.
+CONFIGURED = 13
+"""The configuration is read, and no code of the site has run; a descriptor holds the settings and the watch as JSON."""
 LOADED = 7
-"""The hooks are loaded; a descriptor holds the settings and the watch as JSON."""
+"""The hooks are loaded; a descriptor holds the watch and the hash of the files as JSON."""
 FAILED = 8
 """The hooks could not be loaded; a descriptor holds the findings and the watch as JSON."""
 FINISH = 9
 """Start no more workers, and end when the last one has ended; value: 1 to end the observer at once."""
 
 LONGEST = 4096
+_CREDENTIALS = Struct("iII")
 
 
 class Message(NamedTuple):
-    """One message."""
+    """One message.
+
+    Attributes:
+        kind: see above; 0: the bytes that have arrived are not a message.
+        generation: number of the generation.
+        pid: of a worker.
+        value: see the kind.
+        text: see the kind.
+        fds: the descriptors that come with the message.
+        user: of a message that was received: the user id of its sender, by the kernel; None: it was not asked for.
+    """
 
     kind: int
     generation: int
@@ -58,34 +73,50 @@ class Message(NamedTuple):
     value: int = 0
     text: str = ""
     fds: tuple[int, ...] = ()
+    user: int | None = None
 
 
-def send(control: socket.socket, message: Message) -> None:
+def send(control: socket.socket, message: Message, flags: int = 0) -> None:
     """Send a message.
+
+    Args:
+        control: the socket.
+        message: the message.
+        flags: MSG_DONTWAIT to raise BlockingIOError instead of waiting for a receiver.
 
     Raises:
         OSError: the other side is gone.
     """
-    kind, generation, pid, value, text, fds = message
+    kind, generation, pid, value, text, fds, _ = message
     data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: LONGEST - HEADER.size]
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-    control.sendmsg([data], rights, socket.MSG_NOSIGNAL)
+    control.sendmsg([data], rights, socket.MSG_NOSIGNAL | flags)
+
+
+def identify_senders(control: socket.socket) -> None:
+    """Have the kernel say which user has sent each message that is received on a socket."""
+    control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
 def receive(control: socket.socket) -> Message | None:
     """Return the next message, which has arrived; None: the other side is gone."""
+    room = socket.CMSG_SPACE(16) + socket.CMSG_SPACE(_CREDENTIALS.size)
     try:
-        data, rights, _, _ = control.recvmsg(LONGEST, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
+        data, parts, _, _ = control.recvmsg(LONGEST, room, socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
         return None
     if not data:
         return None
-    fds = array.array("i")
-    for level, kind, content in rights:
+    fds, user = array.array("i"), None
+    for level, kind, content in parts:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+        elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            user = _CREDENTIALS.unpack(content)[1]
+    if len(data) < HEADER.size:
+        return Message(0, 0, fds=tuple(fds), user=user)
     kind, generation, pid, value = HEADER.unpack_from(data)
-    return Message(kind, generation, pid, value, data[HEADER.size :].decode("utf-8", "replace"), tuple(fds))
+    return Message(kind, generation, pid, value, data[HEADER.size :].decode("utf-8", "replace"), tuple(fds), user)
 
 
 def drop(control: socket.socket) -> bool:
@@ -96,22 +127,5 @@ def drop(control: socket.socket) -> bool:
     message = receive(control)
     if message is None:
         return False
-    for fd in message.fds:
-        os.close(fd)
+    descriptors.discard(message.fds)
     return True
-
-
-def document(content: dict[str, Any]) -> int:
-    """Return the descriptor of an anonymous file that holds a dictionary, which may be too large for a message."""
-    fd = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
-    with open(fd, "w", encoding="utf-8", errors="surrogateescape", closefd=False) as file:
-        json.dump(content, file)
-    return fd
-
-
-def content(fd: int) -> dict[str, Any]:
-    """Return the dictionary that :func:`document` wrote, and close the descriptor."""
-    with open(fd, encoding="utf-8", errors="surrogateescape") as file:
-        file.seek(0)
-        dictionary: dict[str, Any] = json.load(file)
-    return dictionary

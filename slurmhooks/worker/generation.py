@@ -11,19 +11,21 @@ import socket
 import time
 import traceback
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks import dispatch
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
+from slurmhooks.recording import page as shared
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, process, reporting, service, worker
+from slurmhooks.worker import control, descriptors, process, reporting, service, worker
 from slurmhooks.worker.channel import HEADER, PAGE
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.observer import Observer
 
 if TYPE_CHECKING:
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.service import Service, Settings
 
 RETRY = 1.0
 RETRY_MOST = 60.0
@@ -156,6 +158,9 @@ class Generation:
             self._starting.clear()
             if message is None:
                 os._exit(1)
+        elif message.kind == control.KILL:
+            if message.pid in self._serving | self._zombies | self._leaving:  # it has not been reaped
+                process.kill(message.pid, group=True)
         elif message.kind == control.RELEASED:
             self._release(message.pid)
             if message.value:
@@ -230,17 +235,18 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         process.name("slurmhooks-gen")
         if reporting.reporter is not None:
             reporting.reporter.generation = number
+        if shared.page is not None:
+            shared.page.for_workers()
+        announce = partial(_announce, supervisor, number, watch)
         try:
-            loaded = service.entry(name)(watch)
+            loaded = service.entry(name)(watch, announce)
         except (ConfigError, LoadError) as error:
             line = dispatch.report_findings(error.findings, "these files do not go into service")
             _refuse(supervisor, number, [line, *error.findings], watch)
         else:
             gc.collect()
             gc.freeze()  # workers share the memory pages of live objects until a process writes to them
-            document = control.document({"settings": asdict(loaded.settings), "watch": watch.plain()})
-            control.send(supervisor, Message(control.LOADED, number, fds=(document,)))
-            os.close(document)
+            _send(supervisor, control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
@@ -253,5 +259,17 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
 
 def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: Watch) -> None:
     """Tell the supervisor why this generation cannot serve: first a line for users, then every finding."""
-    document = {"findings": findings, "watch": watch.plain()}
-    control.send(supervisor, Message(control.FAILED, number, fds=(control.document(document),)))
+    _send(supervisor, control.FAILED, number, {"findings": findings, "watch": watch.plain()})
+
+
+def _announce(supervisor: socket.socket, number: int, watch: Watch, settings: Settings) -> None:
+    """Tell the supervisor what the configuration says; see slurmhooks.worker.service.Announce."""
+    _send(supervisor, control.CONFIGURED, number, {"settings": asdict(settings), "watch": watch.plain()})
+
+
+def _send(supervisor: socket.socket, kind: int, number: int, values: dict[str, Any]) -> None:
+    document = descriptors.document(values)
+    try:
+        control.send(supervisor, Message(kind, number, fds=(document,)))
+    finally:
+        os.close(document)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import ctypes
 import os
 import pwd
+import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from contextlib import suppress
 from select import PIPE_BUF
@@ -46,6 +48,8 @@ def die_with(parent: int) -> None:
 def become(uid: int) -> None:
     """Become another user for good, with the groups of that user, or with none if the user has no name.
 
+    Other processes of that user cannot trace this one.
+
     Raises:
         PermissionError: this process does not belong to root.
         OSError: the kernel refuses, or the process could become root again.
@@ -65,8 +69,9 @@ def become(uid: int) -> None:
     with suppress(PermissionError):
         os.setresuid(-1, -1, 0)
         raise OSError(f"user id {uid} can become root again")
-    # The change of user has reset both: the parent's death would not kill, and /proc/self would belong to root.
-    _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    # No other process of that user may get this one's memory or descriptors. /proc/self then belongs to root.
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    # The change of user has reset this.
     if death_signal.value:
         die_with(parent)
 
@@ -112,20 +117,19 @@ def end_after(body: Callable[[], object]) -> NoReturn:
             os._exit(code)
 
 
+def parent(pid: int) -> int | None:
+    """Return the process id of the parent of a process; None if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
+
+
 def children() -> list[int]:
     """Return the process ids of all children, zombies included."""
-    me = str(os.getpid())
-    pids = []
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    parent = file.read().rpartition(b")")[2].split()[1]
-            except (OSError, IndexError):
-                continue
-            if parent == me.encode():
-                pids.append(int(entry))
-    return pids
+    me = os.getpid()
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdecimal() and parent(int(entry)) == me]
 
 
 def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
@@ -163,6 +167,27 @@ def describe(status: int) -> str:
         return f"was killed by signal {-code}"
 
 
+def _write(line: bytes) -> None:
+    """Write a line to standard error, or drop it.
+
+    A worker may have made the pipe non-blocking for all processes that share it, and filled it.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            os.write(2, line)
+        except BlockingIOError:
+            left = until - time.monotonic()
+            if left > 0:
+                select.select([], [2], [], left)
+                continue
+        except BrokenPipeError:
+            pass  # slurmctld has ended
+        return
+
+
+PATIENCE = 1.0
+"""Seconds to wait for room in a full pipe."""
 CONTINUED = "... "
 """Starts a log line that continues the previous line, which was too long for one write to a pipe."""
 
@@ -181,6 +206,6 @@ def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
             size //= 4
         for start in range(0, max(1, len(text)), size):
             part = f"<{level}>{CONTINUED if start else ''}{text[start : start + size]}\n"
-            os.write(2, part.encode("utf-8", "surrogateescape"))
+            _write(part.encode("utf-8", "surrogateescape"))
 
     log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

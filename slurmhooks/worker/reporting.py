@@ -2,9 +2,11 @@
 """How workers, generations and the supervisor report to the collector (collector.py), without ever waiting for it.
 
 A report is one message on a SOCK_SEQPACKET socket: its kind, how many reports its sender has dropped before, and its
-bytes. The bytes of a long report are in an anonymous file, whose descriptor comes with the message. The supervisor
-keeps both ends of the socket, so that the next collector receives what the previous one has not read. All senders share
-one buffer: a sender that finds it full drops the report.
+bytes. The bytes of a long report are in sealed memory, whose descriptor comes with the message. The supervisor keeps
+both ends of the socket, so that the next collector receives what the previous one has not read. All senders share one
+buffer: a sender that finds it full drops the report.
+
+Workers may run as another user: whoever receives a report has to check it.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ import array
 import fcntl
 import os
 import socket
-import sys
 import termios
-from mmap import mmap
 from struct import Struct
 from typing import NamedTuple
+
+from slurmhooks.worker import descriptors
 
 HEADER = Struct("<II")
 
@@ -30,14 +32,11 @@ EVENT = 3
 
 MOST = 64 << 10
 """Maximum bytes of a report in the message itself."""
+_ROOM = socket.CMSG_SPACE(array.array("i").itemsize)
 BUFFER = 4 << 20
 """Requested size of the buffer in bytes; the kernel grants at most net.core.wmem_max."""
 BACKLOG = 16 << 10
 """Bytes in the buffer at which long reports are dropped: the kernel does not count the bytes in their files."""
-LONGEST = 64 << 20
-"""Maximum bytes of a report."""
-_PAGE = 4096
-_RECORDING = 0
 
 
 class Report(NamedTuple):
@@ -66,18 +65,8 @@ class Reporter:
         """Take over the sending end; only the supervisor creates a Reporter."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._connection = connection
-        self._page = mmap(-1, _PAGE)  # shared with the children
         self.generation = 0
         self.dropped = 0
-
-    @property
-    def recording(self) -> bool:
-        """Whether requests are recorded now; the supervisor sets it for all processes at once. Costs 0.1 us to read."""
-        return self._page[_RECORDING] != 0
-
-    @recording.setter
-    def recording(self, value: bool) -> None:
-        self._page[_RECORDING] = value
 
     def report(self, kind: int, data: bytes) -> bool:
         """Send a report, or drop it; never wait, never raise.
@@ -104,16 +93,19 @@ class Reporter:
         """
         queued = array.array("i", [0])
         fcntl.ioctl(self._connection, termios.TIOCOUTQ, queued)
-        if queued[0] > BACKLOG or len(data) > LONGEST:
+        if queued[0] > BACKLOG or len(data) > descriptors.LONGEST:
             raise BlockingIOError
-        fd = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
+        fd = descriptors.sealed(data)
         try:
-            with open(fd, "wb", closefd=False) as file:
-                file.write(data)
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
             self._connection.sendmsg([HEADER.pack(kind, self.dropped)], rights, socket.MSG_DONTWAIT)
         finally:
             os.close(fd)
+
+    @property
+    def socket(self) -> socket.socket:
+        """The socket."""
+        return self._connection
 
     def close(self) -> None:
         """Close the descriptor of this process."""
@@ -136,19 +128,20 @@ def receive(connection: socket.socket, flags: int = 0) -> Report | None:
     Raises:
         BlockingIOError: no report is available, and the socket is non-blocking.
         TimeoutError: no report has arrived within the timeout of the socket.
+        ValueError: what has arrived is not a report; it is lost.
     """
     # Not socket.recv_fds(), which ignores flags.
-    room = socket.CMSG_SPACE(array.array("i").itemsize)
-    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, room, flags | socket.MSG_CMSG_CLOEXEC)
+    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, _ROOM, flags | socket.MSG_CMSG_CLOEXEC)
     if not data:
         return None
+    fds = array.array("i")
+    for _, _, part in rights:
+        fds.frombytes(part)
+    if len(data) < HEADER.size or len(fds) > 1:
+        descriptors.discard(fds)
+        raise ValueError("a message is not a report")
     kind, dropped = HEADER.unpack_from(data)
-    content = data[HEADER.size :]
-    for _, _, descriptor in rights:
-        with open(int.from_bytes(descriptor, sys.byteorder), "rb") as file:
-            file.seek(0)
-            content = file.read()
-    return Report(kind, content, dropped)
+    return Report(kind, descriptors.content(fds[0]) if fds else data[HEADER.size :], dropped)
 
 
 reporter: Reporter | None = None

@@ -19,7 +19,7 @@ from struct import Struct
 from typing import Any
 
 from slurmhooks import slurm_conf
-from slurmhooks.worker import control
+from slurmhooks.worker import descriptors
 
 PREFIX = "slurmhooks"
 LONGEST = 4096
@@ -114,7 +114,7 @@ class Requests:
     def answer(self, asked: Asked, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
         with suppress(OSError):  # the command was interrupted, or no descriptor is free
-            document = control.document(content)
+            document = descriptors.document(content)
             try:
                 socket.send_fds(asked.connection, [b"document"], [document])
             finally:
@@ -177,7 +177,7 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
             except TimeoutError:
                 answers.append({"findings": [f"no answer within {seconds:g} s"]})
                 continue
-            answers += map(control.content, documents)
+            answers += map(descriptors.values, documents)
     return answers
 
 

@@ -144,7 +144,10 @@ def load_site(
     return reload.load(site.config_path(), watch, check, scripts, hooks, prepare)
 
 
-Load = Callable[[Watch], Service]
+Announce = Callable[[Settings], None]
+"""Tells the supervisor the settings, and which files are watched, before this process gives up rights or runs code of
+the site: the supervisor believes a process of another user nothing that matters to others."""
+Load = Callable[[Watch, Announce], Service]
 """Loads the hooks, in a new process. Records all files in the watch before it reads them, so that invalid files are
 watched, too. Raises ConfigError or LoadError."""
 

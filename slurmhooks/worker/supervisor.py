@@ -9,19 +9,18 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from slurmhooks import site
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, generation, process, reporting
+from slurmhooks.worker import control, descriptors, generation, process, reporting
+from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.look import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
-from slurmhooks.worker.service import Settings
 
 RETRY = 60.0
 """Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
@@ -37,27 +36,6 @@ DROPPED = "what the process that loads the hooks has sent is lost: the superviso
 GRACE = 2.0
 """Seconds that workers have to clean up when slurmctld ends, and that a replaced generation has in addition to the time
 of a request."""
-
-
-@dataclass
-class Child:
-    """A generation, as the supervisor sees it.
-
-    Attributes:
-        pid: of its process; 0 if it has ended.
-        connection: the socket for control messages.
-        settings: its settings; None until its hooks are loaded.
-        deadline: when it is to be killed; None if it may continue.
-        workers: the workers that were handed to slurmctld.
-        watch: the files and handlers that it has loaded.
-    """
-
-    pid: int
-    connection: socket.socket
-    deadline: float | None
-    settings: Settings | None = None
-    workers: set[int] = field(default_factory=set)
-    watch: Watch | None = None
 
 
 class Supervisor:
@@ -79,6 +57,7 @@ class Supervisor:
         self._serving: int | None = None
         self._watch: Watch | None = None
         self._good: Watch | None = None
+        self._orphaned: dict[int, set[int]] = {}  # the workers of generations that have not been reaped yet
         self._fault: dict[str, Any] | None = None  # why the newest files are not in force, and since when
         self._reload = True
         self._accidents = 0
@@ -154,6 +133,7 @@ class Supervisor:
             self._collector.close()
             generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
+        control.identify_senders(ours)
         self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
 
     def _leave(self, *ours: socket.socket) -> None:
@@ -166,57 +146,76 @@ class Supervisor:
         self._requests.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
-        """Handle one message of a generation."""
+        """Handle one message of a generation, which may be hostile: see child.py."""
         message = control.receive(child.connection)
         if message is None:
             child.connection.close()
+            del self._children[number]
             if child.pid:
                 process.kill(child.pid)
-            del self._children[number]
+                self._orphaned[child.pid] = child.workers
+            else:
+                self._kill_orphans(child.workers)
             self._lost(number, child)
-        elif message.kind in (control.LOADED, control.FAILED) and not message.fds:
-            child.deadline = 0.0
-            log.error("%s", DROPPED)
-            self._accident(number, DROPPED)
+            return
+        try:
+            if message.kind in (control.CONFIGURED, control.LOADED, control.FAILED) and not message.fds:
+                child.deadline = 0.0
+                log.error("%s", DROPPED)
+                self._accident(number, DROPPED)
+            elif not self._on_message(number, child, message._replace(generation=number)):
+                raise ValueError(f"kind {message.kind}")
+        except (ValueError, KeyError, TypeError) as error:
+            log.error(
+                "generation %d has sent an invalid message, and is killed: %s", number, text_for_users(str(error))
+            )
+            if child.pid:
+                process.kill(child.pid)
+        finally:
+            descriptors.discard(message.fds)
+
+    def _on_message(self, number: int, child: Child, message: Message) -> bool:
+        """Handle one message; tell whether it was valid.
+
+        Raises:
+            ValueError, KeyError, TypeError: it was not.
+        """
+        if message.kind == control.CONFIGURED:
+            child.configured(message)
         elif message.kind == control.LOADED:
-            self._loaded(child, message)
+            child.loaded(message)
+            assert child.settings is not None
+            self._watch, self._reload = child.watch, child.settings.reload
         elif message.kind == control.FAILED:
-            self._failed(number, message)
+            line, findings = child.failed(message)
+            self._watch, self._accidents = child.watch, 0
+            self._refuse(number, line, findings)
         elif message.kind == control.WORKER:
+            if not child.accepts_worker(message):
+                return False
             child.workers.add(message.pid)
             self._to_client(message)
-            for fd in message.fds:
-                os.close(fd)
             if number == self._loading:
                 self._into_service(number, child)
         elif message.kind == control.OBSERVER:
+            if len(message.fds) != 1 or not descriptors.is_stream(message.fds[0]):
+                return False
             self._to_client(message)
-            for fd in message.fds:
-                os.close(fd)
         elif message.kind == control.DIED:
-            child.workers.discard(message.pid)
-            self._collector.worker_ended(message.value)
-            self._to_client(message)
-        elif message.kind == control.UNAVAILABLE and number == self._loading:
-            child.deadline = 0.0
-            self._accident(number, message.text)
-        elif message.kind == control.UNAVAILABLE and number == self._serving and message.value >= ACCIDENTS:
-            self._to_client(message)
-
-    def _loaded(self, child: Child, message: Message) -> None:
-        """Note what a generation has loaded; it goes into service once its first worker is ready."""
-        document = control.content(message.fds[0])
-        child.settings = Settings(**document["settings"])
-        self._watch = child.watch = Watch.of(document["watch"])
-        self._reload = child.settings.reload
-
-    def _failed(self, number: int, message: Message) -> None:
-        """Keep the generation in service, because files do not load."""
-        document = control.content(message.fds[0])
-        self._watch = Watch.of(document["watch"])
-        line, *findings = document["findings"]
-        self._accidents = 0
-        self._refuse(number, line, findings)
+            if message.pid in child.workers:
+                child.workers.discard(message.pid)
+                self._collector.worker_ended(message.value)
+                self._to_client(message)
+        elif message.kind == control.UNAVAILABLE:
+            text = text_for_users(message.text)
+            if number == self._loading:
+                child.deadline = 0.0
+                self._accident(number, text)
+            elif number == self._serving and message.value >= ACCIDENTS:
+                self._to_client(message._replace(text=text))
+        else:
+            return False
+        return True
 
     def _refuse(self, number: int, line: str, findings: list[str]) -> None:
         """Give up a generation that was to go into service.
@@ -277,15 +276,12 @@ class Supervisor:
         self._collector.serve(number, settings)
         if before is not None and before in self._children:
             old = self._children[before]
-            with suppress(OSError):
-                control.send(old.connection, Message(control.FINISH, before))
+            old.send(Message(control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""
         for pid in child.workers:
-            # The supervisor has adopted the worker. The kernel has killed it, but not the programs that it started.
-            process.kill(pid, group=True)
             self._to_client(Message(control.DIED, number, pid, signal.SIGKILL))
         if number == self._loading:
             text = "the process that loads the hooks ended unexpectedly"
@@ -296,15 +292,29 @@ class Supervisor:
             self._serving = None
             self._retry_at = time.monotonic()
 
+    def _kill_orphans(self, workers: set[int]) -> None:
+        """Kill the workers of a generation that has ended, with the programs that they started.
+
+        The kernel has killed the workers, but not these programs. A generation may have named any process as a worker;
+        only one that the supervisor has adopted can be.
+        """
+        others = {self._collector.pid, *(child.pid for child in self._children.values())}
+        for pid in workers.intersection(process.children()) - others:
+            process.kill(pid, group=True)
+
     def _reap(self) -> None:
         """Reap every child that has ended, including programs of handlers that outlived their worker."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if not pid:
+            if ended is None:
                 return
+            if any(ended.si_pid in workers for workers in self._orphaned.values()):
+                process.kill(ended.si_pid, group=True)  # nobody else can have its id until it is reaped
+            pid, status = os.waitpid(ended.si_pid, 0)
+            self._kill_orphans(self._orphaned.pop(pid, set()))
             if self._collector.ended(pid, status):
                 continue
             for number, child in list(self._children.items()):
@@ -349,9 +359,11 @@ class Supervisor:
             return False
         if message.kind == control.ACKNOWLEDGED:
             self._requests.served(message.generation)
-        elif message.kind == control.RELEASED and message.generation in self._children:
-            with suppress(OSError):
-                control.send(self._children[message.generation].connection, message)
+        elif message.kind in (control.KILL, control.RELEASED) and message.generation in self._children:
+            child = self._children[message.generation]
+            if message.kind == control.RELEASED:
+                child.workers.discard(message.pid)
+            child.send(message)
         elif message.kind == control.UNSERVED:
             self._collector.unserved(message)
         return True
@@ -384,8 +396,7 @@ class Supervisor:
         self._client.close()
         until = time.monotonic() + GRACE
         for number, child in self._children.items():
-            with suppress(OSError):
-                control.send(child.connection, Message(control.FINISH, number, value=1))
+            child.send(Message(control.FINISH, number, value=1))
         connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)

@@ -133,6 +133,7 @@ WRONG_WRITES = {
     "a text without a NUL at its end": ("account", b"no end"),
     "a text without a NUL at its end ": ("account", b"two\0texts\0"),
     "texts without a NUL at their end": ("argv", b"a\0b"),
+    "more than a request may hold": ("argv", bytes(2 << 20)),
 }
 
 

@@ -20,7 +20,7 @@ from slurmhooks.worker.__main__ import preload
 name = sys.argv[1]
 preload(name)
 before = set(sys.modules)
-service.entry(name)(Watch())
+service.entry(name)(Watch(), lambda settings: None)
 print(*{module.partition(".")[0] for module in set(sys.modules) - before})
 """
 

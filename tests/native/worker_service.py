@@ -13,7 +13,7 @@ from pathlib import Path
 from slurmhooks.errors import LoadError
 from slurmhooks.watch import LoadedHandler, Watch
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Query, Running, Settings
+from slurmhooks.worker.service import Announce, Query, Running, Settings
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
@@ -63,10 +63,11 @@ class Service:
         exec(str(self._state.get("stop", "")))
 
 
-def load(watch: Watch) -> Service:
+def load(watch: Watch, announce: Announce) -> Service:
     """Load the file."""
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
+    announce(Settings(**state.get("settings", {})))
     exec(str(state.get("load", "")))
     watch.handlers = {str(STATE): [LoadedHandler("job_submit", f"tests:v{state.get('version')}", str(STATE))]}
     state["before"] = watch.before and watch.before.handlers

@@ -65,6 +65,7 @@ BROAD = {
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a site's value whose repr() raises
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
+    "worker/collection.py": 1,  # what a hostile worker reports
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "worker/process.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event

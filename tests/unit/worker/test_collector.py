@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector, a process for which no other process waits."""
 
+import fcntl
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 
 from slurmhooks.config import Config
 from slurmhooks.config_sections import Decisions, Metrics
-from slurmhooks.worker import collector, control, reporting
+from slurmhooks.worker import checked, collector, control, descriptors, reporting
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
 from tests.native.workers import wait_for
@@ -321,3 +322,66 @@ def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> Non
     arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
     assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "False True\n"
     assert (tmp_path / "log" / "job_submit.jsonl").exists()
+
+
+def sparse() -> int:
+    """Return the descriptor of memory that is larger than the machine, and sealed."""
+    fd = os.memfd_create("sparse", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, 1 << 40)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, descriptors.SEALS)
+    return fd
+
+
+DAMAGED: dict[str, Callable[[], tuple[bytes, list[int]]]] = {
+    "empty": lambda: (b"{}", []),
+    "no JSON": lambda: (b"\xff", []),
+    "a list": lambda: (b"[]", []),
+    "deeply nested": lambda: (b"", [descriptors.sealed(b"[" * (1 << 20))]),
+    "many small values": lambda: (b"", [descriptors.sealed(b"[" + b"[]," * (20 << 20) + b"0]")]),
+    "no end": lambda: (b"", [os.open("/dev/zero", os.O_RDONLY)]),
+    "a pipe": lambda: (b"", [os.pipe()[0]]),
+    "not sealed": lambda: (b"", [os.memfd_create("open")]),
+    "huge": lambda: (b"", [sparse()]),
+    "two descriptors": lambda: (b"", [descriptors.sealed(b"{}"), descriptors.sealed(b"{}")]),
+    "no number": lambda: (json.dumps(DECISION | {"time": "now"}).encode(), []),
+    "not finite": lambda: (json.dumps(DECISION | {"time": float("nan")}).encode(), []),
+    "an infinite time": lambda: (json.dumps(DECISION).replace("1.5", "1e999").encode(), []),
+    "a year that does not exist": lambda: (json.dumps(DECISION | {"time": 1e15}).encode(), []),
+    "handlers that are no list": lambda: (json.dumps(DECISION | {"handlers": 7}).encode(), []),
+    "a handler without a name": lambda: (json.dumps(DECISION | {"handlers": [{}]}).encode(), []),
+    "a name that is a list": lambda: (json.dumps(DECISION | {"hook": [1]}).encode(), []),
+    "a user id of the wrong type": lambda: (json.dumps(DECISION | {"user_id": {}}).encode(), []),
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGED)
+def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damaged: str) -> None:
+    """Whatever a worker reports, and with whatever descriptors, the next decision is logged by the same process."""
+    pid = running.pid
+    data, fds = DAMAGED[damaged]()
+    for kind in (reporting.DECISION, reporting.RECORDED, 77):
+        socket.send_fds(running.reporter.socket, [reporting.HEADER.pack(kind, 0) + data], fds)
+    running.reporter.socket.send(b"x")
+    report(running, id="after")
+    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the next decision")
+    assert running.pid == pid
+
+
+def test_damaged_reports_are_told(running: Collector, errors: Path) -> None:
+    """slurmctld's log says that reports were invalid, in one line that a hostile worker cannot shape."""
+    running.reporter.report(reporting.DECISION, json.dumps(DECISION | {"hook": "\x1b[2J" * 9999}).encode())
+    said = wait_for(lambda: errors.read_text(), "a line")
+    assert "reports of workers were invalid, and are ignored" in said
+    assert said.count("\n") == 1
+    assert said.rstrip("\n").isprintable()
+
+
+def test_names_are_limited(running: Collector, lines: Lines) -> None:
+    """Reports of ever more handlers do not fill the memory of the collector; decisions with known names still count."""
+    report(running)
+    for number in range(checked.MOST_NAMES // 100 + 1):
+        handlers = [{"handler": f"{number}:{each}", "outcome": "passed", "microseconds": 1} for each in range(100)]
+        wait_for(lambda many=handlers: report(running, handlers=many), "room for a report")  # type: ignore[misc]
+    wait_for(lambda: report(running, id="after"), "room for a report")
+    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the last decision")
+    assert len({each["handler"] for line in lines() for each in line["handlers"]}) <= checked.MOST_NAMES

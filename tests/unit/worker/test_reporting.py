@@ -54,23 +54,6 @@ def test_a_full_buffer_drops_reports_and_counts_them(ends: Ends, size: int) -> N
     assert reporting.receive(connection) == Report(DECISION, b"last", 0)
 
 
-def test_a_forked_process_reports_and_sees_the_flag(ends: Ends) -> None:
-    """A worker that was forked before a recording begins sees the flag, and its reports arrive."""
-    reporter, connection = ends
-    go, wait = socket.socketpair()
-    with go, wait:
-        pid = os.fork()
-        if not pid:
-            wait.recv(1)
-            reporter.report(DECISION, b"on" if reporter.recording else b"off")
-            os._exit(0)
-        assert not reporter.recording
-        reporter.recording = True
-        go.send(b"x")
-        os.waitpid(pid, 0)
-    assert reporting.receive(connection) == Report(DECISION, b"on", 0)
-
-
 def test_the_end_of_all_senders_is_seen(ends: Ends) -> None:
     """Once every sender has ended and all reports are read, there is no further report."""
     reporter, connection = ends

@@ -12,7 +12,7 @@ import pytest
 from slurmhooks import config, paths, reload
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, requests
+from slurmhooks.worker import descriptors, requests
 from slurmhooks.worker.service import Settings, load_site
 
 Write = Callable[..., Path]
@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None
 def test_documents() -> None:
     """A document of any size is passed through a descriptor, and names that are not UTF-8 survive."""
     content = {"findings": ["x" * 1_000_000], "watch": {"files": {"/caf\udce9.py": [1, 2, 3, 4]}}}
-    assert control.content(control.document(content)) == content
+    assert descriptors.values(descriptors.document(content)) == content
 
 
 def test_nobody_to_ask(tmp_path: Path) -> None:

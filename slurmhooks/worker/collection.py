@@ -31,6 +31,8 @@ REPEAT = 60.0
 """Seconds before the loss of reports is logged again."""
 MEMORY = 1 << 30
 """Maximum bytes of memory that the collector may have, whatever is reported."""
+CUT = 3
+"""Exit code: a worker has shut down the socket, on which nobody can report any more."""
 MOST_DROPPED = 1_000_000
 """Maximum number of lost reports that one report may claim."""
 
@@ -75,6 +77,7 @@ class Collection:
         self.takers: dict[int, Callable[[bytes], None]] = {}
         self._dropped = 0
         self._told_at = 0.0
+        self._ended = False
         self._checker = Checker()
         self._invalid = 0
         self._last_invalid = ""
@@ -91,7 +94,8 @@ class Collection:
         for source in (self._reports, self._orders):
             poller.register(source, select.POLLIN)
         while going:
-            self._take_reports()
+            if not self._take_reports() and self._is_cut():
+                break
             self._tell_dropped()
             self._tell_invalid()
             for sink in self._sinks.values():
@@ -105,6 +109,12 @@ class Collection:
             pass
         for sink in self._sinks.values():
             sink.close()
+        if going:
+            os._exit(CUT)
+
+    def _is_cut(self) -> bool:
+        """Tell whether no report can arrive any more, although the supervisor, which is a sender, has not ended."""
+        return self._ended and not select.select([self._orders], [], [], 0)[0]
 
     def _take_orders(self) -> bool:
         """Take all orders that have arrived; tell whether the last ones want anything, even if it does not work."""
@@ -138,6 +148,7 @@ class Collection:
             try:
                 report = reporting.receive(self._reports)
                 if report is None:
+                    self._ended = True
                     return False
                 self._take(report)
             except BlockingIOError:

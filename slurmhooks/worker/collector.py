@@ -76,11 +76,13 @@ class Collector:
 
     Attributes:
         reporter: the sending end of the socket.
+        is_renewed: whether the socket has been replaced; only generations that are started later can report.
     """
 
     def __init__(self) -> None:
         """Create the socket; start nothing."""
         self.reporter, self._reports = reporting.pair()
+        self.is_renewed = False
         self._page = shared.page = shared.Page()
         self._configured: dict[str, Any] = {}
         self._orders: dict[str, Any] = {}
@@ -183,11 +185,21 @@ class Collector:
         if self._control is not None:
             self._control.close()
             self._control = None
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == collection.CUT:
+            log.error("a worker has shut down the socket of decision log and metrics; the hooks are loaded again")
+            self._renew()
         self._wait()
         if self._orders:
             how = process.describe(status)
             log.error("the process that writes decision log and metrics %s; starting another one", how)
         return True
+
+    def _renew(self) -> None:
+        """Replace the socket."""
+        self.reporter.close()
+        self._reports.close()
+        self.reporter, self._reports = reporting.pair()
+        self.is_renewed = True
 
     def _wait(self) -> None:
         """Set the time at which the next collector may be started."""

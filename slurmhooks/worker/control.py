@@ -64,7 +64,7 @@ class Message(NamedTuple):
         value: see the kind.
         text: see the kind.
         fds: the descriptors that come with the message.
-        user: of a message that was received: the user id of its sender, by the kernel; None: it was not asked for.
+        user: of a message that was received: the user id of its sender, by the kernel; None: the kernel was not asked.
     """
 
     kind: int
@@ -91,11 +91,6 @@ def send(control: socket.socket, message: Message, flags: int = 0) -> None:
     data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: LONGEST - HEADER.size]
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     control.sendmsg([data], rights, socket.MSG_NOSIGNAL | flags)
-
-
-def identify_senders(control: socket.socket) -> None:
-    """Have the kernel say which user has sent each message that is received on a socket."""
-    control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
 def receive(control: socket.socket) -> Message | None:

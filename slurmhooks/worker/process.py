@@ -135,10 +135,13 @@ def children() -> list[int]:
 def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
     """Fork this process; return the result of os.fork(), and two connected sockets: for the parent and for the child.
 
+    The kernel tells the parent which user has sent each message that it receives.
+
     Raises:
         OSError: the machine or the user has too many processes or descriptors; nothing was started.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     try:
         return os.fork(), ours, theirs
     except OSError:

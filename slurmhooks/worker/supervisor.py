@@ -11,11 +11,10 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from slurmhooks import site
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, descriptors, generation, process, reporting
+from slurmhooks.worker import control, descriptors, generation, process, reporting, status
 from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
@@ -133,7 +132,6 @@ class Supervisor:
             self._collector.close()
             generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
-        control.identify_senders(ours)
         self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
 
     def _leave(self, *ours: socket.socket) -> None:
@@ -306,11 +304,15 @@ class Supervisor:
         """Reap every child that has ended, including programs of handlers that outlived their worker."""
         while True:
             try:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
             if ended is None:
                 return
+            if ended.si_code == os.CLD_STOPPED:
+                os.waitid(os.P_PID, ended.si_pid, os.WSTOPPED | os.WNOHANG)
+                self._stopped(ended.si_pid)
+                continue
             if any(ended.si_pid in workers for workers in self._orphaned.values()):
                 process.kill(ended.si_pid, group=True)  # nobody else can have its id until it is reaped
             pid, status = os.waitpid(ended.si_pid, 0)
@@ -327,6 +329,13 @@ class Supervisor:
                     if status and number in (self._loading, self._serving):
                         log.error("generation %d %s", number, process.describe(status))
 
+    def _stopped(self, pid: int) -> None:
+        """Kill a generation that was stopped: its own workers may do that, and would then not be replaced any more."""
+        for number, child in self._children.items():
+            if child.pid == pid:
+                log.error("generation %d was stopped by a signal, and is killed", number)
+                process.kill(pid)
+
     # Time
 
     def _look(self) -> None:
@@ -342,6 +351,9 @@ class Supervisor:
                 child.deadline = None
         if self._loading is not None:
             return
+        if self._collector.is_renewed:
+            reporting.reporter, self._collector.is_renewed = self._collector.reporter, False
+            self._retry_at = now
         if self._requests.waiting or (self._retry_at is not None and now >= self._retry_at) or self._changed():
             self._retry_at = None
             self._load()
@@ -371,25 +383,9 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            self._requests.answer(asked, self._status())
+            self._requests.answer(asked, status.of(self._entry, self._serving, self._children, self._fault))
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, self._entry))
-
-    def _status(self) -> dict[str, Any]:
-        """Return which hooks are in force, for slurmhooks/cli/controllers.py."""
-        serving = self._children.get(self._serving) if self._serving is not None else None
-        watch = serving.watch if serving is not None and serving.watch is not None else Watch()
-        # The first name may be a link; the last one is its target.
-        files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
-        return {
-            "point": self._entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
-            "supervisor": os.getpid(),
-            "generation": self._serving,
-            "workers": sorted(serving.workers) if serving is not None else [],
-            "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
-            "configuration": files[-1] if files else None,
-            "fault": self._fault,
-        }
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

@@ -30,6 +30,16 @@ def clear() -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def _slurm_user() -> str:
+    """Return SlurmUser, which local.conf may change: slurmctld refuses a folder of another user."""
+    with contextlib.suppress(FileNotFoundError), open("/etc/slurm/local.conf", encoding="utf-8") as file:
+        for line in file:
+            name, _, value = line.strip().partition("=")
+            if name == "SlurmUser":
+                return value
+    return "slurm"
+
+
 def prepare(release: Release, nodes: int) -> None:
     """Create the directories that daemons and jobs expect."""
     slurm = _uid("slurm")
@@ -39,7 +49,7 @@ def prepare(release: Release, nodes: int) -> None:
         _directory(f"{SPOOL}/n{node}", 0, 0, 0o755)
     # slurmd (26.05) refuses a directory that does not belong to root; slurmctld has one of its own.
     _directory("/run/slurm", 0, 0, 0o755)
-    _directory("/run/slurmctld", *slurm, 0o755)
+    _directory("/run/slurmctld", *_uid(_slurm_user()), 0o755)
     _directory("/run/user", 0, 0, 0o755)
     _directory("/usr/local/lib/slurm", 0, 0, 0o755)
     for uid in USERS.values():

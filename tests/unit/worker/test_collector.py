@@ -367,6 +367,18 @@ def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damaged
     assert running.pid == pid
 
 
+def test_a_socket_that_was_shut_down_is_replaced(running: Collector, lines: Lines) -> None:
+    """A sender that shuts down the socket, which all share, ends reports only until generations get the next one."""
+    first = running.pid
+    running.reporter.socket.shutdown(socket.SHUT_RDWR)
+    wait_for(lambda: os.waitid(os.P_PID, first, os.WEXITED | os.WNOHANG | os.WNOWAIT), "the end of the collector")
+    assert running.ended(*os.waitpid(first, 0))
+    assert running.is_renewed
+    running.look(lambda: None)
+    report(running, id="after")
+    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the next decision")
+
+
 def test_damaged_reports_are_told(running: Collector, errors: Path) -> None:
     """slurmctld's log says that reports were invalid, in one line that a hostile worker cannot shape."""
     running.reporter.report(reporting.DECISION, json.dumps(DECISION | {"hook": "\x1b[2J" * 9999}).encode())

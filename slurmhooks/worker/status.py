@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the supervisor tells the command about itself (slurmhooks/cli/controllers.py)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import site
+from slurmhooks.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmhooks.worker.child import Child
+
+
+def of(entry: str, number: int | None, children: Mapping[int, Child], fault: dict[str, Any] | None) -> dict[str, Any]:
+    """Return which hooks are in force.
+
+    Args:
+        entry: ``module:function`` that loads the hooks.
+        number: of the generation in service; None if there is none.
+        children: the generations.
+        fault: why the newest files are not in force, and since when; None: they are.
+    """
+    serving = children.get(number) if number is not None else None
+    watch = serving.watch if serving is not None and serving.watch is not None else Watch()
+    # The first name may be a link; the last one is its target.
+    files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
+    return {
+        "point": entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
+        "supervisor": os.getpid(),
+        "generation": number,
+        "workers": sorted(serving.workers) if serving is not None else [],
+        "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
+        "configuration": files[-1] if files else None,
+        "fault": fault,
+    }

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""slurmctld of root with workers of another user: a compromised worker gets nothing of root, and slurmctld serves.
+
+The handler runs what a job's comment says, in place of an attacker who has taken over a worker.
+"""
+
+import textwrap
+
+import pytest
+
+from tests.cluster.job_submit_site import Site, prepare
+
+HOOKS = """
+import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time
+from slurmhooks.recording import page as pages
+from slurmhooks.worker import control, descriptors, reporting
+from slurmhooks.worker.control import Message
+from slurmhooks import hook
+
+generation = os.getppid
+
+@hook.job_submit
+def policy(job):
+    if job.comment is not None and job.comment.startswith("attack "):
+        exec(job.comment.removeprefix("attack "), globals() | {"job": job})
+
+@hook.job_submit(order=90)
+def marks(job):
+    job.admin_comment = "the policy was here"
+"""
+OWN = "/etc/own"
+STEAL = """
+libc = ctypes.CDLL(None, use_errno=True)
+for pid in (os.getppid(), *(int(each) for each in os.listdir("/proc") if each.isdecimal())):
+    handle = libc.syscall(434, pid, 0)
+    for number in range(32) if handle >= 0 else ():
+        fd = libc.syscall(438, handle, number, 0)
+        if fd >= 0 and pid != os.getpid():
+            open("/var/tmp/stolen", "a").write(f"{pid} {number}\\n")
+            try:
+                sock = socket.socket(fileno=fd)
+                control.send(sock, Message(control.WORKER, 1, VICTIM, fds=(fd, fd)), socket.MSG_DONTWAIT)
+            except (OSError, ValueError):
+                pass
+"""
+ORDER = f"""
+orders = {{"number": 1, "file": {OWN!r}, "until": time.time() + 60, "size": 1 << 20, "tables": [],
+    "with": ["$(touch {OWN}.ran)"]}}
+try:
+    pages.page.begin(orders)
+except (TypeError, ValueError):
+    pages.page = None
+for fd in os.listdir("/proc/self/fd"):
+    try:
+        os.write(os.open(f"/proc/self/fd/{{fd}}", os.O_RDWR | os.O_NONBLOCK), b"\\1" * 4096)
+    except OSError:
+        pass
+"""
+REPORT = """
+own = reporting.reporter.socket
+for kind in range(5):
+    for fd in (os.open("/dev/zero", os.O_RDONLY), os.pipe()[0], os.memfd_create("x"), descriptors.sealed(b"[" * 99999)):
+        try:
+            socket.send_fds(own, [struct.pack("<II", kind, 0)], [fd], socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            pass
+    own.send(struct.pack("<II", kind, 0) + b'{"hook": 1}', socket.MSG_DONTWAIT)
+own.send(b"x", socket.MSG_DONTWAIT)
+"""
+ATTACKS = {
+    "takes descriptors of other processes": STEAL,
+    "orders a recording": ORDER,
+    "damages reports": REPORT,
+    "cuts off the decision log": "reporting.reporter.socket.shutdown(socket.SHUT_RDWR)",
+    "writes millions of texts": "job.argv = [''] * (2 << 20)",
+    "fills a non-blocking log": """
+fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(2, b"x" * 4096 + b"\\n")
+except BlockingIOError:
+    os.kill(os.getpid(), signal.SIGKILL)
+""",
+    "kills what it may": "os.kill(-1, signal.SIGKILL)",
+    "stops its generation": "os.kill(generation(), signal.SIGSTOP); time.sleep(1000)",
+}
+
+
+@pytest.fixture(scope="module")
+def site(cluster) -> Site:  # type: ignore[no-untyped-def]
+    """A slurmctld of root whose workers run as nobody."""
+    instance = prepare(cluster, "SlurmUser=root\nJobSubmitPlugins=python\n")
+    cluster.root(
+        "sh",
+        "-ec",
+        "cat > /etc/slurm/slurmhooks.toml; touch -d '1 minute ago' /etc/slurm/slurmhooks.toml",
+        input='[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nuser = "nobody"\ntimeout = 5\n',
+        check=True,
+    )
+    instance.hooks(HOOKS)
+    cluster.restart()
+    return instance
+
+
+def whole(site: Site, script: str) -> str:
+    """Return the output of a script of root."""
+    return site.shell(script, user="root").strip()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_compromised_worker(site: Site, attack: str) -> None:
+    """It creates no file of root, ends no process of root, fills no memory, and the policy stays in force."""
+    whole(site, f"rm -f {OWN}* /var/tmp/stolen; setsid sleep 1000 & echo $! > /root/victim")
+    victim = whole(site, "cat /root/victim")
+    before = whole(site, "pgrep -xo slurmctld")
+    code = f"VICTIM = {victim}\n{textwrap.dedent(ATTACKS[attack])}"
+    site.said("sbatch", "--hold", "--output=/dev/null", f"--comment=attack {code}", "--wrap=true")
+    site.cluster.wait(lambda: "Submitted" in site.said("sbatch", "--hold", "--output=/dev/null", "--wrap=true"))
+    job = site.submit()
+    assert site.show(job)["AdminComment"] == "the policy was here"
+    assert whole(site, f"ls {OWN}* 2>&1 || true").count("No such file") == 1
+    assert whole(site, "cat /var/tmp/stolen 2>/dev/null || true") == ""
+    assert whole(site, f"cat /proc/{victim}/comm") == "sleep"
+    assert whole(site, "pgrep -xo slurmctld") == before
+    assert int(whole(site, f"awk '/VmRSS/ {{print $2}}' /proc/{before}/status")) < 200 << 10
+    site.cluster.wait(lambda: "the policy was here" in whole(site, "slurmhooks why --last 1"))
+    whole(site, f"kill {victim}")
+
+
+def test_recordings_still_work(site: Site) -> None:
+    """After all attacks, root can record requests."""
+    whole(site, "slurmhooks record /root/after.recording --for 60s")
+    site.submit()
+    site.cluster.wait(lambda: "1 request" in whole(site, "slurmhooks record --status"))
+    whole(site, "slurmhooks record --stop")

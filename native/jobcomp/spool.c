@@ -14,20 +14,16 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "jobcomp/lost.h"
 
 /* A segment of at least this size in bytes is closed. Readers remove whole segments. */
 #define SEGMENT_MAX (UINT64_C(4) << 20)
 /* The size limit of the spool is at least this many segments. */
 #define SEGMENTS 8
-/* The largest size of lost.jsonl in bytes: 150,000 lines. */
-#define LOST_MAX ((off_t)16 << 20)
-/* The fraction of the spool, or of the free space if that is less, that is reserved for lost.jsonl. */
-#define LOST_SHARE 16
-#define LOST "lost.jsonl"
 /* Seconds between two log lines about lost records, and between two measurements of the folder. */
 #define QUIET 60
 #define LOOK 1
@@ -232,31 +228,6 @@ static bool keep_folder(struct slurmhooks_spool *spool)
     return kept;
 }
 
-/*
- * Create lost.jsonl, and reserve disk space for it, so that it can be written when the spool has filled the disk. Not
- * every file system can reserve space.
- */
-static void reserve_lost(struct slurmhooks_spool *spool)
-{
-    int fd = openat(spool->folder, LOST, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    struct statvfs disk;
-    struct stat status;
-
-    if (fd < 0)
-        return;
-    if (!fstat(fd, &status) && !fstatvfs(fd, &disk) && status.st_size < LOST_MAX) {
-        uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-        if (room > spool->config.limit)
-            room = spool->config.limit;
-        off_t size = (off_t)(room / LOST_SHARE);
-        if (size > LOST_MAX - status.st_size)
-            size = LOST_MAX - status.st_size;
-        if (size > 0)
-            fallocate(fd, FALLOC_FL_KEEP_SIZE, status.st_size, size);
-    }
-    close(fd);
-}
-
 struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_config *config, char *why, size_t size)
 {
     struct slurmhooks_spool *spool = calloc(1, sizeof(*spool));
@@ -275,7 +246,7 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
         spool->folder = open(config->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool opened = spool->folder >= 0 && keep_folder(spool);
     if (opened)
-        reserve_lost(spool);
+        slurmhooks_lost_reserve(spool->folder, config->limit);
     /* If the disk is full, the delivery of records makes room; each new record tries again. */
     if (!opened || (!begin_segment(spool) && !is_full(errno))) {
         snprintf(why, size, "%s: %s", config->folder, strerror(errno));
@@ -289,27 +260,15 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
 /* Count a lost record, and add its job to lost.jsonl, which may be written even if the spool is full. */
 static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const char *reason)
 {
-    char line[256];
-    struct stat status;
-    int length =
-        snprintf(line, sizeof(line), "{\"job_id\": %u, \"hook\": \"%s\", \"time\": %lld, \"reason\": \"%s\"}\n", job_id,
-                 hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", (long long)time(NULL), reason);
-    int fd = openat(spool->folder, LOST, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    ssize_t written = -1;
+    bool named =
+        slurmhooks_lost_add(spool->folder, hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", job_id, reason);
 
-    if (fd >= 0 && !fstat(fd, &status) && status.st_size < LOST_MAX)
-        written = write(fd, line, (size_t)length);
-    /* What a full disk has left of a line would make the next one unreadable. */
-    if (written > 0 && written < length && ftruncate(fd, status.st_size))
-        written = -1;
-    if (fd >= 0)
-        close(fd);
     spool->lost++;
     if (seconds() - spool->told_at < QUIET)
         return;
     say(spool, true, "%" PRIu64 " records were not kept, the last of them for JobId=%u: %s; %s/lost.jsonl %s",
         spool->lost - spool->told, job_id, reason, spool->config.folder,
-        written == length ? "names the jobs" : "does not name them all");
+        named ? "names the jobs" : "does not name them all");
     spool->told = spool->lost;
     spool->told_at = seconds();
 }

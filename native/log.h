@@ -3,6 +3,8 @@
 #ifndef SLURMHOOKS_LOG_H
 #define SLURMHOOKS_LOG_H
 
+#include <stdbool.h>
+#include <sys/resource.h>
 #include <syslog.h>
 
 #define SLURMHOOKS_PRINTF __attribute__((format(printf, 1, 2)))
@@ -33,10 +35,22 @@ static inline void slurmhooks_log(int level, const char *text)
     }
 }
 
-/* Write one line to the system's log, in processes where Slurm's log is the user's terminal. */
+/*
+ * Write one line to the system's log, in processes where Slurm's log is the user's terminal. syslog() needs a
+ * descriptor, and a handler may have used up all that the process may have.
+ */
 static inline void slurmhooks_syslog(const char *text)
 {
+    struct rlimit before, most;
+    bool raised = !getrlimit(RLIMIT_NOFILE, &before) && before.rlim_cur < before.rlim_max;
+
+    if (raised) {
+        most = (struct rlimit){.rlim_cur = before.rlim_max, .rlim_max = before.rlim_max};
+        raised = !setrlimit(RLIMIT_NOFILE, &most);
+    }
     syslog(LOG_USER | LOG_ERR, "%s", text);
+    if (raised)
+        setrlimit(RLIMIT_NOFILE, &before);
 }
 
 #endif

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The names of Slurm's error codes: all those of slurm_errno.h in 22.05, 23.11 to 26.05 and the 26.11 candidate.
 
-The numbers are those of the running release. Imported only when a handler uses a code.
+The numbers are those of the running release.
 """
 
 from __future__ import annotations
 
 import sys
+
+from slurmhooks.similar import nearest
 
 _TEXT = (
     "ESCRIPT_CHDIR_FAILED ESCRIPT_NON_ZERO_RETURN ESCRIPT_OPEN_OUTPUT_FAILED ESLURMD_CANNOT_SPAWN_IO_THREAD "
@@ -142,10 +144,6 @@ def stand_ins() -> dict[str, int]:
     return numbers | {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
 
 
-_LONGEST = 64
-"""Characters of an unknown name that are compared with known names; comparing a long name would be slow."""
-
-
 def fault(code: object) -> str | None:
     """Describe the error in the code of a ``Reject``, with similar names; return None if the code is valid."""
     if isinstance(code, int):
@@ -171,7 +169,4 @@ def unknown(name: str) -> str | None:
         installed = None if tables is None else tables.installed()
         if installed is not None and name in installed.constants["ESLURM"]:
             return None
-    import difflib
-
-    close = difflib.get_close_matches(name[:_LONGEST], sorted(NAMES), 3, 0.6)
-    return f"; nearest: {', '.join(close)}" if close else ""
+    return nearest(name, NAMES)

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the handlers of one event, and turns their exceptions into outcomes."""
+"""Runs the handlers of one event, and turns their exceptions into outcomes.
+
+A handler may have changed the root folder or the mounts of its process, and descriptors or memory may be used up. What
+reports its bug therefore imports nothing, opens nothing, and has memory in reserve.
+"""
 
 from __future__ import annotations
 
+import posix
+
+from slurmhooks import codes, trace
 from slurmhooks.errors import HandlerError, Reject
 from slurmhooks.log import log, shown
 
@@ -56,6 +63,23 @@ class Outcome:
 
 PASSED = Outcome(passed=True)
 
+SPARE = (65536, *[480] * 128)
+"""Sizes in bytes of the blocks in reserve: a large one, as C takes them, and some small ones, as Python takes them."""
+_spare: list[bytes] = []
+
+
+def reserve_memory() -> None:
+    """Keep memory for the next report; without effect if no memory is left."""
+    if _spare:
+        return
+    try:
+        _spare.extend([bytes(size) for size in SPARE])
+    except MemoryError:
+        return
+
+
+reserve_memory()
+
 
 def run(
     handlers: Iterable[Handler],
@@ -84,6 +108,7 @@ def run(
     Raises:
         SlurmhooksError: Slurm refused a write; see the view's ``commit``.
     """
+    reserve_memory()
     try:
         for handler in handlers:
             savepoint = view.savepoint() if view is not None and (handler.lenient or tried is not None) else None
@@ -123,6 +148,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     Returns:
         the outcome of the event; a pass if the next handler is to run.
     """
+    _spare.clear()
     if isinstance(error, Reject):
         code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
         return Outcome(passed=False, code=code, text=text_of(error))
@@ -152,20 +178,12 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
     """
     if error.code is None:
         return None
-    try:
-        from slurmhooks.codes import fault
-    except ImportError:  # in a task whose root file system has no slurmhooks; the entry point checks the code
-        return error.code
-    reason = fault(error.code)
+    reason = codes.fault(error.code)
     if reason is None:
         return error.code
     if handler is None or not handler.logged_code:
-        import os
-
         call = f"Reject(code={_shown(error.code)})"
-        log.record(
-            f"{what} raised {call}: {reason}; the request is refused without it", f"error {os.urandom(4).hex()}: "
-        )
+        log.record(f"{what} raised {call}: {reason}; the request is refused without it", f"error {_new_id()}: ")
     if handler is not None:
         handler.logged_code = True
     return None
@@ -229,11 +247,14 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     Returns:
         the line for the user, and the id.
     """
-    import os
-
-    error_id = os.urandom(4).hex()
-    lines = [f"{what} raised {type(error).__name__}", *format_traceback(error, path)]
-    log.record("\n".join(lines), f"error {error_id}: ")
+    _spare.clear()
+    error_id = _new_id()
+    start = f"{what} raised {type(error).__name__}"
+    try:
+        lines = trace.lines(error, path)
+    except BaseException as second:  # noqa: BLE001 - memory or time are used up; report what is known
+        lines = [f"no traceback: {type(second).__name__}"]
+    log.record("\n".join([start, *lines]), f"error {error_id}: ")
     return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
 
 
@@ -247,9 +268,7 @@ def report_findings(findings: Iterable[str], consequence: str = "no hook runs un
     Returns:
         the line for the user.
     """
-    import os
-
-    error_id = os.urandom(4).hex()
+    error_id = _new_id()
     log.record("\n".join(findings), f"error {error_id}: ")
     log.record(f"error {error_id}: {consequence}; 'slurmhooks check' shows all that is wrong")
     return for_user("the hooks could not be loaded", error_id)
@@ -260,15 +279,5 @@ def for_user(what: str, error_id: str) -> str:
     return log.message(f"slurmhooks: {what} (error {error_id}); please tell your administrators")
 
 
-def format_traceback(error: BaseException, path: str | None = None) -> list[str]:
-    """Return the lines of a traceback, from the first frame in ``path`` on, if it has one."""
-    import traceback
-
-    trace = error.__traceback__
-    start = trace
-    while start is not None and start.tb_frame.f_code.co_filename != path:
-        start = start.tb_next
-    if start is None and not (isinstance(error, SyntaxError) and error.filename == path):
-        start = trace
-    chunks = traceback.format_exception(type(error), error, start)
-    return "".join(chunks).rstrip("\n").split("\n")
+def _new_id() -> str:
+    return posix.urandom(4).hex()

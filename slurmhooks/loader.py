@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import sys
 
-from slurmhooks import definitions, trusted
+from slurmhooks import definitions, trace, trusted
 from slurmhooks.decorator import Collection
 from slurmhooks.definitions import PACKAGE
-from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
 from slurmhooks.registry import Registry, missing, verify, verify_options
@@ -245,6 +244,7 @@ def _run_file(path: str, content: bytes) -> ModuleType:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{_stem(path)}"
     loader = SourceFileLoader(name, path)
+    trace.remember(path, content)
     code = compile_file(content, path)
     module = type(sys)(name)
     module.__file__ = path
@@ -310,13 +310,13 @@ def _describe(source: Source, error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename == source.path:
         line = error.lineno
     else:
-        trace = error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == source.path:
-                line = trace.tb_lineno
-            trace = trace.tb_next
+        frame = error.__traceback__
+        while frame is not None:
+            if frame.tb_frame.f_code.co_filename == source.path:
+                line = frame.tb_lineno
+            frame = frame.tb_next
     where = name if line is None else f"{name}:{line}"
-    lines = format_traceback(error, source.path)
+    lines = trace.lines(error, source.path)
     return "\n".join(
         [f"{where}: {type(error).__name__}: {error}{_hint(source, error)}", *("    " + text for text in lines)]
     )

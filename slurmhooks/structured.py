@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from slurmhooks import trace
 from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, attempt, log, shown
 
 TYPE_CHECKING = False
@@ -42,7 +43,6 @@ def _attach_structlog() -> None:
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
             _hand_over,
         ],
         logger_factory=structlog.ReturnLoggerFactory(),
@@ -55,6 +55,12 @@ def _hand_over(logger: object, method: str, event: MutableMapping[str, Any]) -> 
     del logger
     text = str(event.pop("event", ""))
     details = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
+    error = event.pop("exc_info", None)
+    if error:
+        # True: the current exception; a tuple: as sys.exc_info() returns it.
+        error = error[1] if isinstance(error, tuple) else error if isinstance(error, BaseException) else sys.exception()
+    if isinstance(error, BaseException):
+        details.append("\n".join(trace.lines(error)))
     level = _STRUCTLOG_LEVELS.get(method, INFO)
     log.write(level, WARNING + text if method in ("warning", "warn") else text, (), dict(event))
     for detail in details:
@@ -103,7 +109,7 @@ def _handler() -> logging.Handler:
             else:
                 level = DEBUG2
             log.write(level, f"{record.name}: {text}")
-            if record.exc_info:
-                log.record(logging.Formatter().formatException(record.exc_info))
+            if record.exc_info and record.exc_info[1] is not None:
+                log.record("\n".join(trace.lines(record.exc_info[1])))
 
     return SlurmHandler()

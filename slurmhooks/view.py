@@ -17,14 +17,6 @@ else:
     )  # collections.abc, without the imports of the package collections
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(names), 3, 0.6)
-    return f"; nearest: {', '.join(close)}" if close else ""
-
-
 def stale(view: object) -> StaleHandleError:
     """Return the error for using a view after its call."""
     return StaleHandleError(

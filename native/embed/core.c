@@ -16,39 +16,47 @@
 
 #define MOST_ARGUMENTS 16
 
-/* Log the current exception, one log record per line of its traceback, and clear it. */
+/* RET the text of a str, or "?" with no exception. */
+static const char *text_of(PyObject *py_text)
+{
+    const char *text = py_text ? PyUnicode_AsUTF8(py_text) : NULL;
+
+    PyErr_Clear();
+    return text ? text : "?";
+}
+
+/* Log a text, one log record per line. */
+static void log_lines(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        log_error("  %.*s", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/*
+ * Log the current exception, and clear it. This is the last resort, for a bug of slurmhooks or a process that has no
+ * memory or no files left, so it imports nothing.
+ */
 static void log_exception(const struct slurmhooks_entry *entry)
 {
     PyObject *py_type, *py_value, *py_traceback;
-    PyObject *py_module, *py_lines = NULL;
 
-    log_error("%s.%s raised:", entry->module, entry->function);
     PyErr_Fetch(&py_type, &py_value, &py_traceback);
     PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
-    py_module = PyImport_ImportModule("traceback");
-    if (py_module)
-        py_lines = PyObject_CallMethod(py_module, "format_exception", "OOO", py_type ? py_type : Py_None,
-                                       py_value ? py_value : Py_None, py_traceback ? py_traceback : Py_None);
-    if (py_lines && PyList_Check(py_lines)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(py_lines); i++) {
-            const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(py_lines, i));
-            while (text && *text) {
-                size_t length = strcspn(text, "\n");
-                log_error("  %.*s", (int)length, text);
-                text += length + (text[length] == '\n');
-            }
-            PyErr_Clear();
-        }
-    } else {
-        PyErr_Clear();
-        PyObject *py_text = py_value ? PyObject_Str(py_value) : NULL;
-        const char *text = py_text ? PyUnicode_AsUTF8(py_text) : NULL;
-        log_error("  %s: %s", py_type ? ((PyTypeObject *)py_type)->tp_name : "?", text ? text : "?");
-        Py_XDECREF(py_text);
-        PyErr_Clear();
+    log_error("%s.%s raised %s:", entry->module, entry->function, py_type ? ((PyTypeObject *)py_type)->tp_name : "?");
+    PyObject *py_text = py_value ? PyObject_Str(py_value) : NULL;
+    log_lines(text_of(py_text));
+    Py_XDECREF(py_text);
+    const PyTracebackObject *trace =
+        py_traceback && PyTraceBack_Check(py_traceback) ? (const PyTracebackObject *)py_traceback : NULL;
+    for (; trace; trace = trace->tb_next) {
+        PyCodeObject *py_code = PyFrame_GetCode(trace->tb_frame);
+        log_error("  File \"%s\", line %d, in %s", text_of(py_code->co_filename),
+                  PyCode_Addr2Line(py_code, trace->tb_lasti), text_of(py_code->co_name));
+        Py_DECREF(py_code);
     }
-    Py_XDECREF(py_lines);
-    Py_XDECREF(py_module);
     Py_XDECREF(py_type);
     Py_XDECREF(py_value);
     Py_XDECREF(py_traceback);

@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "jobcomp/lost.h"
+
 /* A segment of at least this size in bytes is closed. Readers remove whole segments. */
 #define SEGMENT_MAX (UINT64_C(4) << 20)
 /* The size limit of the spool is at least this many segments. */
 #define SEGMENTS 8
-/* The largest size of lost.jsonl in bytes: 150,000 lines. */
-#define LOST_MAX ((off_t)16 << 20)
 /* Seconds between two log lines about lost records, and between two measurements of the folder. */
 #define QUIET 60
 #define LOOK 1
@@ -35,7 +36,8 @@ struct slurmhooks_spool {
     int segment; /* -1: could not be created; each record tries again */
     int former;  /* the previous one, which must still be forced onto the disk; or -1 */
     unsigned number;
-    uint64_t size; /* of the segment */
+    struct slurmhooks_segment head;
+    uint64_t size; /* of the segment; 0: its header is not written either */
     uint64_t used; /* size of the folder at the last measurement, and of the data appended since */
     uint64_t last; /* the time of the last frame */
     int64_t looked;
@@ -85,6 +87,12 @@ static uint32_t checksum(uint32_t sum, const void *data, size_t size)
     return ~sum;
 }
 
+/* RET whether an error says that the disk, or the part of it that SlurmUser may use, is full. */
+static bool is_full(int error)
+{
+    return error == ENOSPC || error == EDQUOT;
+}
+
 /* RET the number in the name of a segment; 0 if it is another file. */
 static unsigned number_of(const char *name)
 {
@@ -125,6 +133,41 @@ static void look(struct slurmhooks_spool *spool)
     spool->looked = seconds();
 }
 
+/* Write the tables into the folder, atomically. RET false with errno. */
+static bool keep_table(struct slurmhooks_spool *spool)
+{
+    size_t size = strlen(spool->config.table);
+    char name[32], new[48];
+
+    snprintf(name, sizeof(name), "%016" PRIx64 ".table", spool->config.identity);
+    if (!faccessat(spool->folder, name, F_OK, 0))
+        return true;
+    /* Another slurmctld may do the same, while 'scontrol reconfigure' replaces the old one. */
+    snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
+    int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    errno = ENOSPC;
+    bool kept = write(fd, spool->config.table, size) == (ssize_t)size && !fsync(fd) &&
+                !renameat(spool->folder, new, spool->folder, name) && !fsync(spool->folder);
+    int error = errno;
+    close(fd);
+    if (!kept)
+        unlinkat(spool->folder, new, 0);
+    errno = error;
+    return kept;
+}
+
+/* Append no more to the segment; slurmhooks_spool_sync() may still have to force it onto the disk. */
+static void leave_segment(struct slurmhooks_spool *spool)
+{
+    if (spool->former < 0 && spool->dirty && spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL)
+        spool->former = spool->segment;
+    else if (spool->segment >= 0)
+        close(spool->segment);
+    spool->segment = -1;
+}
+
 /* Create a segment, and lock it. RET false with errno. */
 static bool begin_segment(struct slurmhooks_spool *spool)
 {
@@ -132,11 +175,10 @@ static bool begin_segment(struct slurmhooks_spool *spool)
     struct stat status;
     char name[32];
 
-    if (spool->former < 0 && spool->dirty && spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL)
-        spool->former = spool->segment;
-    else if (spool->segment >= 0)
-        close(spool->segment);
-    spool->segment = -1;
+    leave_segment(spool);
+    if (!keep_table(spool) || getrandom(spool->head.key, sizeof(spool->head.key), 0) != sizeof(spool->head.key))
+        return false;
+    memcpy(spool->head.magic, SLURMHOOKS_SEGMENT_MAGIC, sizeof(spool->head.magic));
     measure(spool->folder, ".", &highest);
     for (;;) {
         snprintf(name, sizeof(name), "%010u" SUFFIX, ++highest);
@@ -186,26 +228,6 @@ static bool keep_folder(struct slurmhooks_spool *spool)
     return kept;
 }
 
-/* Write the tables into the folder, atomically. RET false with errno. */
-static bool keep_table(struct slurmhooks_spool *spool)
-{
-    size_t size = strlen(spool->config.table);
-    char name[32], new[48];
-
-    snprintf(name, sizeof(name), "%016" PRIx64 ".table", spool->config.identity);
-    if (!faccessat(spool->folder, name, F_OK, 0))
-        return true;
-    /* Another slurmctld may do the same, while 'scontrol reconfigure' replaces the old one. */
-    snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
-    int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return false;
-    errno = ENOSPC;
-    bool written = write(fd, spool->config.table, size) == (ssize_t)size && !fsync(fd);
-    close(fd);
-    return written && !renameat(spool->folder, new, spool->folder, name) && !fsync(spool->folder);
-}
-
 struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_config *config, char *why, size_t size)
 {
     struct slurmhooks_spool *spool = calloc(1, sizeof(*spool));
@@ -222,7 +244,11 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
         spool->folder = -1;
     else
         spool->folder = open(config->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (spool->folder < 0 || !keep_folder(spool) || !keep_table(spool) || !begin_segment(spool)) {
+    bool opened = spool->folder >= 0 && keep_folder(spool);
+    if (opened)
+        slurmhooks_lost_reserve(spool->folder, config->limit);
+    /* If the disk is full, the delivery of records makes room; each new record tries again. */
+    if (!opened || (!begin_segment(spool) && !is_full(errno))) {
         snprintf(why, size, "%s: %s", config->folder, strerror(errno));
         slurmhooks_spool_close(spool);
         return NULL;
@@ -234,27 +260,15 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
 /* Count a lost record, and add its job to lost.jsonl, which may be written even if the spool is full. */
 static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const char *reason)
 {
-    char line[256];
-    struct stat status;
-    int length =
-        snprintf(line, sizeof(line), "{\"job_id\": %u, \"hook\": \"%s\", \"time\": %lld, \"reason\": \"%s\"}\n", job_id,
-                 hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", (long long)time(NULL), reason);
-    int fd = openat(spool->folder, "lost.jsonl", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    ssize_t written = -1;
+    bool named =
+        slurmhooks_lost_add(spool->folder, hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", job_id, reason);
 
-    if (fd >= 0 && !fstat(fd, &status) && status.st_size < LOST_MAX)
-        written = write(fd, line, (size_t)length);
-    /* What a full disk has left of a line would make the next one unreadable. */
-    if (written > 0 && written < length && ftruncate(fd, status.st_size))
-        written = -1;
-    if (fd >= 0)
-        close(fd);
     spool->lost++;
     if (seconds() - spool->told_at < QUIET)
         return;
     say(spool, true, "%" PRIu64 " records were not kept, the last of them for JobId=%u: %s; %s/lost.jsonl %s",
         spool->lost - spool->told, job_id, reason, spool->config.folder,
-        written == length ? "names the jobs" : "does not name them all");
+        named ? "names the jobs" : "does not name them all");
     spool->told = spool->lost;
     spool->told_at = seconds();
 }
@@ -278,11 +292,15 @@ static const char *write_frame(struct slurmhooks_spool *spool, const struct slur
                                const void *message, size_t padding)
 {
     static const char zeros[8];
-    struct iovec parts[] = {{(void *)frame, sizeof(*frame)}, {(void *)message, frame->size}, {(void *)zeros, padding}};
-    ssize_t size = (ssize_t)(sizeof(*frame) + frame->size + padding), written;
+    const size_t head = spool->size ? 0 : sizeof(spool->head);
+    struct iovec parts[] = {{&spool->head, head},
+                            {(void *)frame, sizeof(*frame)},
+                            {(void *)message, frame->size},
+                            {(void *)zeros, padding}};
+    ssize_t size = (ssize_t)(head + sizeof(*frame) + frame->size + padding), written;
 
     do
-        written = writev(spool->segment, parts, 3);
+        written = writev(spool->segment, parts, 4);
     while (written < 0 && errno == EINTR);
     if (written == size && spool->config.fsync == SLURMHOOKS_FSYNC_ALWAYS && fdatasync(spool->segment)) {
         /* Whether the frame is on the disk is unknown: it is not removed, and counts as lost. */
@@ -295,18 +313,18 @@ static const char *write_frame(struct slurmhooks_spool *spool, const struct slur
         spool->dirty = true;
         return NULL;
     }
-    const char *reason = strerror(written < 0 ? errno : ENOSPC);
-    if (written > 0 && ftruncate(spool->segment, (off_t)spool->size)) {
-        close(spool->segment);
-        spool->segment = -1;
-    }
-    return reason;
+    int error = written < 0 ? errno : ENOSPC;
+    bool torn = written > 0 && ftruncate(spool->segment, (off_t)spool->size);
+    /* Readers can remove a segment, and so make room, only if no process has it any more. */
+    if (torn || (is_full(error) && spool->size))
+        leave_segment(spool);
+    return strerror(error);
 }
 
 bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const void *message,
                              size_t size)
 {
-    struct slurmhooks_frame frame = {.magic = {0}, .size = (uint32_t)size, .hook = hook, .job_id = job_id};
+    struct slurmhooks_frame frame = {.size = (uint32_t)size, .hook = hook, .job_id = job_id};
     const size_t after = offsetof(struct slurmhooks_frame, hook), padding = -size % 8;
     struct timespec now;
 
@@ -316,11 +334,11 @@ bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint
     if (frame.time <= spool->last)
         frame.time = spool->last + 1;
     spool->last = frame.time;
-    memcpy(frame.magic, SLURMHOOKS_FRAME_MAGIC, sizeof(frame.magic));
     frame.checksum = checksum(0, (const char *)&frame + after, sizeof(frame) - after);
     frame.checksum = checksum(frame.checksum, message, size);
 
-    const char *reason = make_room(spool, sizeof(frame) + size + padding);
+    const char *reason = make_room(spool, sizeof(spool->head) + sizeof(frame) + size + padding);
+    memcpy(frame.key, spool->head.key, sizeof(frame.key)); /* make_room() may have begun another segment */
     if (!reason)
         reason = write_frame(spool, &frame, message, padding);
     if (reason)

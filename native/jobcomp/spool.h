@@ -4,8 +4,11 @@
  * Without Python and Slurm.
  *
  * The folder has segments, NUMBER.spool. Each process appends to its own segment, which it has locked, and begins a new
- * one when the segment is large enough. A segment is a sequence of frames, which begin at multiples of 8 bytes. A frame
- * is a header and a message (wire/wire.h). Readers find incomplete frames by their checksums.
+ * one when the segment is large enough. A segment is a header and frames, which begin at multiples of 8 bytes. A frame
+ * is a header and a message (wire/wire.h).
+ *
+ * Readers find incomplete and damaged frames by their checksums, and the next frame by the key, random bytes that each
+ * segment has of its own. A message has texts of users, who must not be able to write what looks like a frame.
  */
 #ifndef SLURMHOOKS_SPOOL_H
 #define SLURMHOOKS_SPOOL_H
@@ -14,8 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct slurmhooks_frame {
+#define SLURMHOOKS_SEGMENT_MAGIC "SHS2"
+
+struct slurmhooks_segment {
     char magic[4];
+    uint8_t key[20];
+};
+
+struct slurmhooks_frame {
+    uint8_t key[20];   /* that of the segment */
     uint32_t size;     /* of the message, without its padding to a multiple of 8 */
     uint32_t checksum; /* CRC-32 of the rest of the header and the message */
     uint32_t hook;     /* SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START */
@@ -23,8 +33,6 @@ struct slurmhooks_frame {
     uint32_t job_id;   /* 0 if this build cannot read it */
     uint32_t reserved;
 };
-
-#define SLURMHOOKS_FRAME_MAGIC "SHF1"
 
 enum { SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START };
 

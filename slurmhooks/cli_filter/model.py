@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from slurmhooks.cli_filter.fields import FIELDS, NUMBERS, OptionFields
+from slurmhooks.similar import nearest
 from slurmhooks.values import text_to_c
-from slurmhooks.view import StagedMapping, nearest, stale
+from slurmhooks.view import StagedMapping, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from slurmhooks import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
+from slurmhooks.jobcomp.spool import is_full
 from slurmhooks.log import log
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.wire.message import MessageError, identity_of
@@ -89,6 +90,9 @@ class Delivery:
         return sorted(handlers, key=lambda handler: handler.label in record.reasons)
 
     def _deliver(self, record: Record) -> None:
+        if not record.segment.holds(record.frame):
+            del record.segment.records[record.frame.position]
+            return
         handlers = self._handlers(record)
         refused: set[str] = set()
         if handlers:
@@ -163,7 +167,20 @@ class Delivery:
             record.segment.note(record, "retry", record.tries, time.time() + wait)
 
     def _bury(self, record: Record) -> None:
-        self._spool.bury(record)
+        try:
+            try:
+                self._spool.bury(record)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                record.segment.free()  # perhaps the spool itself has filled the disk
+                self._spool.bury(record)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            log.error("%s cannot become a dead letter: %s; it is tried again", _what(record), error)
+            record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
+            return
         log.error(
             "%s is a dead letter now: 'slurmhooks spool' shows it, and can have it delivered again", _what(record)
         )

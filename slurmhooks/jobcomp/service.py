@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from slurmhooks import site
 from slurmhooks.errors import LoadError
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
-from slurmhooks.jobcomp.spool import HOOKS, Spool
+from slurmhooks.jobcomp.frames import HOOKS
+from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
 from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text

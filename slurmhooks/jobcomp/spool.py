@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the spool: records on disk that wait for their delivery. native/jobcomp/spool.h describes the format.
+"""Reads the spool: records on disk that wait for their delivery. frames.py reads their format.
 
 Beside each segment NUMBER.spool is NUMBER.state, with lines of JSON that say what became of its records. A record
 without such a line is still to be delivered, so a process may be killed at any time without a loss or a repair.
@@ -7,17 +7,18 @@ without such a line is still to be delivered, so a process may be killed at any 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from struct import Struct
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from slurmhooks.durable import force, write
+from slurmhooks.jobcomp.frames import FORMER, HEAD, MAGIC, Frame, frames, key_of
+from slurmhooks.log import log
 from slurmhooks.wire.tables import parse
 
 if TYPE_CHECKING:
@@ -26,73 +27,14 @@ if TYPE_CHECKING:
 
     from slurmhooks.wire.tables import Tables
 
-HOOKS = ("job_end", "job_start")
-"""Hooks by their numbers in a frame."""
 SEGMENT = ".spool"
 STATE = ".state"
 DEAD = "dead"
 LOST = "lost.jsonl"
-MAGIC = b"SHF1"
-_FRAME = Struct("=4sIIIQII")
-_CHECKED = 12
-"""Offset of the bytes that the checksum covers: they begin after the checksum itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One record, without its message.
-
-    Attributes:
-        hook: ``job_end`` or ``job_start``.
-        time: nanoseconds since 1970.
-        job_id: 0 if the build cannot read it.
-        position: where the frame begins in its segment.
-        size: of the message in bytes.
-    """
-
-    hook: str
-    time: int
-    job_id: int
-    position: int
-    size: int
-
-    @property
-    def id(self) -> str:
-        """The id of the record, which is the same in every process."""
-        return f"{self.job_id}.{self.time}"
-
-    @property
-    def end(self) -> int:
-        """The position of the next frame."""
-        return self.position + _FRAME.size + (self.size + 7 & ~7)
-
-
-def frames(data: bytes, start: int = 0) -> Iterator[Frame]:
-    """Yield the complete and undamaged frames of a segment, or of its end.
-
-    Args:
-        data: bytes of the segment.
-        start: position of these bytes in the segment, a multiple of 8.
-    """
-    at = 0
-    while (at := data.find(MAGIC, at)) >= 0:
-        frame = _frame(data, at, start)
-        if frame is None:
-            at += 1
-        else:
-            yield frame
-            at = frame.end - start
-
-
-def _frame(data: bytes, at: int, start: int) -> Frame | None:
-    """Return the frame at a position; None if it is damaged or incomplete."""
-    if at % 8 or len(data) < at + _FRAME.size:
-        return None
-    _, size, checksum, hook, time, job_id, _ = _FRAME.unpack_from(data, at)
-    end = at + _FRAME.size + size
-    if len(data) < end or hook >= len(HOOKS) or crc32(memoryview(data)[at + _CHECKED : end]) != checksum:
-        return None
-    return Frame(HOOKS[hook], time, job_id, start + at, size)
+_PUNCH_HOLE = 0x02 | 0x01
+"""For fallocate(2): free the space of a range, which then reads as zeros, and keep the size of the file."""
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
 
 
 @dataclass(slots=True)
@@ -151,7 +93,9 @@ class Segment:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.path = path
         self.records: dict[int, Record] = {}
+        self._key = b""
         self._end = 0  # position after the last frame that was read
+        self._unwritten = b""  # lines of the state file for which the disk had no room
         self._closed = False
         self._noted = 0  # number of bytes of the state file that were read
 
@@ -172,16 +116,58 @@ class Segment:
         Raises:
             OSError: a file cannot be read.
         """
+        if self._unwritten:
+            self._write_state()
         # Read these before the segment, so that each line's record is known.
         lines = self._new_lines()
         if not self._closed:
             self._closed = self._is_left()
             size = os.fstat(self._file).st_size - self._end
-            for frame in frames(os.pread(self._file, size, self._end), self._end) if size else ():
+            data = os.pread(self._file, size, self._end) if size else b""
+            if not self._end:
+                self._key = key_of(data)
+            for frame in frames(data, self._key, self._end) if self._key else ():
                 self.records[frame.position] = Record(self, frame)
                 self._end = frame.end
         for line in lines:
             self._apply(line)
+
+    def damaged(self) -> int:
+        """Return how many bytes belong to no frame that can be read. The space of delivered records may be zeros."""
+        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
+        at, damaged = self._head, 0
+        for frame in frames(data, self._key) if self._key else ():
+            damaged += frame.position - at - data.count(0, at, frame.position)
+            at = frame.end
+        return damaged + max(0, len(data) - at - data.count(0, at))
+
+    @property
+    def _head(self) -> int:
+        """The position of the first frame."""
+        return 0 if self._key == FORMER else HEAD
+
+    def holds(self, frame: Frame) -> bool:
+        """Tell whether a frame is still there; if not, another worker has delivered it and freed its space."""
+        return os.pread(self._file, len(self._key), frame.position) == self._key
+
+    def free(self) -> None:
+        """Free the disk space of delivered records, as far as the file system can.
+
+        Raises:
+            OSError: the file cannot be opened for writing.
+        """
+        if self._key == FORMER:  # its records are found only if nothing before them is missing
+            return
+        left = sorted((record.frame.position, record.frame.end) for record in self.records.values())
+        file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            at = self._head
+            for position, end in [*left, (self._end, self._end)]:
+                if position > at:
+                    _libc.fallocate(file, _PUNCH_HOLE, at, position - at)
+                at = end
+        finally:
+            os.close(file)
 
     def _is_left(self) -> bool:
         """Tell whether no slurmctld appends to the segment any more: each slurmctld holds a lock on its segment."""
@@ -224,32 +210,55 @@ class Segment:
     def note(self, record: Record, *change: Any) -> None:
         """Write the state of a record to the state file, and apply it.
 
+        If the disk is full, perhaps because of the spool itself, the state is only kept in memory until there is room:
+        to end the delivery of records is what makes room.
+
         Raises:
             OSError: the file cannot be written.
         """
-        if self._state < 0:
-            self._state = os.open(self._state_path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         line = json.dumps([record.frame.position, *change], separators=(",", ":")).encode()
-        # The previous line may be incomplete because its process was killed; it must not join with this line.
-        last = os.fstat(self._state).st_size - 1
-        start = b"\n" if last >= 0 and os.pread(self._state, 1, last) != b"\n" else b""
-        if os.write(self._state, start + line + b"\n") != len(start) + len(line) + 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._state_path))
+        self._unwritten += line + b"\n"
+        self._write_state()
         if not record.apply(list(change)):
             self.records.pop(record.frame.position, None)
 
+    def _write_state(self) -> None:
+        """Write the lines that are not in the state file yet; keep them if the disk is full."""
+        try:
+            if self._state < 0:
+                self._state = os.open(self._state_path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._append_state()
+        except OSError as error:
+            if not is_full(error):
+                raise
+
+    def _append_state(self) -> None:
+        """Write these lines, in one piece."""
+        # The previous line may be incomplete because its process was killed; it must not join with this line.
+        last = os.fstat(self._state).st_size - 1
+        start = b"\n" if last >= 0 and os.pread(self._state, 1, last) != b"\n" else b""
+        if os.write(self._state, start + self._unwritten) != len(start) + len(self._unwritten):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._state_path))
+        self._unwritten = b""
+
     def message(self, frame: Frame) -> bytes:
         """Return the message of a record."""
-        return os.pread(self._file, frame.size, frame.position + _FRAME.size)
+        return os.pread(self._file, frame.size, frame.start)
 
     def raw(self, frame: Frame) -> bytes:
-        """Return a whole frame."""
-        return os.pread(self._file, frame.end - frame.position, frame.position)
+        """Return a segment with only this frame."""
+        head = b"" if self._key == FORMER else MAGIC + self._key
+        return head + os.pread(self._file, frame.end - frame.position, frame.position)
 
     def remove(self) -> None:
         """Remove the files."""
         self.path.unlink(missing_ok=True)
         self._state_path.unlink(missing_ok=True)
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether an error says that the disk, or the part of it that this user may use, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class Spool:
@@ -280,6 +289,9 @@ class Spool:
         for name, segment in list(self._segments.items()):
             segment.refresh()
             if segment.over:
+                damaged = segment.damaged()
+                if damaged:
+                    log.error("%s: %d bytes of it are no complete records", segment.path, damaged)
                 segment.remove()
                 del self._segments[name]
 
@@ -356,7 +368,9 @@ class Spool:
             FileNotFoundError: there is no such letter.
         """
         about = next((each for each in self.letters() if each["id"] == letter), {})
-        passed = "".join(f"{json.dumps([0, 'passed', label])}\n" for label in about.get("passed", ()))
+        with open(self._dead / f"{letter}{SEGMENT}", "rb") as file:
+            position = 0 if file.read(len(FORMER)) == FORMER else HEAD
+        passed = "".join(f"{json.dumps([position, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"
         # Workers take the letter as soon as the segment exists, so write that last.
         write(again.with_suffix(STATE), passed.encode())

@@ -10,10 +10,10 @@ from pydantic import Field, field_validator
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Words, listed
 from slurmhooks.policies.request import RECORD_NAMES
+from slurmhooks.similar import nearest
 from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.slurmctld.number_rows import Number, Offset, Tagged
 from slurmhooks.slurmctld.rows import Text, rows
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

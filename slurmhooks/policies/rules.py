@@ -27,7 +27,7 @@ from slurmhooks.policies import (
     times,
 )
 from slurmhooks.policies.base import Rule
-from slurmhooks.view import nearest
+from slurmhooks.similar import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

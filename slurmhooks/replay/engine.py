@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.dispatch import format_traceback
+from slurmhooks import trace
 from slurmhooks.errors import Reject
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
@@ -165,7 +165,7 @@ class Engine:
                 key = (step.handler.label, type(step.wrong).__name__)
                 self._seen[key] = self._seen.get(key, 0) + 1
                 if self._seen[key] <= TRACEBACKS:
-                    tracebacks.append("\n".join(format_traceback(step.wrong, step.handler.path)))
+                    tracebacks.append("\n".join(trace.lines(step.wrong, step.handler.path)))
         needs = self._answers.needs
         if bugs and not needs:
             needs = sorted(set(self._answers.withheld))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from slurmhooks.replay import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import FrameType
 
     from slurmhooks.recording.contents import Contents
@@ -93,7 +92,6 @@ def main(task: Task) -> None:
     except (ConfigError, LoadError) as error:
         send(task.results, json.dumps({"findings": error.findings}).encode())
         return
-    _keep_lines({handler.path for handler in registry.all_handlers()})
     drop(task.user)
     handlers = [handler.label for hook in HOOKS for handler in registry.handlers(hook)]
     send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
@@ -127,16 +125,6 @@ def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversion
 
 def _took_too_long(number: int, frame: FrameType | None) -> None:
     raise TookTooLong(f"a request took more than {PATIENCE:g} s")
-
-
-def _keep_lines(files: Iterable[str]) -> None:
-    """Read the lines of hook files for tracebacks, before this process becomes a user who may not read them."""
-    import linecache
-
-    for file in files:
-        lines = linecache.getlines(file)
-        # Without a modification time, linecache does not check the file again.
-        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
 
 
 def send(fd: int, data: bytes) -> None:

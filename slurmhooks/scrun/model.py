@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.scrun import cancel
+from slurmhooks.similar import nearest
 from slurmhooks.values import text_from_c, text_to_c
 
 # Imports delay the start of every container; slurmhooks.view and os would take a sixth of it.
@@ -79,8 +80,6 @@ class Container:
 
         def __getattr__(self, name):
             """Raise an error that explains why the name does not exist."""
-            from slurmhooks.view import nearest
-
             names = (*self.TEXTS, *self.NUMBERS, *self.OTHERS)
             raise AttributeError(f"container has no {name!r}{nearest(name, names)}")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from slurmhooks.similar import nearest
 from slurmhooks.slurmctld.flag_rows import Enumerated
 from slurmhooks.slurmctld.rows import Computed, Field, release_of, rows
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

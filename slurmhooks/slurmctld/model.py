@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.similar import nearest
 from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.slurmctld.fields import (
     AssociationFields,
@@ -17,7 +18,7 @@ from slurmhooks.slurmctld.fields import (
     ReservationFields,
 )
 from slurmhooks.slurmctld.rows import Computed, Field, release_of
-from slurmhooks.view import nearest, stale
+from slurmhooks.view import stale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

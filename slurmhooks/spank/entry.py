@@ -99,8 +99,12 @@ _options: Options | None = None
 _context = "local"
 
 
+_log = lib.slurmhooks_log  # cffi creates each function at its first use, which may be in a process without memory
+_syslog = lib.slurmhooks_syslog
+
+
 def _sink(level: int, text: str) -> None:
-    lib.slurmhooks_log(level, text.encode())
+    _log(level, text.encode())
 
 
 def _user(text: str) -> None:
@@ -118,7 +122,7 @@ def _record(text: str) -> None:
         _sink(INFO, text)
     elif _context in ("local", "allocator"):
         _sink(VERBOSE, text)
-        lib.slurmhooks_syslog(text.encode())
+        _syslog(text.encode())
     else:
         _sink(ERROR, text)
 

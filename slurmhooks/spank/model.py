@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
+from slurmhooks.similar import nearest
 from slurmhooks.spank.calls import Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
 from slurmhooks.spank.fields import ITEMS, PREPEND, STEP_NAMES
 from slurmhooks.values import text_from_c, text_to_c
-from slurmhooks.view import nearest, stale
+from slurmhooks.view import stale
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Minutes, NodeCount, Number
 from slurmhooks.cli_filter.model import Options
 from slurmhooks.job_submit import strings
+from slurmhooks.similar import nearest
 from slurmhooks.testing.option_names import NAMES
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

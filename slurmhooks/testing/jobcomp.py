@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.jobcomp.spool import HOOKS
+from slurmhooks.jobcomp.frames import HOOKS
 from slurmhooks.testing.job_submit import FakeRecord
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.similar import nearest
 from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
@@ -28,7 +29,6 @@ from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.testing.watching import Bug, bugs_in, coverage, watching
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import cffi
 
 from slurmhooks.hook_specs import CONTEXTS, HOOKS
+from slurmhooks.similar import nearest
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
 from slurmhooks.spank.model import Spank
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

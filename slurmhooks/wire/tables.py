@@ -176,8 +176,12 @@ def installed() -> Tables | None:
         TableError: the tables cannot be read, or are not in the format of this release of slurmhooks.
     """
     folder = sys._xoptions.get("slurmhooks_plugins")
-    if not isinstance(folder, str):
-        return None
+    return _of_folder(folder) if isinstance(folder, str) else None
+
+
+@cache
+def _of_folder(folder: str) -> Tables:
+    """Read the tables of a plugin, once: this process may no longer be able to when it reports a wrong code."""
     try:
         return parse(Path(folder, FILE_NAME).read_text())
     except (OSError, UnicodeError, TableError) as error:

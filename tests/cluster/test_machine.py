@@ -24,6 +24,16 @@ def limit(job):
     job.comment = "seen"
 """
 JOB_END = "@hook.job_end\ndef ended(event): pass\n"
+HELD = """
+import os
+
+@hook.job_end
+def ended(event):
+    if os.path.exists("{hold}"):
+        raise ConnectionError("held")
+    with open("{ended}", "a") as file:
+        file.write(event.id + "\\n")
+"""
 SPOOL = "/var/lib/slurm/tiny"
 
 
@@ -185,3 +195,35 @@ def test_a_full_disk(site: Site) -> None:
         site.shell(
             f"for folder in {SPOOL} {DECISIONS}; do ! mountpoint -q $folder || umount -l $folder; done", user="root"
         )
+
+
+def test_a_disk_that_the_spool_has_filled(site: Site) -> None:
+    """Records that were kept are delivered once, lost.jsonl has a line for each other job, and delivery makes room."""
+    hold, ended = "/run/hold_job_end", "/var/log/slurm/ended"
+    jobs = 30
+
+    def lines(path: str) -> list[str]:
+        return site.shell(f"cat {path} 2>/dev/null || true", user="root").splitlines()
+
+    site.shell(f"install -d -o slurm -m 700 {SPOOL}; rm -f {ended}; touch {hold}", user="root")
+    try:
+        site.shell(f"mount -t tmpfs -o size=96k,nr_inodes=12,mode=700,uid=$(id -u slurm) none {SPOOL}", user="root")
+        settings = "backoff = 0.2\nbackoff_limit = 0.5\ntries = 1000"
+        site.cluster.put(f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n[job_end]\nspool = "{SPOOL}"\n{settings}\n', TOML)
+        site.hooks(HANDLER.format(1) + HELD.format(hold=hold, ended=ended))
+        site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
+        site.cluster.wait(lambda: "version 1" in site.refused(), what="handlers")
+        long = "$(head -c 4000 /dev/zero | tr '\\0' x)"
+        submit = f"sbatch -H -J taken --comment={long} -o /dev/null --wrap true"
+        site.shell(f"for i in $(seq {jobs}); do {submit}; done; scancel -u alice")
+        site.cluster.wait(lambda: "records were not kept" in site.logged(), what="full disk")
+        site.shell(f"rm {hold}", user="root")
+        site.cluster.wait(lambda: len(lines(ended)) + len(lines(f"{SPOOL}/lost.jsonl")) >= jobs, what="deliveries")
+        assert len(lines(ended)) > 5
+        site.shell("scancel " + site.submit("-J", "taken"))
+        site.cluster.wait(lambda: len(lines(ended)) + len(lines(f"{SPOOL}/lost.jsonl")) > jobs, what="delivery")
+        delivered = lines(ended)
+        assert len(delivered) + len(lines(f"{SPOOL}/lost.jsonl")) == jobs + 1
+        assert len(set(delivered)) == len(delivered)
+    finally:
+        site.shell(f"rm -f {hold}; ! mountpoint -q {SPOOL} || umount -l {SPOOL}", user="root")

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "output.h"
 
@@ -39,6 +41,16 @@ LOG_FUNCTION(slurm_debug3, "DEBUG3")
 LOG_FUNCTION(slurm_debug4, "DEBUG4")
 LOG_FUNCTION(slurm_spank_log, "SPANK")
 
+/* RET whether the process could connect to the system's log. */
+static int can_connect(void)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* Code that is compiled with _FORTIFY_SOURCE calls __syslog_chk(). */
 extern void syslog(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void syslog(int priority, const char *format, ...)
@@ -47,7 +59,8 @@ void syslog(int priority, const char *format, ...)
 
     (void)priority;
     va_start(arguments, format);
-    print("SYSLOG", format, arguments);
+    if (can_connect())
+        print("SYSLOG", format, arguments);
     va_end(arguments);
 }
 
@@ -59,6 +72,7 @@ void __syslog_chk(int priority, int flag, const char *format, ...)
     (void)priority;
     (void)flag;
     va_start(arguments, format);
-    print("SYSLOG", format, arguments);
+    if (can_connect())
+        print("SYSLOG", format, arguments);
     va_end(arguments);
 }

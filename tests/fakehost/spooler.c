@@ -25,10 +25,26 @@ static bool append(struct slurmhooks_spool *spool, unsigned job_id, size_t size)
     return kept;
 }
 
-/* spooler FOLDER LIMIT never|interval|always; then lines "JOB_ID SIZE", each answered by "JOB_ID 0|1", or "sync". */
+/* Append the content of a file, at most 64 KiB. RET what slurmhooks_spool_append() returned. */
+static bool append_file(struct slurmhooks_spool *spool, unsigned job_id, const char *path)
+{
+    static char message[65536];
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        abort();
+    size_t size = fread(message, 1, sizeof(message), file);
+    fclose(file);
+    return slurmhooks_spool_append(spool, SLURMHOOKS_JOB_END, job_id, message, size);
+}
+
+/*
+ * spooler FOLDER LIMIT never|interval|always; then lines "JOB_ID SIZE" or "JOB_ID @FILE", each answered by
+ * "JOB_ID 0|1", or "sync".
+ */
 int main(int argc, char **argv)
 {
-    char why[256], line[64];
+    char why[256], line[512], path[480];
 
     if (argc != 4)
         return 2;
@@ -52,6 +68,8 @@ int main(int argc, char **argv)
         size_t size;
         if (sscanf(line, "%u %zu", &job_id, &size) == 2)
             printf("%u %d\n", job_id, append(spool, job_id, size));
+        else if (sscanf(line, "%u @%479s", &job_id, path) == 2)
+            printf("%u %d\n", job_id, append_file(spool, job_id, path));
         else
             slurmhooks_spool_sync(spool);
         fflush(stdout);

@@ -16,7 +16,7 @@ from slurmhooks import config, manifest, plugstack, slurm_conf, trusted
 from slurmhooks.cli import decisions
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import strings, times
-from slurmhooks.jobcomp import spool
+from slurmhooks.jobcomp import frames, spool
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
 from slurmhooks.lua.runtime import ScriptError, State
@@ -206,9 +206,9 @@ def recording(data: bytes) -> None:
 def spool_segment(data: bytes) -> None:
     """Read a segment of the spool of jobs that have ended, and lines of its state file."""
     segment, _, state = data.partition(b"\xfe\xfe")
-    found = list(spool.frames(segment))
+    found = list(frames.frames(segment, frames.key_of(segment) or b"key"))
     assert all(one.end <= other.position for one, other in itertools.pairwise(found))
-    record = spool.Record(None, spool.Frame("job_end", 1, 1, 0, 0))  # type: ignore[arg-type]
+    record = spool.Record(None, frames.Frame("job_end", 1, 1, 0, 48, 0))  # type: ignore[arg-type]
     reader = spool.Segment.__new__(spool.Segment)
     reader.records, reader._file, reader._state = {0: record}, -1, -1
     for line in state.split(b"\n"):
@@ -287,7 +287,7 @@ TOKENS: dict[str, Sequence[bytes]] = {
         b"|"
     ),
     "slurm_files": b"\n|SlurmUser=|=|#|\\\\\n|config=|failonerror|init_failure_mode=".split(b"|"),
-    "spool_segment": (b"SHF1", b"\xfe\xfe", b'[0,"', b'"]\n', b'"begun"', b"null", b"[" * 40),
+    "spool_segment": (b"SHF1", b"SHS2", b"k" * 20, b"\xfe\xfe", b'[0,"', b'"]\n', b'"begun"', b"null", b"[" * 40),
     "wire_message": (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x01\0\0\0\0\0\0\0"),
 }
 """What the inputs of a target are made of."""

@@ -12,46 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.jobcomp.spool import Record, Spool, frames
+from slurmhooks.jobcomp.spool import Spool
 from tests.native.building import PLAIN, preloaded
 from tests.native.conftest import built
-
-LIMIT = 1 << 20
-
-
-class Writer:
-    """A process that appends to a spool, as slurmctld does."""
-
-    def __init__(self, folder: Path, limit: int = LIMIT, fsync: str = "never") -> None:
-        """Start it."""
-        host = built(PLAIN).host.with_name("spooler")
-        self.process = subprocess.Popen(
-            [host, folder, str(limit), fsync], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-
-    def begin(self, job_id: int, size: int = 100) -> None:
-        """Ask for a record without waiting for it."""
-        assert self.process.stdin
-        self.process.stdin.write(f"{job_id} {size}\n".encode())
-        self.process.stdin.flush()
-
-    def append(self, job_id: int, size: int = 100) -> bool:
-        """Append a record; tell whether it was kept."""
-        self.begin(job_id, size)
-        assert self.process.stdout
-        return self.process.stdout.readline() == f"{job_id} 1\n".encode()
-
-    def end(self) -> str:
-        """End the process, and return what it logged."""
-        _, log = self.process.communicate(timeout=60)
-        return log.decode()
-
-    def kill(self) -> list[int]:
-        """Kill the process, and return the jobs whose records it had acknowledged until then."""
-        self.process.kill()
-        output, _ = self.process.communicate(timeout=60)
-        return [int(line.split()[0]) for line in output.splitlines() if line.endswith(b" 1")]
-
+from tests.native.spooling import LIMIT, Writer, deliver, found_in, jobs, read
 
 Start = Callable[..., Writer]
 
@@ -75,26 +39,6 @@ def start(folder: Path) -> Iterator[Start]:
     for writer in writers:
         writer.process.kill()
         writer.process.communicate()
-
-
-def read(folder: Path) -> Spool:
-    """Return the spool as a process that has just started reads it."""
-    spool = Spool(folder)
-    spool.refresh()
-    return spool
-
-
-def jobs(spool: Spool) -> list[int]:
-    """Return the jobs whose records are to be delivered."""
-    return [record.frame.job_id for record in spool.records()]
-
-
-def deliver(spool: Spool, count: int | None = None) -> list[int]:
-    """Mark the first records, or all, as delivered, and return their jobs."""
-    taken: list[Record] = list(spool.records())[:count]
-    for record in taken:
-        record.segment.note(record, "done")
-    return [record.frame.job_id for record in taken]
 
 
 @pytest.mark.parametrize("fsync", ["never", "interval", "always"])
@@ -129,11 +73,11 @@ def test_a_frame_that_was_torn_anywhere_is_none(folder: Path, start: Start) -> N
     writer.end()
     (segment,) = folder.glob("*.spool")
     data = segment.read_bytes()
-    whole = list(frames(data))
+    whole = found_in(data)
     assert [frame.job_id for frame in whole] == [1, 2, 3]
     for size in range(len(data)):
-        expected = [frame for frame in whole if frame.position + 32 + frame.size <= size]
-        assert list(frames(data[:size])) == expected, size
+        expected = [frame for frame in whole if frame.start + frame.size <= size]
+        assert found_in(data[:size]) == expected, size
 
 
 def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
@@ -144,12 +88,12 @@ def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
     writer.end()
     (segment,) = folder.glob("*.spool")
     data = bytearray(segment.read_bytes())
-    whole = list(frames(bytes(data)))
+    whole = found_in(bytes(data))
     for place in range(len(data)):
         data[place] ^= 0x55
-        found = list(frames(bytes(data)))
+        found = found_in(bytes(data))
         data[place] ^= 0x55
-        hit = [frame for frame in whole if frame.position <= place < frame.position + 32 + frame.size]
+        hit = [frame for frame in whole if frame.position <= place < frame.start + frame.size]
         assert found == [frame for frame in whole if frame not in hit] or found == whole, place
 
 
@@ -417,3 +361,26 @@ def test_a_file_system_without_locks(folder: Path, tmp_path: Path, monkeypatch: 
     assert done.returncode == 1
     assert "Function not implemented" in done.stdout
     assert [path.name for path in folder.iterdir() if path.suffix == ".spool"] == []
+
+
+def test_a_text_that_looks_like_a_record(tmp_path: Path, folder: Path, start: Start) -> None:
+    """If a segment is cut off after any byte, no text of a user is read as a record.
+
+    The text has the whole spool of another slurmctld, at each alignment.
+    """
+    other = Writer(tmp_path / "other")
+    assert other.append(4242, 10)
+    other.end()
+    (segment,) = (tmp_path / "other").glob("*.spool")
+    text = tmp_path / "text"
+    text.write_bytes(b"".join(bytes(8 + shift) + segment.read_bytes() for shift in range(8)))
+    writer = start()
+    for job_id in (1, 2, 3):
+        assert writer.append(job_id, f"@{text}")
+    writer.end()
+    (segment,) = folder.glob("*.spool")
+    data = segment.read_bytes()
+    whole = found_in(data)
+    assert [frame.job_id for frame in whole] == [1, 2, 3]
+    for size in range(len(data)):
+        assert found_in(data[:size]) == [frame for frame in whole if frame.start + frame.size <= size], size

@@ -8,7 +8,7 @@ import pytest
 
 from slurmhooks import dispatch
 from slurmhooks.dispatch import Outcome
-from slurmhooks.errors import HandlerError, Reject, SpankError
+from slurmhooks.errors import Reject, SpankError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Handler
@@ -343,35 +343,6 @@ def test_findings_are_logged_line_by_line(said: SimpleNamespace) -> None:
     assert match is not None
     lines = ["a.py:1: wrong", "    trace", "b.py:2: wrong", "nothing runs; 'slurmhooks check' shows all that is wrong"]
     assert said.records == [f"slurmhooks: error {match[1]}: {line}" for line in lines]
-
-
-def test_tracebacks_begin_in_the_sites_file() -> None:
-    """A traceback omits the frames of slurmhooks above the handler, and has those below it and causes."""
-    site: dict[str, Any] = {}
-    exec(compile("def handler(job):\n    job()\n", "/site.py", "exec"), site)
-
-    def fails() -> None:
-        try:
-            int("x")
-        except ValueError as error:
-            raise HandlerError("site") from error
-
-    with pytest.raises(HandlerError) as caught:
-        handler(site["handler"]).call({"job": fails})
-    lines = dispatch.format_traceback(caught.value, "/site.py")
-    frames = [line for line in lines if line.startswith("  File")]
-    assert "invalid literal for int() with base 10: 'x'" in "\n".join(lines)
-    assert lines[-1] == "slurmhooks.errors.HandlerError: site"
-    assert [frame.split('"')[1] for frame in frames] == [__file__, "/site.py", __file__]
-
-
-def test_a_traceback_without_the_sites_file_is_whole() -> None:
-    """If no frame belongs to the file, all frames are shown."""
-    with pytest.raises(ValueError, match="invalid literal") as caught:
-        int("x")
-    whole = dispatch.format_traceback(caught.value)
-    assert __file__ in "\n".join(whole)
-    assert dispatch.format_traceback(caught.value, "/site.py") == whole
 
 
 def test_an_outcome_must_say_whether_it_passed() -> None:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "durable", "errors", "_version"),
+    ("codes", "durable", "errors", "similar", "trace", "_version"),
     ("values",),
     ("wire",),
     (
@@ -61,11 +61,12 @@ IN_THE_CORE = {"slurmhooks.deadline"}
 """Uses a module of the library that starts Python, where there is one."""
 
 BROAD = {
-    "dispatch.py": 2,  # a handler's bug, and a bug of an entry point  # its two calls, without the cost of a closure
+    "dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a site's value whose repr() raises
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "worker/collection.py": 1,  # what a hostile worker reports
+    "trace.py": 1,  # an exception of a site whose str() raises
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "worker/process.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
-from slurmhooks.view import StagedMapping, nearest, stale
+from slurmhooks.view import StagedMapping, stale
 
 BAD_NAMES = ["", "A=B", "A\0B", "\ud800"]
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0="), min_size=1)
@@ -47,12 +47,6 @@ def over(base: dict[str, str]) -> FunctionMapping:
             base[name] = value
 
     return FunctionMapping(base.get, lambda: base, apply)
-
-
-def test_nearest_names() -> None:
-    """An unknown name is reported with similar names, if there are any."""
-    assert nearest("accounn", ["qos", "comment", "account"]) == "; nearest: account"
-    assert nearest("xyz", ["account"]) == ""
 
 
 def test_stale_says_what_to_do() -> None:

@@ -12,7 +12,7 @@ from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.errors import ConfigError
 from slurmhooks.policies import describe, rules
-from slurmhooks.view import nearest
+from slurmhooks.similar import nearest
 
 
 @click.group("policies")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the records in a segment of the spool. native/jobcomp/spool.h describes the format.
+
+Records have texts of users, who may try to write what looks like another record. They do not know the key of a segment,
+with which each frame begins.
+
+Segments of the former format have no key, so nothing is read behind their first damaged frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOOKS = ("job_end", "job_start")
+"""Hooks by their numbers in a frame."""
+MAGIC = b"SHS2"
+KEY = 20
+"""Bytes of the key of a segment."""
+HEAD = len(MAGIC) + KEY
+"""Bytes of the header of a segment."""
+FORMER = b"SHF1"
+"""Begins each frame of a segment without a key."""
+_REST = Struct("=IIIQII")
+"""A frame without its key and its message."""
+_CHECKED = 8
+"""Offset in it of the bytes that the checksum covers: they begin after the checksum itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One record, without its message.
+
+    Attributes:
+        hook: ``job_end`` or ``job_start``.
+        time: nanoseconds since 1970.
+        job_id: 0 if the build cannot read it.
+        position: where the frame begins in its segment.
+        start: where its message begins.
+        size: of the message in bytes.
+    """
+
+    hook: str
+    time: int
+    job_id: int
+    position: int
+    start: int
+    size: int
+
+    @property
+    def id(self) -> str:
+        """The id of the record, which is the same in every process."""
+        return f"{self.job_id}.{self.time}"
+
+    @property
+    def end(self) -> int:
+        """The position of the next frame."""
+        return self.start + (self.size + 7 & ~7)
+
+
+def key_of(data: bytes) -> bytes:
+    """Return what each frame of a segment begins with.
+
+    Args:
+        data: the beginning of the segment, at least its first frame.
+    """
+    if data.startswith(FORMER):
+        return FORMER
+    key, same = data[len(MAGIC) : HEAD], data[HEAD : HEAD + KEY]
+    # A damaged header: its key begins no frame, but is similar to that of the first frame.
+    damaged = data.find(key, HEAD) < 0 and sum(map(int.__eq__, key, same)) >= KEY // 2
+    return same if damaged else key
+
+
+def frames(data: bytes, key: bytes, start: int = 0) -> Iterator[Frame]:
+    """Yield the complete and undamaged frames of a segment, or of its end.
+
+    Args:
+        data: bytes of the segment.
+        key: of the segment.
+        start: position of these bytes in the segment, a multiple of 8.
+    """
+    at = 0
+    while (found := data.find(key, at)) >= 0:
+        if key == FORMER and found > at:
+            return
+        frame = _frame(data, found, len(key), start)
+        if frame is not None:
+            yield frame
+            at = frame.end - start
+        elif key == FORMER:
+            return
+        else:
+            at = found + 1
+
+
+def _frame(data: bytes, at: int, key: int, start: int) -> Frame | None:
+    """Return the frame at a position; None if it is damaged or incomplete.
+
+    Args:
+        data: bytes of the segment.
+        at: the position in them.
+        key: size of the key.
+        start: position of these bytes in the segment.
+    """
+    message = at + key + _REST.size
+    if at % 8 or len(data) < message:
+        return None
+    size, checksum, hook, time, job_id, _ = _REST.unpack_from(data, at + key)
+    end = message + size
+    if len(data) < end or hook >= len(HOOKS) or crc32(memoryview(data)[at + key + _CHECKED : end]) != checksum:
+        return None
+    return Frame(HOOKS[hook], time, job_id, start + at, start + message, size)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the names that somebody who misspelt one may have meant.
+
+Imports nothing: a handler may use a misspelt name after it has changed the root folder of its process, where difflib
+cannot be imported.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST = 64
+"""Characters of a name that are compared: the name may come from a user."""
+LEAST = 0.7
+"""Fraction of their characters that two similar names have in common."""
+MOST = 3
+"""Maximum number of names to return."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text."""
+    name = name[:LONGEST]
+    places: dict[str, int] = {}
+    for index, char in enumerate(name):
+        places[char] = places.get(char, 0) | 1 << index
+    found = []
+    for other in names:
+        likeness = 2 * _common(places, len(name), other) / (len(name) + len(other) or 1)
+        if likeness >= LEAST:
+            found.append((-likeness, other))
+    return f"; nearest: {', '.join(other for _, other in sorted(found)[:MOST])}" if found else ""
+
+
+def _common(places: dict[str, int], size: int, other: str) -> int:
+    """Return the length of the longest common subsequence of a name and another one.
+
+    A bit of ``rest`` stands for each character of the name; it is 0 once the character belongs to the subsequence
+    (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004).
+
+    Args:
+        places: the places of each character in the name, as bits.
+        size: length of the name.
+        other: the other name.
+    """
+    every = rest = (1 << size) - 1
+    for char in other:
+        match = rest & places.get(char, 0)
+        rest = (rest + match | rest - match) & every
+    return size - rest.bit_count()

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from slurmhooks.cli_filter.fields import FIELDS, NUMBERS, OptionFields
+from slurmhooks.cli_filter.fields import FIELDS, OptionFields
+from slurmhooks.errors import SlurmhooksError
 from slurmhooks.values import text_to_c
 from slurmhooks.view import StagedMapping, nearest, stale
 
@@ -18,14 +19,21 @@ if TYPE_CHECKING:
         def get(self, options: int, name: bytes, /) -> str | None:
             """Return the text of an option, or None."""
 
-        def is_set(self, options: int, name: bytes, /) -> bool:
-            """Tell whether an option was given or set."""
-
         def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
             """Set an option; tell whether Slurm accepted the text."""
 
         def reset(self, options: int, name: bytes, /) -> bool:
             """Reset an option to its default; tell whether Slurm knows the option."""
+
+        def rehearse(
+            self, options: int, writes: list[tuple[bytes, bytes | None]], early: bool, /
+        ) -> tuple[bool, str, list[tuple[str, str | None]] | None]:
+            """Try writes in a copy of the command.
+
+            Returns:
+                whether Slurm accepted the last write, Slurm's messages, and the options that are then set; None in
+                place of the options if the command would end.
+            """
 
         def names(self, options: int, /) -> list[str]:
             """Return the long options of the command, including those of SPANK plugins."""
@@ -48,10 +56,8 @@ if TYPE_CHECKING:
 else:
     from _collections_abc import Mapping  # collections.abc, without the imports of the package collections
 
-EARLY = {"sbatch": ("quiet", "verbose", "wrap"), "srun": ("het-group", "pack-group")}
+EARLY = {"sbatch": ("help", "quiet", "usage", "verbose", "version", "wrap"), "srun": ("het-group", "pack-group")}
 """Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
-ENDING = ("autocomplete", "help", "usage", "version")
-"""Options with which the command prints something and ends."""
 NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
 
@@ -81,15 +87,17 @@ class Options(OptionFields, Mapping[str, str | None]):
     """The options of one command, or of one component of a heterogeneous job: by their long names, as text.
 
     They come from the user, the environment, the batch script, and handlers. None means not given; setting an option to
-    None, or deleting it, resets it to its default. Writes go through Slurm's own parser at once, and are undone if the
-    handler fails and its bugs are to be ignored.
+    None, or deleting it, resets it to its default. Slurm's own parser checks each write at once, in a copy of the
+    command; the writes are applied after all handlers have passed.
 
     Attributes:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
         environment: of the command, a mutable mapping, which sbatch, salloc and srun read and pass on.
     """
 
-    __slots__ = ("_address", "_alive", "_argv", "_early", "_journal", "_known", "_native", "command", "environment")
+    __slots__ = (
+        "_address", "_alive", "_argv", "_early", "_given", "_known", "_native", "_writes", "command", "environment",
+    )  # fmt: skip
 
     def __init__(
         self, native: Native, address: int, command: str, early: bool, argv: Callable[[], tuple[str, ...]]
@@ -108,7 +116,8 @@ class Options(OptionFields, Mapping[str, str | None]):
         self._early = early
         self._argv = argv
         self._alive = True
-        self._journal: list[tuple[str, str | None]] = []
+        self._writes: list[tuple[bytes, bytes | None]] = []
+        self._given: dict[str, str | None] | None = None  # with the staged writes; None: not read yet
         self._known: tuple[str, ...] | None = None
         self.command = command
         self.environment = Environment(native)
@@ -127,12 +136,13 @@ class Options(OptionFields, Mapping[str, str | None]):
         Raises:
             KeyError: the command has no such option.
         """
-        raw = self._name(name)
-        if not self._native.is_set(self._address, raw):
-            if name not in FIELD_OPTIONS:  # an option of another command counts as not given
-                self._must_know(name)
-            return None
-        return self._native.get(self._address, raw) or ""
+        self._name(name)
+        given = self._texts()
+        if name in given:
+            return given[name] or ""
+        if name not in FIELD_OPTIONS:  # a field's option counts as not given in other commands
+            self._must_know(name)
+        return None
 
     def __setitem__(self, name: str, value: str | None) -> None:
         """Set an option through Slurm's parser; None resets it to its default.
@@ -140,24 +150,28 @@ class Options(OptionFields, Mapping[str, str | None]):
         Raises:
             KeyError: the command has no such option.
             TypeError: the value is neither text nor None.
-            ValueError: Slurm refuses the value; Slurm's own message is on the user's terminal.
+            ValueError: Slurm refuses the value, with Slurm's message; or the command would end.
+            OSError: no process can be created in which to try the write.
         """
         raw = self._name(name)
         self._must_know(name)
-        if name in ENDING:
-            raise ValueError(f"--{name} ends {self.command}: it cannot be set")
         if name in EARLY.get(self.command, ()) and not self._early:
             raise ValueError(f"{self.command} takes --{name} only from setup_defaults, with early=True")
-        before = self[name]
-        if value is None:
-            self._native.reset(self._address, raw)
-        else:
-            text = text_to_c(f"--{name}", value)
-            if name in NUMBERS and not value.isdecimal():
-                raise ValueError(f"--{name} takes a number, not {value!r}")
-            if not self._native.assign(self._address, raw, text, self._early):
-                raise ValueError(f"{self.command} refuses --{name}={value}")
-        self._journal.append((name, before))
+        text = None if value is None else text_to_c(f"--{name}", value)
+        writes = [*self._writes, (raw, text)]
+        try:
+            accepted, said, given = self._native.rehearse(self._address, writes, self._early)
+        except OSError as error:
+            what = f"cannot create the process in which --{name}={value} is tried"
+            raise OSError(error.errno, f"{what}: {error.strerror}") from error
+        if given is None:
+            raise ValueError(f"--{name}={value} would end {self.command}{self._reason(said)}")
+        if not accepted:
+            raise ValueError(f"{self.command} refuses --{name}={value}{self._reason(said)}")
+        texts = dict(given)
+        if (name in texts) is (value is None):
+            raise ValueError(f"{self.command} ignores the write of --{name}")
+        self._writes, self._given = writes, texts
 
     def __delitem__(self, name: str) -> None:
         """Reset an option to its default."""
@@ -185,7 +199,7 @@ class Options(OptionFields, Mapping[str, str | None]):
     def given(self) -> dict[str, str | None]:
         """The options that are given or set, by name, in Slurm's order."""
         self._living()
-        return dict(self._native.given(self._address))
+        return dict(self._texts())
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -230,13 +244,10 @@ class Options(OptionFields, Mapping[str, str | None]):
         return self._native.get(self._address, text_to_c("the name of an option", name))
 
     def raw_set(self, name: str, value: str) -> bool:
-        """Set an option; tell whether Slurm reports success."""
+        """Set an option at once, as Slurm's own plugin does; tell whether Slurm reports success."""
         raw = text_to_c("the name of an option", name)
-        before = self._native.get(self._address, raw) or "" if self._native.is_set(self._address, raw) else None
-        done = self._native.assign(self._address, raw, text_to_c(name, value), self._early)
-        if done:
-            self._journal.append((name, before))
-        return done
+        self._given = None
+        return self._native.assign(self._address, raw, text_to_c(name, value), self._early)
 
     def raw_spank(self) -> dict[str, dict[str, str | None]]:
         """Return the options of SPANK plugins as Slurm gives them."""
@@ -247,24 +258,29 @@ class Options(OptionFields, Mapping[str, str | None]):
         return self._argv()
 
     def savepoint(self) -> object:
-        """Return the writes so far; for dispatch."""
-        return len(self._journal), self.environment.savepoint()
+        """Return the staged writes; for dispatch."""
+        return self._writes, self._given, self.environment.savepoint()
 
     def rollback(self, savepoint: object) -> None:
-        """Undo the writes since a savepoint; for dispatch."""
+        """Discard the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
-        count, environment = savepoint
-        while len(self._journal) > count:
-            name, before = self._journal.pop()
-            raw = name.encode()
-            if before is None:
-                self._native.reset(self._address, raw)
-            else:
-                self._native.assign(self._address, raw, text_to_c(name, before), self._early)
+        self._writes, self._given, environment = savepoint
         self.environment.rollback(environment)
 
     def commit(self) -> None:
-        """Apply the writes that are still staged; for dispatch."""
+        """Apply the staged writes; for dispatch, and for scripts, which see Slurm's own options.
+
+        Raises:
+            SlurmhooksError: Slurm refuses what it has accepted in the copy.
+        """
+        writes, self._writes, self._given = self._writes, [], None
+        for raw, value in writes:
+            if value is None:
+                done = self._native.reset(self._address, raw)
+            else:
+                done = self._native.assign(self._address, raw, value, self._early)
+            if not done:
+                raise SlurmhooksError(f"{self.command} refuses --{raw.decode()}={value!r}, which it accepted before")
         self.environment.commit()
 
     def close(self) -> None:
@@ -275,6 +291,20 @@ class Options(OptionFields, Mapping[str, str | None]):
     def _living(self) -> None:
         if not self._alive:
             raise stale(self)
+
+    def _reason(self, said: str) -> str:
+        """Return Slurm's error messages for the end of a message."""
+        prefix = f"{self.command}: error: "
+        lines = [line for line in said.splitlines() if line.strip()]
+        errors = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+        text = "; ".join(errors or lines)
+        return f": {text}" if text else ""
+
+    def _texts(self) -> dict[str, str | None]:
+        """Return the texts of the options that are given. Slurm's functions for one option do not find all of them."""
+        if self._given is None:
+            self._given = dict(self._native.given(self._address))
+        return self._given
 
     def _name(self, name: object) -> bytes:
         self._living()

@@ -58,11 +58,12 @@ REFUSALS = (
     + """
 @hook.cli_filter.pre_submit
 def refused(options):
-    for name, value in (("time", "junk"), ("nonesuch", "x"), ("ntasks", "many"), ("help", "x"), ("mem", "a\\0")):
+    for name, value in (("time", "junk"), ("nonesuch", "x"), ("ntasks", "many"), ("help", "x"), ("wrap", "x"),
+                        ("mem", "a\\0")):
         try:
             options[name] = value
         except (KeyError, ValueError) as error:
-            say(type(error).__name__, name=name)
+            say(type(error).__name__, name=name, text=str(error))
     say("left", time=options["time"], ntasks=options.num_tasks)
     options["time"] = None
     say("reset", time=options.time_limit)
@@ -197,9 +198,12 @@ def test_what_slurm_refuses(lent: Site) -> None:
     done = lent.shell("sbatch -H -t 3 -n2 --wrap true")
     assert [(one["what"], one.get("name")) for one in said(done.stdout)] == [
         *(("ValueError", "time"), ("KeyError", "nonesuch"), ("ValueError", "ntasks"), ("ValueError", "help")),
-        *(("ValueError", "mem"), ("left", None), ("reset", None)),
+        *(("ValueError", "wrap"), ("ValueError", "mem"), ("left", None), ("reset", None)),
     ]
-    *_, left, reset = said(done.stdout)
+    time, _, ntasks, *_, left, reset = said(done.stdout)
+    assert time["text"] == "sbatch refuses --time=junk: Invalid --time specification"
+    assert ntasks["text"] == '--ntasks=many would end sbatch: Invalid numeric value "many" for --ntasks.'
+    assert "Invalid" not in re.sub("SAID.*", "", done.stdout)
     assert (left["time"], left["ntasks"], reset["time"]) == ("00:03:00", 2, None)
     lent.root("scancel -u alice")
 

@@ -11,7 +11,9 @@ from slurmhooks.view import StagedMapping, nearest, stale
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Protocol
+    from typing import Protocol, TypeVar
+
+    Value = TypeVar("Value")
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""
@@ -60,6 +62,27 @@ EARLY = {"sbatch": ("help", "quiet", "usage", "verbose", "version", "wrap"), "sr
 """Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
 NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
+
+
+READ_ONLY = (
+    "options.spank is read-only; to give an option of a SPANK plugin a default, have setup_defaults set "
+    'options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"], with _ for each character that is no letter '
+    "or digit"
+)
+
+
+class SpankOptions(dict[str, "Value"]):
+    """The options of SPANK plugins, or of one plugin. A write would be lost, so it raises TypeError."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def _refuse(self, *_, **__):
+            """Raise TypeError."""
+            raise TypeError(READ_ONLY)
+
+        __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class Environment(StagedMapping):
@@ -230,12 +253,15 @@ class Options(OptionFields, Mapping[str, str | None]):
 
     @property
     def spank(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag."""
+        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag.
+
+        Read-only: a plugin has its options already. The environment can give them defaults; see docs/cli_filter.md.
+        """
         self._living()
-        return {
-            plugin: {name: None if value == "unset" else value for name, value in values.items()}
+        return SpankOptions(
+            (plugin, SpankOptions((name, None if value == "unset" else value) for name, value in values.items()))
             for plugin, values in self._native.spank().items()
-        }
+        )
 
     # For Lua scripts, which may keep their options after a call: the struct belongs to the command, and remains valid.
 
@@ -323,6 +349,9 @@ class Options(OptionFields, Mapping[str, str | None]):
     def _must_know(self, name: str) -> None:
         known = self._names()
         if name not in known:
+            for plugin, values in self._native.spank().items():
+                if name in values:
+                    raise KeyError(f'--{name} belongs to a SPANK plugin: options.spank["{plugin}"]["{name}"]')
             raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
 
 

@@ -2,6 +2,8 @@
 """Reading and writing options in handlers of cli_filter."""
 
 import errno
+import json
+from typing import Any
 
 import pytest
 
@@ -66,6 +68,7 @@ def test_numbers_of_nodes() -> None:
         ("tiem", "5", KeyError, "sbatch has no option --tiem; nearest: time"),
         ("label", "set", KeyError, "sbatch has no option --label"),
         ("help", "set", ValueError, "sbatch takes --help only from setup_defaults"),
+        ("gpu-mode", "set", KeyError, r"--gpu-mode belongs to a SPANK plugin: options.spank\[\"python\"\]"),
         ("wrap", "true", ValueError, "sbatch takes --wrap only from setup_defaults, with early=True"),
         ("account", 5, TypeError, "--account takes a str, not 5"),
         ("account", "a\0b", ValueError, "--account must not hold a NUL byte"),
@@ -74,7 +77,7 @@ def test_numbers_of_nodes() -> None:
 )
 def test_what_is_refused(name: str, value: str, error: type[Exception], text: str) -> None:
     """An invalid value raises an exception that says why, and changes nothing."""
-    options = FakeOptions(options={"ntasks": "2", "mem": "0"})
+    options = FakeOptions(options={"ntasks": "2", "mem": "0"}, spank={"python": {"gpu-mode": None}})
     with pytest.raises(error, match=text):
         options[name] = value
     assert options.given == {"ntasks": "2", "mem": "0?"}
@@ -219,6 +222,18 @@ def test_spank_options() -> None:
     """SPANK options are listed by plugin and name; options that are not given are None."""
     options = FakeOptions(spank={"python": {"greet": "you", "flag": "set", "other": "unset", "last": None}})
     assert options.spank == {"python": {"greet": "you", "flag": "set", "other": None, "last": None}}
+    assert json.loads(json.dumps(options.spank)) == options.spank
+    plugin: Any = options.spank["python"]
+    for write in (
+        lambda: plugin.__setitem__("greet", "x"), lambda: plugin.update(greet="x"), lambda: plugin.pop("greet"),
+        lambda: plugin.setdefault("new", "x"), plugin.clear, lambda: plugin.__delitem__("greet"),
+        lambda: plugin.__ior__({"greet": "x"}), plugin.popitem,
+    ):  # fmt: skip
+        with pytest.raises(
+            TypeError, match=r"options.spank is read-only; .*SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"
+        ):
+            write()
+    assert options.spank["python"]["greet"] == "you"
 
 
 def test_the_script_is_read_from_its_file(tmp_path: object) -> None:

@@ -181,19 +181,20 @@ class Options(OptionFields, Mapping[str, str | None]):
         if name in EARLY.get(self.command, ()) and not self._early:
             raise ValueError(f"{self.command} takes --{name} only from setup_defaults, with early=True")
         text = None if value is None else text_to_c(f"--{name}", value)
+        shown = f"a reset of --{name}" if value is None else f"--{name}={value}"
         writes = [*self._writes, (raw, text)]
         try:
             accepted, said, given = self._native.rehearse(self._address, writes, self._early)
         except OSError as error:
-            what = f"cannot create the process in which --{name}={value} is tried"
+            what = f"cannot create the process in which {shown} is tried"
             raise OSError(error.errno, f"{what}: {error.strerror}") from error
         if given is None:
-            raise ValueError(f"--{name}={value} would end {self.command}{self._reason(said)}")
+            raise ValueError(f"{shown} would end {self.command}{self._reason(said)}")
         if not accepted:
-            raise ValueError(f"{self.command} refuses --{name}={value}{self._reason(said)}")
+            raise ValueError(f"{self.command} refuses {shown}{self._reason(said)}")
         texts = dict(given)
         if (name in texts) is (value is None):
-            raise ValueError(f"{self.command} ignores the write of --{name}")
+            raise ValueError(f"{self.command} ignores {shown}")
         self._writes, self._given = writes, texts
 
     def __delitem__(self, name: str) -> None:

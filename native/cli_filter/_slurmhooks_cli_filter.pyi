@@ -7,14 +7,24 @@ RELEASE: tuple[int, int]
 def get(address: int, name: bytes, /) -> str | None:
     """Return the text of an option, or None."""
 
-def is_set(address: int, name: bytes, /) -> bool:
-    """Tell whether an option was given or set."""
-
 def assign(address: int, name: bytes, value: bytes, early: bool, /) -> bool:
     """Set an option; tell whether Slurm took the text."""
 
 def reset(address: int, name: bytes, /) -> bool:
     """Reset an option to its default; tell whether Slurm knows the option."""
+
+def rehearse(
+    address: int, writes: list[tuple[bytes, bytes | None]], early: bool, /
+) -> tuple[bool, str, list[tuple[str, str | None]] | None]:
+    """Try writes in a forked child; None as a value resets the option.
+
+    Returns:
+        whether Slurm accepted the last write, Slurm's messages, and the options that are then set; None in place of the
+        options if the command would end.
+
+    Raises:
+        OSError: no process can be created.
+    """
 
 def names(address: int, /) -> list[str]:
     """Return the long options of the command, those of SPANK plugins included."""

@@ -14,6 +14,7 @@
 #include <slurm/slurm.h>
 
 #include "cli_filter/options.h"
+#include "cli_filter/rehearsal.h"
 #include "python/module.h"
 
 /* Convert a text of Slurm, and free it. RET new: bytes, or None for NULL; or NULL with an exception. */
@@ -58,15 +59,6 @@ static PyObject *get(PyObject *self, PyObject *arguments)
 
     (void)self;
     return opt ? taken(slurm_option_get(opt, name)) : NULL;
-}
-
-static PyObject *is_set(PyObject *self, PyObject *arguments)
-{
-    const char *name;
-    slurm_opt_t *opt = parse(arguments, "Ky", &name, NULL, NULL);
-
-    (void)self;
-    return opt ? PyBool_FromLong(slurm_option_isset(opt, name)) : NULL;
 }
 
 static PyObject *assign(PyObject *self, PyObject *arguments)
@@ -202,9 +194,9 @@ static PyObject *variables(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"get", get, METH_VARARGS, "Return the text of an option, or None."},
-    {"is_set", is_set, METH_VARARGS, "Tell whether an option was given or set."},
     {"assign", assign, METH_VARARGS, "Set an option; tell whether Slurm took the text."},
     {"reset", reset, METH_VARARGS, "Reset an option to its default; tell whether Slurm knows the option."},
+    {"rehearse", rehearse, METH_VARARGS, "Try writes in a forked child."},
     {"names", names, METH_O, "Return the long options of the command."},
     {"given", given, METH_O, "Return names and texts of the options that are set."},
     {"spank", spank, METH_NOARGS, "Return the options of SPANK plugins."},

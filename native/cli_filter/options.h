@@ -16,7 +16,6 @@ typedef struct slurmhooks_options slurm_opt_t; /* opaque */
 /* RET the value of an option, freed with slurm_xfree(); or NULL. */
 extern char *slurm_option_get(slurm_opt_t *opt, const char *name);
 extern int slurm_option_set(slurm_opt_t *opt, const char *name, const char *value, bool early);
-extern bool slurm_option_isset(slurm_opt_t *opt, const char *name);
 extern bool slurm_option_reset(slurm_opt_t *opt, const char *name);
 extern bool slurm_option_get_next_set(slurm_opt_t *opt, char **name, char **value, size_t *state);
 

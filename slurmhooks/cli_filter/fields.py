@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 else:
     Value, _Of = None, {None: object}  # at run time, without importing typing
 
-MIB = {"K": 1 / 1024, "M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30}
+MIB = {"M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30, "?": 1 << 40}
+"""Of the units that mbytes_to_str() prints: it knows none above P, and prints 0 as ``0?``."""
 
 
 class Field(_Of[Value]):
@@ -73,11 +74,11 @@ class Field(_Of[Value]):
         def __get__(self, view: Options, owner: type | None = None) -> Value | None: ...
 
     def __get__(self, view: Options | None, owner: type | None = None) -> Any:
-        """Return the value; None if the option is not given, or the command does not have it."""
+        """Return the value; None if the option is not given, or has no text, or the command does not have it."""
         if view is None:
             return self
         text = view[self.option]
-        return None if text is None else self.read(text)
+        return None if text is None or (not text and not isinstance(self, Text)) else self.read(text)
 
     def __set__(self, view: Options, value: Value | None) -> None:
         """Set the option; None puts it back to its default.
@@ -86,7 +87,7 @@ class Field(_Of[Value]):
             TypeError: the value is of the wrong type.
             ValueError: Slurm refuses it, or it is out of range.
         """
-        view[self.option] = None if value is None else self.write(value, view[self.option])
+        view[self.option] = None if value is None else self.write(value, view[self.option] or None)
 
     def read(self, text: str) -> Any:
         """Convert a text that Slurm prints to the value."""
@@ -179,7 +180,7 @@ class Memory(Number):
     def read(self, text: str) -> int:
         """Return MiB."""
         number, unit = (text[:-1], text[-1]) if text[-1] in MIB else (text, "M")
-        return int(int(number) * MIB[unit])
+        return int(number) * MIB[unit]
 
     def write(self, value: Any, before: str | None) -> str:
         """Return the number with its unit."""
@@ -264,10 +265,3 @@ class OptionFields:
 
 FIELDS: dict[str, Field[Any]] = {name: field for name, field in vars(OptionFields).items() if isinstance(field, Field)}
 """The fields by name."""
-
-NUMBERS = frozenset(
-    {field.option for field in FIELDS.values() if type(field) is Number and field.lowest == 0}
-    | {"core-spec", "cpus-per-gpu", "kill-on-bad-exit", "msg-timeout", "ntasks-per-gpu", "relative", "resv-ports"}
-    | {"thread-spec", "threads", "wait-all-nodes"}
-)
-"""Options for which Slurm's parser (parse_int) ends the command on an invalid value, instead of refusing the value."""

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from slurmhooks.cli_filter.fields import FIELDS, NUMBERS, OptionFields
+from slurmhooks.cli_filter.fields import FIELDS, OptionFields
+from slurmhooks.errors import SlurmhooksError
 from slurmhooks.similar import nearest
 from slurmhooks.values import text_to_c
 from slurmhooks.view import StagedMapping, stale
@@ -11,7 +12,9 @@ from slurmhooks.view import StagedMapping, stale
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Protocol
+    from typing import Protocol, TypeVar
+
+    Value = TypeVar("Value")
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""
@@ -19,14 +22,21 @@ if TYPE_CHECKING:
         def get(self, options: int, name: bytes, /) -> str | None:
             """Return the text of an option, or None."""
 
-        def is_set(self, options: int, name: bytes, /) -> bool:
-            """Tell whether an option was given or set."""
-
         def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
             """Set an option; tell whether Slurm accepted the text."""
 
         def reset(self, options: int, name: bytes, /) -> bool:
             """Reset an option to its default; tell whether Slurm knows the option."""
+
+        def rehearse(
+            self, options: int, writes: list[tuple[bytes, bytes | None]], early: bool, /
+        ) -> tuple[bool, str, list[tuple[str, str | None]] | None]:
+            """Try writes in a copy of the command.
+
+            Returns:
+                whether Slurm accepted the last write, Slurm's messages, and the options that are then set; None in
+                place of the options if the command would end.
+            """
 
         def names(self, options: int, /) -> list[str]:
             """Return the long options of the command, including those of SPANK plugins."""
@@ -49,12 +59,31 @@ if TYPE_CHECKING:
 else:
     from _collections_abc import Mapping  # collections.abc, without the imports of the package collections
 
-EARLY = {"sbatch": ("quiet", "verbose", "wrap"), "srun": ("het-group", "pack-group")}
+EARLY = {"sbatch": ("help", "quiet", "usage", "verbose", "version", "wrap"), "srun": ("het-group", "pack-group")}
 """Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
-ENDING = ("autocomplete", "help", "usage", "version")
-"""Options with which the command prints something and ends."""
 NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
+
+
+READ_ONLY = (
+    "options.spank is read-only; to give an option of a SPANK plugin a default, have setup_defaults set "
+    'options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"], with _ for each character that is no letter '
+    "or digit"
+)
+
+
+class SpankOptions(dict[str, "Value"]):
+    """The options of SPANK plugins, or of one plugin. A write would be lost, so it raises TypeError."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def _refuse(self, *_, **__):
+            """Raise TypeError."""
+            raise TypeError(READ_ONLY)
+
+        __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class Environment(StagedMapping):
@@ -82,15 +111,17 @@ class Options(OptionFields, Mapping[str, str | None]):
     """The options of one command, or of one component of a heterogeneous job: by their long names, as text.
 
     They come from the user, the environment, the batch script, and handlers. None means not given; setting an option to
-    None, or deleting it, resets it to its default. Writes go through Slurm's own parser at once, and are undone if the
-    handler fails and its bugs are to be ignored.
+    None, or deleting it, resets it to its default. Slurm's own parser checks each write at once, in a copy of the
+    command; the writes are applied after all handlers have passed.
 
     Attributes:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
         environment: of the command, a mutable mapping, which sbatch, salloc and srun read and pass on.
     """
 
-    __slots__ = ("_address", "_alive", "_argv", "_early", "_journal", "_known", "_native", "command", "environment")
+    __slots__ = (
+        "_address", "_alive", "_argv", "_early", "_given", "_known", "_native", "_writes", "command", "environment",
+    )  # fmt: skip
 
     def __init__(
         self, native: Native, address: int, command: str, early: bool, argv: Callable[[], tuple[str, ...]]
@@ -109,7 +140,8 @@ class Options(OptionFields, Mapping[str, str | None]):
         self._early = early
         self._argv = argv
         self._alive = True
-        self._journal: list[tuple[str, str | None]] = []
+        self._writes: list[tuple[bytes, bytes | None]] = []
+        self._given: dict[str, str | None] | None = None  # with the staged writes; None: not read yet
         self._known: tuple[str, ...] | None = None
         self.command = command
         self.environment = Environment(native)
@@ -128,12 +160,13 @@ class Options(OptionFields, Mapping[str, str | None]):
         Raises:
             KeyError: the command has no such option.
         """
-        raw = self._name(name)
-        if not self._native.is_set(self._address, raw):
-            if name not in FIELD_OPTIONS:  # an option of another command counts as not given
-                self._must_know(name)
-            return None
-        return self._native.get(self._address, raw) or ""
+        self._name(name)
+        given = self._texts()
+        if name in given:
+            return given[name] or ""
+        if name not in FIELD_OPTIONS:  # a field's option counts as not given in other commands
+            self._must_know(name)
+        return None
 
     def __setitem__(self, name: str, value: str | None) -> None:
         """Set an option through Slurm's parser; None resets it to its default.
@@ -141,24 +174,29 @@ class Options(OptionFields, Mapping[str, str | None]):
         Raises:
             KeyError: the command has no such option.
             TypeError: the value is neither text nor None.
-            ValueError: Slurm refuses the value; Slurm's own message is on the user's terminal.
+            ValueError: Slurm refuses the value, with Slurm's message; or the command would end.
+            OSError: no process can be created in which to try the write.
         """
         raw = self._name(name)
         self._must_know(name)
-        if name in ENDING:
-            raise ValueError(f"--{name} ends {self.command}: it cannot be set")
         if name in EARLY.get(self.command, ()) and not self._early:
             raise ValueError(f"{self.command} takes --{name} only from setup_defaults, with early=True")
-        before = self[name]
-        if value is None:
-            self._native.reset(self._address, raw)
-        else:
-            text = text_to_c(f"--{name}", value)
-            if name in NUMBERS and not value.isdecimal():
-                raise ValueError(f"--{name} takes a number, not {value!r}")
-            if not self._native.assign(self._address, raw, text, self._early):
-                raise ValueError(f"{self.command} refuses --{name}={value}")
-        self._journal.append((name, before))
+        text = None if value is None else text_to_c(f"--{name}", value)
+        shown = f"a reset of --{name}" if value is None else f"--{name}={value}"
+        writes = [*self._writes, (raw, text)]
+        try:
+            accepted, said, given = self._native.rehearse(self._address, writes, self._early)
+        except OSError as error:
+            what = f"cannot create the process in which {shown} is tried"
+            raise OSError(error.errno, f"{what}: {error.strerror}") from error
+        if given is None:
+            raise ValueError(f"{shown} would end {self.command}{self._reason(said)}")
+        if not accepted:
+            raise ValueError(f"{self.command} refuses {shown}{self._reason(said)}")
+        texts = dict(given)
+        if (name in texts) is (value is None):
+            raise ValueError(f"{self.command} ignores {shown}")
+        self._writes, self._given = writes, texts
 
     def __delitem__(self, name: str) -> None:
         """Reset an option to its default."""
@@ -186,7 +224,7 @@ class Options(OptionFields, Mapping[str, str | None]):
     def given(self) -> dict[str, str | None]:
         """The options that are given or set, by name, in Slurm's order."""
         self._living()
-        return dict(self._native.given(self._address))
+        return dict(self._texts())
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -217,12 +255,15 @@ class Options(OptionFields, Mapping[str, str | None]):
 
     @property
     def spank(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag."""
+        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag.
+
+        Read-only: a plugin has its options already. The environment can give them defaults; see docs/cli_filter.md.
+        """
         self._living()
-        return {
-            plugin: {name: None if value == "unset" else value for name, value in values.items()}
+        return SpankOptions(
+            (plugin, SpankOptions((name, None if value == "unset" else value) for name, value in values.items()))
             for plugin, values in self._native.spank().items()
-        }
+        )
 
     # For Lua scripts, which may keep their options after a call: the struct belongs to the command, and remains valid.
 
@@ -231,13 +272,10 @@ class Options(OptionFields, Mapping[str, str | None]):
         return self._native.get(self._address, text_to_c("the name of an option", name))
 
     def raw_set(self, name: str, value: str) -> bool:
-        """Set an option; tell whether Slurm reports success."""
+        """Set an option at once, as Slurm's own plugin does; tell whether Slurm reports success."""
         raw = text_to_c("the name of an option", name)
-        before = self._native.get(self._address, raw) or "" if self._native.is_set(self._address, raw) else None
-        done = self._native.assign(self._address, raw, text_to_c(name, value), self._early)
-        if done:
-            self._journal.append((name, before))
-        return done
+        self._given = None
+        return self._native.assign(self._address, raw, text_to_c(name, value), self._early)
 
     def raw_spank(self) -> dict[str, dict[str, str | None]]:
         """Return the options of SPANK plugins as Slurm gives them."""
@@ -248,24 +286,29 @@ class Options(OptionFields, Mapping[str, str | None]):
         return self._argv()
 
     def savepoint(self) -> object:
-        """Return the writes so far; for dispatch."""
-        return len(self._journal), self.environment.savepoint()
+        """Return the staged writes; for dispatch."""
+        return self._writes, self._given, self.environment.savepoint()
 
     def rollback(self, savepoint: object) -> None:
-        """Undo the writes since a savepoint; for dispatch."""
+        """Discard the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
-        count, environment = savepoint
-        while len(self._journal) > count:
-            name, before = self._journal.pop()
-            raw = name.encode()
-            if before is None:
-                self._native.reset(self._address, raw)
-            else:
-                self._native.assign(self._address, raw, text_to_c(name, before), self._early)
+        self._writes, self._given, environment = savepoint
         self.environment.rollback(environment)
 
     def commit(self) -> None:
-        """Apply the writes that are still staged; for dispatch."""
+        """Apply the staged writes; for dispatch, and for scripts, which see Slurm's own options.
+
+        Raises:
+            SlurmhooksError: Slurm refuses what it has accepted in the copy.
+        """
+        writes, self._writes, self._given = self._writes, [], None
+        for raw, value in writes:
+            if value is None:
+                done = self._native.reset(self._address, raw)
+            else:
+                done = self._native.assign(self._address, raw, value, self._early)
+            if not done:
+                raise SlurmhooksError(f"{self.command} refuses --{raw.decode()}={value!r}, which it accepted before")
         self.environment.commit()
 
     def close(self) -> None:
@@ -276,6 +319,20 @@ class Options(OptionFields, Mapping[str, str | None]):
     def _living(self) -> None:
         if not self._alive:
             raise stale(self)
+
+    def _reason(self, said: str) -> str:
+        """Return Slurm's error messages for the end of a message."""
+        prefix = f"{self.command}: error: "
+        lines = [line for line in said.splitlines() if line.strip()]
+        errors = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+        text = "; ".join(errors or lines)
+        return f": {text}" if text else ""
+
+    def _texts(self) -> dict[str, str | None]:
+        """Return the texts of the options that are given. Slurm's functions for one option do not find all of them."""
+        if self._given is None:
+            self._given = dict(self._native.given(self._address))
+        return self._given
 
     def _name(self, name: object) -> bytes:
         self._living()
@@ -294,6 +351,9 @@ class Options(OptionFields, Mapping[str, str | None]):
     def _must_know(self, name: str) -> None:
         known = self._names()
         if name not in known:
+            for plugin, values in self._native.spank().items():
+                if name in values:
+                    raise KeyError(f'--{name} belongs to a SPANK plugin: options.spank["{plugin}"]["{name}"]')
             raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
 
 

@@ -210,6 +210,7 @@ class Script:
         self._call("post_submit", float(offset), *map(float, ids))
 
     def _filter(self, name: str, options: Options, *arguments: float) -> None:
+        options.commit()  # what earlier handlers have written: all of them have passed
         view = View(self, options)
         self._options = options
         try:

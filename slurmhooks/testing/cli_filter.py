@@ -5,25 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.cli_filter.fields import FIELDS, Memory, Minutes, NodeCount, Number
-from slurmhooks.cli_filter.model import Options
-from slurmhooks.job_submit import strings
+from slurmhooks.cli_filter.fields import FIELDS
+from slurmhooks.cli_filter.model import EARLY, Options
 from slurmhooks.similar import nearest
 from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.option_texts import EndedError, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ADDRESS = 1
 """The address of the options, which the stand-in does not use."""
-BY_OPTION = {field.option: field for field in FIELDS.values()}
-_FLAGS = """
-    bell contiguous disable-status exact external-launcher hold ignore-pbs label multi-prog no-allocate no-bell no-kill
-    no-requeue no-shell overcommit oversubscribe parsable preserve-env quit-on-interrupt reboot requeue spread-job
-    test-only unbuffered use-min-nodes wait-for-children
-"""
-FLAGS = frozenset(_FLAGS.split())
-"""Options without an argument."""
 
 
 class Slurm:
@@ -38,7 +30,7 @@ class Slurm:
         self, command: str, spank: Mapping[str, Mapping[str, str | None]], environment: Mapping[str, str]
     ) -> None:
         """Start without options."""
-        self._names = NAMES[command]
+        self._command = command
         self._spank = {plugin: dict(values) for plugin, values in spank.items()}
         self.values: dict[str, str] = {}
         self.environment = dict(environment)
@@ -48,18 +40,15 @@ class Slurm:
         del options
         return self.values.get(name.decode())
 
-    def is_set(self, options: int, name: bytes, /) -> bool:
-        """Tell whether an option was given or set."""
-        del options
-        return name.decode() in self.values
-
     def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
         """Set an option; tell whether Slurm would accept the text, as far as the stand-in knows."""
-        del options, early
-        try:
-            self.values[name.decode()] = printed(name.decode(), value.decode("utf-8", "surrogateescape"))
-        except ValueError:
-            return False
+        del options
+        option = name.decode()
+        if early or option not in EARLY.get(self._command, ()):
+            try:
+                self.values[option] = printed(option, value.decode("utf-8", "surrogateescape"))
+            except ValueError:
+                return False
         return True
 
     def reset(self, options: int, name: bytes, /) -> bool:
@@ -68,10 +57,37 @@ class Slurm:
         self.values.pop(name.decode(), None)
         return True
 
+    def rehearse(
+        self, options: int, writes: list[tuple[bytes, bytes | None]], early: bool, /
+    ) -> tuple[bool, str, list[tuple[str, str | None]] | None]:
+        """Try writes in a copy; return whether the last one is accepted, no message, and what is then given."""
+        copy = Slurm(self._command, {}, {})
+        copy.values, accepted = dict(self.values), True
+        for name, value in writes:
+            if value is None:
+                accepted = copy.reset(options, name)
+            elif copy.ends(name, value, early):
+                return False, "", None
+            else:
+                accepted = copy.assign(options, name, value, early)
+        return accepted, "", copy.given(options)
+
+    def ends(self, name: bytes, value: bytes, early: bool) -> bool:
+        """Tell whether Slurm's parser would end the command."""
+        if not early and name.decode() in EARLY.get(self._command, ()):
+            return False
+        try:
+            printed(name.decode(), value.decode("utf-8", "surrogateescape"))
+        except EndedError:
+            return True
+        except ValueError:
+            pass
+        return False
+
     def names(self, options: int, /) -> list[str]:
         """Return the long options of the command."""
         del options
-        return list(self._names)
+        return list(NAMES[self._command])
 
     def given(self, options: int, /) -> list[tuple[str, str | None]]:
         """Return names and texts of the options that are set."""
@@ -99,27 +115,6 @@ class Slurm:
         return [f"{name}={value}" for name, value in self.environment.items()]
 
 
-def printed(name: str, text: str) -> str:
-    """Return how Slurm prints the value of an option.
-
-    Raises:
-        ValueError: Slurm does not accept the value.
-    """
-    field = BY_OPTION.get(name)
-    if isinstance(field, Minutes):
-        return strings.mins_to_time_str(strings.time_str2mins(text))
-    if isinstance(field, Memory):
-        return strings.mib_to_mem_str(strings.mem_str_to_mib(text))
-    if isinstance(field, NodeCount):
-        ends = [int(end) for end in text.split("-")]
-        if len(ends) > 2 or min(ends) < 1 or ends[0] > ends[-1]:
-            raise ValueError(text)
-        return str(ends[0]) if ends[0] == ends[-1] else f"{ends[0]}-{ends[1]}"
-    if isinstance(field, Number):
-        return str(int(text))
-    return "set" if name in FLAGS else text
-
-
 class FakeOptions(Options):
     """``options`` without Slurm.
 
@@ -131,6 +126,7 @@ class FakeOptions(Options):
         environment: of the command.
         spank: the options of SPANK plugins, by plugin and name.
         early: this is the early call of setup_defaults.
+        defaults: the options after setup_defaults; those of the user replace them.
         fields: what the user has given, by the names of properties: ``time_limit=60``.
 
     Pass it to a handler or to :func:`run`; afterwards it has the values that the handlers wrote.
@@ -146,6 +142,7 @@ class FakeOptions(Options):
         environment: Mapping[str, str] | None = None,
         spank: Mapping[str, Mapping[str, str | None]] | None = None,
         early: bool = False,
+        defaults: FakeOptions | None = None,
         **fields: Any,
     ) -> None:
         """Create the stand-in; see the class."""
@@ -155,6 +152,8 @@ class FakeOptions(Options):
         slurm = Slurm(command, spank or {}, environment or {})
         super().__init__(slurm, ADDRESS, command, early, lambda: words)
         self._fake = (slurm, words, script)
+        if defaults is not None:
+            slurm.values |= defaults.texts
         for name, text in (options or {}).items():
             self._must_know(name)
             slurm.values[name] = printed(name, text)
@@ -162,15 +161,22 @@ class FakeOptions(Options):
             if name not in FIELDS:
                 raise TypeError(f"options has no {name!r}{nearest(name, FIELDS)}")
             setattr(self, name, value)
-        self._journal.clear()
+        self.commit()
 
     @property
     def script(self) -> str | None:
         """The text of sbatch's batch script."""
         return super().script if self._fake[2] is None else self._fake[2]
 
+    def _texts(self) -> dict[str, str | None]:
+        """Return the texts of the options that are given; handlers may have changed them through another view."""
+        if not self._writes:
+            self._given = None
+        return super()._texts()
+
     def _view(self) -> FakeOptions:
         """Return the view for the handlers of one call."""
+        self.commit()
         made = FakeOptions.__new__(FakeOptions)
         slurm, words, _ = made._fake = self._fake
         Options.__init__(made, slurm, ADDRESS, self.command, self._early, lambda: words)
@@ -181,7 +187,13 @@ class FakeOptions(Options):
         slurm = self._fake[0]
         return {**slurm.values, "environment": dict(slurm.environment)}
 
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Put back an earlier state."""
+        slurm = self._fake[0]
+        slurm.values = {name: text for name, text in state.items() if name != "environment"}
+        slurm.environment = dict(state["environment"])
+
     @property
     def texts(self) -> dict[str, str]:
         """The options that are given, as text."""
-        return dict(self._fake[0].values)
+        return {name: text or "" for name, text in self.given.items()}

@@ -264,11 +264,10 @@ def _cli_filter(
     view = options._view()
     before = options._state()
     handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
-    savepoint = view.savepoint()
     arguments = {"options": view, "job": view, "early": options._early}
     outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
     if not outcome.passed:  # in Slurm the command would end here
-        view.rollback(savepoint)
+        options._restore(before)
     after = options._state()
     return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})
 

@@ -58,11 +58,12 @@ REFUSALS = (
     + """
 @hook.cli_filter.pre_submit
 def refused(options):
-    for name, value in (("time", "junk"), ("nonesuch", "x"), ("ntasks", "many"), ("help", "x"), ("mem", "a\\0")):
+    for name, value in (("time", "junk"), ("nonesuch", "x"), ("ntasks", "many"), ("help", "x"), ("wrap", "x"),
+                        ("mem", "a\\0")):
         try:
             options[name] = value
         except (KeyError, ValueError) as error:
-            say(type(error).__name__, name=name)
+            say(type(error).__name__, name=name, text=str(error))
     say("left", time=options["time"], ntasks=options.num_tasks)
     options["time"] = None
     say("reset", time=options.time_limit)
@@ -96,6 +97,32 @@ def first(spank):
 def second():
     log.user(f"SHARED {getattr(sys, 'seen_by_spank', False)}")
 """
+SPANK_OPTION = (
+    SAY
+    + """
+mode = hook.spank.option("gpu-mode", arginfo="MODE", usage="how to use GPUs")
+
+@hook.cli_filter.setup_defaults
+def default(options):
+    options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode"] = "shared"
+
+@hook.cli_filter.pre_submit
+def sees(options):
+    try:
+        options["gpu-mode"]
+    except KeyError as error:
+        say("error", text=error.args[0])
+    try:
+        options.spank["python"]["gpu-mode"] = "lost"
+    except TypeError as error:
+        say("error", text=error.args[0])
+    say("filter", mode=options.spank["python"]["gpu-mode"])
+
+@hook.spank.init_post_opt(contexts=("local", "allocator"))
+def gets(spank):
+    say("spank", mode=mode.value)
+"""
+)
 ELSEWHERE = """
 from slurmhooks import hook
 
@@ -197,9 +224,12 @@ def test_what_slurm_refuses(lent: Site) -> None:
     done = lent.shell("sbatch -H -t 3 -n2 --wrap true")
     assert [(one["what"], one.get("name")) for one in said(done.stdout)] == [
         *(("ValueError", "time"), ("KeyError", "nonesuch"), ("ValueError", "ntasks"), ("ValueError", "help")),
-        *(("ValueError", "mem"), ("left", None), ("reset", None)),
+        *(("ValueError", "wrap"), ("ValueError", "mem"), ("left", None), ("reset", None)),
     ]
-    *_, left, reset = said(done.stdout)
+    time, _, ntasks, *_, left, reset = said(done.stdout)
+    assert time["text"] == "sbatch refuses --time=junk: Invalid --time specification"
+    assert ntasks["text"] == '--ntasks=many would end sbatch: Invalid numeric value "many" for --ntasks.'
+    assert "Invalid" not in re.sub("SAID.*", "", done.stdout)
     assert (left["time"], left["ntasks"], reset["time"]) == ("00:03:00", 2, None)
     lent.root("scancel -u alice")
 
@@ -301,6 +331,19 @@ def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
     """In one srun, handlers of both points run in the same Python."""
     lent.hooks(filter=SHARED)
     assert "SHARED True" in lent.shell("srun -Q true").stdout
+
+
+def test_options_of_spank_plugins(lent: Site) -> None:
+    """Handlers read them in options.spank, cannot write them there, and can give them defaults by a variable."""
+    lent.hooks(filter=SPANK_OPTION)
+    for command in ("sbatch -H", "srun -Q", "salloc -Q"):
+        for option, mode in (("", "shared"), ("--gpu-mode=own", "own")):
+            done = lent.shell(f"{command} {option} {'--wrap true' if command == 'sbatch -H' else 'true'}")
+            elsewhere, read_only, seen, got = said(done.stdout)
+            assert elsewhere["text"] == '--gpu-mode belongs to a SPANK plugin: options.spank["python"]["gpu-mode"]'
+            assert str(read_only["text"]).startswith("options.spank is read-only")
+            assert (seen["mode"], got["mode"]) == (mode, mode), command
+    lent.root("scancel -u alice")
 
 
 def test_one_rule_at_two_places(lent: Site) -> None:

@@ -46,6 +46,23 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
         assert (done.exit_code, text in done.output) == (2, True), done.output
 
 
+def test_texts_of_slurm(run: Run, tmp_path: Path) -> None:
+    """Defaults and options without a value, whose texts Slurm's parser may not read, reach pre_submit."""
+    path = tmp_path / "filters.py"
+    path.write_text(
+        "from slurmhooks import hook, log\n@hook.cli_filter.setup_defaults\ndef d(options):\n"
+        "    options['mem'] = '0'\n    options['no-kill'] = 'off'\n    options['time'] = '5'\n"
+        "@hook.cli_filter.pre_submit\ndef p(options):\n    log.user(f'{options.given} {options.min_mem_per_node}')\n"
+    )
+    words = ("--priority=TOP", "--exclusive", "--quiet", "--time=6")
+    done = run("try", "cli_filter", "--hooks", path, "--json", "sbatch", "--", *words)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["pre_submit"]["user_messages"] == [
+        "{'exclusive': 'exclusive', 'mem': '0?', 'no-kill': 'unset', 'priority': '-3', 'quiet': '1',"
+        " 'time': '00:06:00'} 0"
+    ]
+
+
 LAUNCHED = """
 from slurmhooks import Reject, hook, log
 

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading and writing options in handlers of cli_filter."""
 
+import errno
+import json
+from typing import Any
+
 import pytest
 
-from slurmhooks.cli_filter.fields import FIELDS, NUMBERS
-from slurmhooks.errors import StaleHandleError
+from slurmhooks.cli_filter.fields import FIELDS
+from slurmhooks.errors import SlurmhooksError, StaleHandleError
 from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.testing import FakeOptions
+from slurmhooks.testing.cli_filter import Slurm
 from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.option_texts import ALONE, MODELLED
 from slurmhooks.values import UNLIMITED
 
 
@@ -30,7 +36,7 @@ def test_values_are_set_as_text() -> None:
     options.account = "phys"
     options.nice = -5
     assert options.given == {
-        "account": "phys", "mem-per-cpu": "1536M", "nice": "-5", "ntasks": "3", "time": "01:30:00",
+        "account": "phys", "mem-per-cpu": "1536", "nice": "-5", "ntasks": "3", "time": "01:30:00",
     }  # fmt: skip
     options.time_limit = UNLIMITED
     assert options["time"] == "UNLIMITED"
@@ -56,10 +62,13 @@ def test_numbers_of_nodes() -> None:
     ("name", "value", "error", "text"),
     [
         ("time", "junk", ValueError, "sbatch refuses --time=junk"),
-        ("ntasks", "many", ValueError, "--ntasks takes a number, not 'many'"),
+        ("ntasks", "many", ValueError, "--ntasks=many would end sbatch"),
+        ("gres", "help", ValueError, "--gres=help would end sbatch"),
+        ("mem", "0?", ValueError, "sbatch refuses --mem=0?"),
         ("tiem", "5", KeyError, "sbatch has no option --tiem; nearest: time"),
         ("label", "set", KeyError, "sbatch has no option --label"),
-        ("help", "set", ValueError, "--help ends sbatch: it cannot be set"),
+        ("help", "set", ValueError, "sbatch takes --help only from setup_defaults"),
+        ("gpu-mode", "set", KeyError, r"--gpu-mode belongs to a SPANK plugin: options.spank\[\"python\"\]"),
         ("wrap", "true", ValueError, "sbatch takes --wrap only from setup_defaults, with early=True"),
         ("account", 5, TypeError, "--account takes a str, not 5"),
         ("account", "a\0b", ValueError, "--account must not hold a NUL byte"),
@@ -68,10 +77,10 @@ def test_numbers_of_nodes() -> None:
 )
 def test_what_is_refused(name: str, value: str, error: type[Exception], text: str) -> None:
     """An invalid value raises an exception that says why, and changes nothing."""
-    options = FakeOptions(options={"ntasks": "2"})
+    options = FakeOptions(options={"ntasks": "2", "mem": "0"}, spank={"python": {"gpu-mode": None}})
     with pytest.raises(error, match=text):
         options[name] = value
-    assert options.given == {"ntasks": "2"}
+    assert options.given == {"ntasks": "2", "mem": "0?"}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +92,27 @@ def test_values_of_the_wrong_kind(name: str, value: object, error: type[Exceptio
     """The error of a property says which values it accepts."""
     with pytest.raises(error, match=f"{name} takes "):
         setattr(FakeOptions(), name, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "mib"),
+    [("0", "0?", 0), ("1500", "1500", 1500), ("1K", "1", 1), ("2048", "2G", 2048), ("3T", "3T", 3 << 20),
+     (str(1 << 30), "1P", 1 << 30), (str(1 << 40), "1?", 1 << 40)],
+)  # fmt: skip
+def test_memory(text: str, shown: str, mib: int) -> None:
+    """An amount of memory is read from every text that Slurm prints; zero has an unknown unit."""
+    options = FakeOptions(options={"mem": text, "tmp": text})
+    assert (options["mem"], options.min_mem_per_node, options.pn_min_tmp_disk) == (shown, mib, mib)
+
+
+def test_a_field_without_a_text() -> None:
+    """An option that is set without a text, as a refused write of a script leaves it, has no value."""
+    options = FakeOptions()
+    options._fake[0].values |= {"mem": "", "time": "", "nodes": "", "ntasks": "", "comment": ""}
+    assert (options.min_mem_per_node, options.time_limit, options.max_nodes, options.num_tasks) == (None,) * 4
+    assert (options["mem"], options.comment) == ("", "")
+    options.max_nodes = 3
+    assert options["nodes"] == "3"
 
 
 def test_an_early_option() -> None:
@@ -114,8 +144,68 @@ def test_writes_are_undone() -> None:
     options.environment["A"] = "2"
     options.rollback(before)
     assert options.given == {"time": "00:05:00", "account": "a"}
+    options["account"] = "b"
+    options.rollback(before)
+    assert options["account"] == "a"
     options.commit()
     assert dict(options.environment) == {"A": "1"}
+
+
+def test_slurm_gets_only_what_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm's parser gets a write when all handlers have passed, and never for an undo, which it could refuse."""
+    written: list[tuple[bytes, bytes]] = []
+    options = FakeOptions(options={"mem": "0", "no-kill": "off", "priority": "TOP"})
+
+    def assign(_: Slurm, options: int, name: bytes, value: bytes, early: bool) -> bool:
+        written.append((name, value))
+        return True
+
+    monkeypatch.setattr(Slurm, "assign", assign)
+    monkeypatch.setattr(
+        Slurm, "rehearse", lambda self, options, writes, early: (True, "", [("mem", "1G"), ("time", "1")])
+    )
+    before = options.savepoint()
+    options["mem"] = "1G"
+    options.rollback(before)
+    assert options["mem"] == "0?"
+    options["time"] = "1"
+    assert written == []
+    options.commit()
+    assert written == [(b"time", b"1")]
+
+
+def test_slurm_changes_its_mind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Slurm refuses a write that it has accepted in the copy, the call fails."""
+    options = FakeOptions()
+    options["time"] = "1"
+    monkeypatch.setattr(Slurm, "assign", lambda *_: False)
+    with pytest.raises(SlurmhooksError, match="sbatch refuses --time=b'1', which it accepted before"):
+        options.commit()
+
+
+def test_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no process can be created, the error says for what, and nothing is written."""
+    options = FakeOptions()
+
+    def rehearse(*_: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(Slurm, "rehearse", rehearse)
+    with pytest.raises(OSError, match="cannot create the process in which --time=1 is tried: Resource temporarily"):
+        options["time"] = "1"
+    assert options.given == {}
+
+
+def test_slurms_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has Slurm's error messages, without other lines; or all lines if none is an error."""
+    options = FakeOptions()
+    for said, shown in (
+        ("sbatch: debug: x\nsbatch: error: Invalid\nsbatch: error: y\n", ": Invalid; y"),
+        *(("a\n\nb", ": a; b"), ("", "")),
+    ):  # fmt: skip
+        monkeypatch.setattr(Slurm, "rehearse", lambda *_, said=said: (False, said, []))
+        with pytest.raises(ValueError, match=f"^sbatch refuses --mem=x{shown}$"):
+            options["mem"] = "x"
 
 
 def test_the_environment_waits() -> None:
@@ -132,6 +222,18 @@ def test_spank_options() -> None:
     """SPANK options are listed by plugin and name; options that are not given are None."""
     options = FakeOptions(spank={"python": {"greet": "you", "flag": "set", "other": "unset", "last": None}})
     assert options.spank == {"python": {"greet": "you", "flag": "set", "other": None, "last": None}}
+    assert json.loads(json.dumps(options.spank)) == options.spank
+    plugin: Any = options.spank["python"]
+    for write in (
+        lambda: plugin.__setitem__("greet", "x"), lambda: plugin.update(greet="x"), lambda: plugin.pop("greet"),
+        lambda: plugin.setdefault("new", "x"), plugin.clear, lambda: plugin.__delitem__("greet"),
+        lambda: plugin.__ior__({"greet": "x"}), plugin.popitem,
+    ):  # fmt: skip
+        with pytest.raises(
+            TypeError, match=r"options.spank is read-only; .*SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"
+        ):
+            write()
+    assert options.spank["python"]["greet"] == "you"
 
 
 def test_the_script_is_read_from_its_file(tmp_path: object) -> None:
@@ -162,6 +264,5 @@ def test_after_the_call() -> None:
 def test_properties_are_those_of_jobs() -> None:
     """A handler of job_submit finds the names that it knows, with values of the same kind."""
     assert [name for name in FIELDS if not hasattr(JobFields, name)] == []
-    assert {"ntasks", "cpus-per-task"} <= NUMBERS
     known = set().union(*map(set, NAMES.values()))
-    assert {field.option for field in FIELDS.values()} | NUMBERS <= known
+    assert {field.option for field in FIELDS.values()} | MODELLED | set(ALONE) <= known

@@ -14,7 +14,7 @@ from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.hook_specs import COMMANDS
 from slurmhooks.testing import FakeOptions, Result, run
-from slurmhooks.testing.cli_filter import FLAGS
+from slurmhooks.testing.option_texts import ALONE
 
 CALLS = ("setup_defaults", "pre_submit")
 """The calls that are tried; post_submit is not, because nothing is submitted."""
@@ -49,7 +49,7 @@ def command(
     if results["setup_defaults"].accepted:
         try:
             options = FakeOptions(
-                program, options={**defaults.texts, **given}, argv=argv, environment=defaults.environment
+                program, options=given, defaults=defaults, argv=argv, environment=defaults.environment
             )
         except (KeyError, ValueError) as error:
             raise click.UsageError(f"{program} does not take this: {error.args[0]}") from error
@@ -73,9 +73,9 @@ def read_words(words: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]
         if not word.startswith("-"):
             return given, words[at:]
         name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or (not equals and name not in FLAGS):
+        if not word.startswith("--") or (not equals and name not in ALONE):
             raise click.UsageError(f"write {word} as --name=VALUE, by its long name")
-        given[name] = value if equals else "set"
+        given[name] = value if equals else ALONE[name]
     return given, ()
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file completely or not at all; it is on the disk when this function returns.
+def write(path: Path | str, data: bytes, mode: int = 0o600, *, sync: bool = True) -> None:
+    """Write a file completely or not at all; it is on the disk when this function returns, unless ``sync`` is false.
 
     Processes that have the old file open or mapped keep it, and several processes may write at the same time.
 
@@ -20,6 +20,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         path: the file, in a folder that exists.
         data: its new content.
         mode: its new permissions, whatever the umask is.
+        sync: wait for the disk; for files that nobody needs after a power cut, this takes too long.
 
     Raises:
         OSError: the file cannot be written; the old file stays. The error names the path.
@@ -31,8 +32,9 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(data)
             os.fchmod(file.fileno(), mode)
-            file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(new, path)
     except BaseException as error:
         if isinstance(error, OSError):
@@ -41,7 +43,8 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         with suppress(OSError):  # of a path that is too long, for example, also the new name is
             os.unlink(new)
         raise
-    force(folder or ".")
+    if sync:
+        force(folder or ".")
 
 
 def link(path: Path, target: str) -> None:

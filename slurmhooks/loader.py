@@ -169,6 +169,8 @@ class _Loading:
                 self._findings += error.findings
         else:
             self._add_python(source, content, handlers)
+        for handler in handlers:
+            handler.source = source.name
         self._handlers += handlers
 
     def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:

@@ -67,6 +67,19 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
     return "".join(pieces)
 
 
+def quoted(value: object) -> str:
+    r"""Return the ``repr`` of a value, with bytes that are not UTF-8 as ``\\xff``, not as surrogates."""
+    text = repr(value)
+    if "\\udc" not in text:
+        return text
+    import re
+
+    # An escaped backslash is matched first: what follows it is text.
+    return re.sub(
+        r"\\\\|\\udc([89a-f][0-9a-f])", lambda match: match[0] if match[1] is None else f"\\x{match[1]}", text
+    )
+
+
 def _escape(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte, from surrogateescape
@@ -242,9 +255,9 @@ def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> s
         # A single mapping is for %(name)s, as in the logging module.
         values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args
         formatted = attempt(lambda values: line % values, values)
-        line = f"{line} {shown(repr, args)}" if formatted is None else formatted
+        line = f"{line} {shown(quoted, args)}" if formatted is None else formatted
     if fields:
-        line += "".join(f" {name}={shown(repr, value)}" for name, value in fields.items())
+        line += "".join(f" {name}={shown(quoted, value)}" for name, value in fields.items())
     return line
 
 

@@ -37,6 +37,7 @@ class Handler:
         timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
         contexts: the SPANK contexts in which it runs; empty for other plugins.
         label: ``module:qualname``, for messages.
+        source: the hook file, script or module that was loaded and has it; the loader sets it.
         path: the file that defines it.
         line: the line that defines it.
         logged_code: the log already has a message on its invalid refusal code.
@@ -57,6 +58,7 @@ class Handler:
         "order",
         "path",
         "rollout",
+        "source",
         "spec",
         "timeout",
     )
@@ -85,6 +87,7 @@ class Handler:
         self.lenient = lenient
         self.contexts = contexts
         self.label = label
+        self.source = ""
         self.path = path
         self.line = line
         self.logged_code = False
@@ -201,15 +204,26 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     ), []
 
 
+def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:
+    """Return why a label does not name one handler, or None: files of the same name in two folders share it."""
+    sources = sorted({handler.source for handler in handlers if handler.label == label})
+    if len(sources) < 2:
+        return None
+    return f"{' and '.join(sources)} both have this handler: rename one of the files, or one of the functions"
+
+
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
-    """Return a finding for each required handler that was not loaded.
+    """Return a finding for each required handler that was not loaded, or whose label is ambiguous.
 
     Args:
         require: labels, ``module:qualname``.
         handlers: the loaded handlers.
     """
+    require, handlers = tuple(require), tuple(handlers)
     labels = sorted({handler.label for handler in handlers})
-    return [
+    reasons = [(label, ambiguous(label, handlers)) for label in require]
+    findings = [f"{label}: [hooks] require of slurmhooks.toml: {reason}" for label, reason in reasons if reason]
+    return findings + [
         f"{label}: [hooks] require of slurmhooks.toml names this handler, and no hook file or package has it;"
         f" they have: {', '.join(labels) or 'none'}"
         for label in require

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
+from slurmhooks.registry import ambiguous
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -179,7 +181,8 @@ def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list
         handlers: all that were loaded.
 
     Returns:
-        a finding for each rollout that is invalid, or whose label is that of no handler that can have modes.
+        a finding for each rollout that is invalid, or whose label is that of no handler that can have modes, or of
+        handlers in two files.
     """
     handlers = tuple(handlers)
     able = [handler for handler in handlers if handler.spec.has_modes]
@@ -187,6 +190,9 @@ def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list
     for label, rollout in rollouts.items():
         what = f'[policy."{label}"] of slurmhooks.toml'
         findings += [f"{what}: {fault}" for fault in rollout.faults()]
+        if reason := ambiguous(label, able):
+            findings.append(f"{what}: {reason}")
+            continue
         named = [handler for handler in able if handler.label == label]
         for handler in named:
             handler.rollout = rollout

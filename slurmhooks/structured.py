@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from slurmhooks import trace
-from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, attempt, log, shown
+from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, attempt, log, quoted, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _handler() -> logging.Handler:
             """Write one record, even if its format is wrong. Only administrators can read its traceback."""
             text = attempt(lambda _: record.getMessage(), record)
             if text is None:
-                text = f"{shown(str, record.msg)} {shown(repr, record.args)}"
+                text = f"{shown(str, record.msg)} {shown(quoted, record.args)}"
             if record.levelno >= logging.ERROR:
                 level = ERROR
             elif record.levelno >= logging.WARNING:

@@ -6,12 +6,10 @@ bundle there, with a copy of its root file system; changes of the container are 
 """
 
 import glob
-import json
 import os
 
 from slurmhooks import hook, log
 from slurmhooks.scrun import (
-    Bind,
     Staging,
     copy_binds,
     copy_tree,
@@ -23,7 +21,8 @@ from slurmhooks.scrun import (
 
 SCRATCH = "/run/user/{uid}/slurm/scrun"
 NOT_STAGED = ("sys", "sys/*", "proc", "proc/*")
-BINDS = "binds.json"
+
+binds = []  # both functions run in one process, which has one container
 
 
 @hook.scrun.stage_in
@@ -38,11 +37,8 @@ def stage_in(container):
             os.makedirs(os.path.join(rootfs, name), exist_ok=True)
         config.root.path = rootfs
         rootless(config, user_id=container.user_id, group_id=container.group_id)
-        binds = copy_binds(config, rootfs)
+        binds[:] = copy_binds(config, rootfs)
         merge_environment(config, container.job_env)
-        with open(os.path.join(place, BINDS), "w") as file:
-            rows = [(bind.source, bind.destination, bind.read_only, bind.copied_at, bind.inodes) for bind in binds]
-            json.dump(rows, file)
         container.bundle = place
         container.root_path = rootfs
         container.save_config()
@@ -55,8 +51,6 @@ def stage_out(container):
     if container.bundle == container.orig_bundle:
         log.info("nothing was staged, so nothing is staged out", container=container.id)
         return
-    with open(os.path.join(container.bundle, BINDS)) as file:
-        binds = [Bind(*row) for row in json.load(file)]
     return_binds(binds, container.root_path)
     copies = [glob.escape(bind.destination.strip("/")) for bind in binds]
     hidden = (*NOT_STAGED, *copies, *(f"{name}/*" for name in copies))

@@ -13,6 +13,8 @@
 /* Handlers may log a few lines for each request, and there may be many hundred requests a second. */
 #define MARKED_AT_ONCE 10000
 #define MARKED_EACH_SECOND 1000
+/* A line counts once more for each so many bytes: long lines would fill the log faster. */
+#define BYTES_OF_A_LINE 256
 /* Bytes that one call reads: the caller also has to read the control socket. */
 #define READ_MAX (1 << 20)
 
@@ -29,19 +31,21 @@ void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level 
 
 static void report_dropped(struct lines *lines, struct allowance *allowance)
 {
-    char text[128];
+    char text[160];
 
     if (!allowance->dropped)
         return;
-    snprintf(text, sizeof(text), "%u lines of workers were dropped: the limit is %u at once and %u per second",
-             allowance->dropped, allowance->at_once, allowance->each_second);
+    snprintf(text, sizeof(text),
+             "%u lines of workers were dropped: the limit is %u at once and %u per second, of %u bytes each",
+             allowance->dropped, allowance->at_once, allowance->each_second, BYTES_OF_A_LINE);
     allowance->dropped = 0;
     lines->log(SLURMHOOKS_ERROR, text);
 }
 
-/* RET whether one more line may be logged. Counts it, or counts it as dropped. */
-static bool is_allowed(struct lines *lines, struct allowance *allowance)
+/* RET whether one more line of a size may be logged. Counts it, or counts it as dropped. */
+static bool is_allowed(struct lines *lines, struct allowance *allowance, size_t size)
 {
+    unsigned cost = 1 + (unsigned)(size / BYTES_OF_A_LINE);
     int64_t now = channel_now(), seconds = (now - allowance->refilled) / 1000000000;
 
     if (seconds > 0) {
@@ -50,12 +54,30 @@ static bool is_allowed(struct lines *lines, struct allowance *allowance)
         allowance->refilled = now;
         report_dropped(lines, allowance);
     }
-    if (allowance->left) {
-        allowance->left--;
+    if (allowance->left >= cost) {
+        allowance->left -= cost;
         return true;
     }
     allowance->dropped++;
     return false;
+}
+
+/* RET the size of the character at the start of a text; 0: these bytes are not UTF-8 */
+static size_t character_size(const unsigned char *text)
+{
+    unsigned char first = text[0];
+    size_t size = 1 + (first >= 0xc2) + (first >= 0xe0) + (first >= 0xf0);
+
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    /* Longer than necessary, half of a surrogate pair, or beyond U+10FFFF. */
+    if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
+        (first == 0xf4 && text[1] > 0x8f))
+        return 0;
+    return size;
 }
 
 /*
@@ -76,13 +98,17 @@ static size_t control_size(const unsigned char *text)
     return 0;
 }
 
-/* Replace characters that could change the terminal of whoever reads the log, or begin a new line there. */
+/*
+ * Replace characters that could change the terminal of whoever reads the log, or begin a new line there, and bytes that
+ * are not UTF-8: some terminals act on a single byte 0x9b.
+ */
 static void replace_controls(char *text)
 {
     while (*text) {
-        size_t size = control_size((const unsigned char *)text);
-        memset(text, *text == '\t' ? ' ' : '?', size);
-        text += size ? size : 1;
+        size_t whole = character_size((const unsigned char *)text);
+        size_t replaced = whole ? control_size((const unsigned char *)text) : 1;
+        memset(text, *text == '\t' ? ' ' : '?', replaced);
+        text += replaced ? replaced : whole;
     }
 }
 
@@ -104,7 +130,7 @@ static void finish_line(struct lines *lines)
         memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
     }
     replace_controls(text);
-    if (*text && is_allowed(lines, allowance))
+    if (*text && is_allowed(lines, allowance, strlen(text)))
         lines->log(level, text);
     lines->length = 0;
     lines->overlong = false;

@@ -14,7 +14,7 @@
 /* Longest other line, such as one that a handler prints. */
 #define UNMARKED_MAX_BYTES 1024
 
-/* How many lines may be logged at once, and per second after that. */
+/* How many lines may be logged at once, and per second after that; a long line counts several times. */
 struct allowance {
     unsigned at_once, each_second;
     int64_t refilled; /* time by channel_now() */

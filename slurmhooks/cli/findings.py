@@ -1,20 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Findings: the errors that commands report."""
 
+import re
 from collections.abc import Iterable
 from typing import IO, Any
 
 import click
 
-from slurmhooks.log import visible
+from slurmhooks.log import quoted, visible
+
+PLAIN = re.compile(r"[\w.@%+/:=-]+")
+"""Values that are shown without quotes."""
 
 
-def shown(text: str) -> str:
+def shown(text: str, indent: str = "    ") -> str:
     """Return a text with terminal control characters escaped; line feeds and tabs stay.
 
-    File names and messages of handlers may contain anything.
+    File names and messages of handlers may contain anything. Values are printed on one line, with
+    :func:`slurmhooks.log.visible`.
+
+    Args:
+        text: any text.
+        indent: written before each line except the first, so that none looks like a line of the command.
     """
-    return visible(text, "\n\t")
+    return visible(text, "\n\t").replace("\n", f"\n{indent}")
+
+
+def word(value: str) -> str:
+    """Return a value that users choose, such as the name of a job, on one line; quoted if it might look like more."""
+    return value if PLAIN.fullmatch(value) else visible(quoted(value))
 
 
 class Findings(click.ClickException):

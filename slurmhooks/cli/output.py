@@ -23,12 +23,11 @@ WIDTH = 200
 
 
 def show(title: str, lines: Sequence[str]) -> None:
-    """Print lines under a title; nothing if there are no lines."""
+    """Print lines under a title; nothing if there are no lines. A line feed in a line continues it, more indented."""
     if lines:
-        click.echo(f"{title}:")
+        click.echo(f"{visible(title)}:")
         for line in lines:
-            for part in shown(line).split("\n"):
-                click.echo(f"  {part}")
+            click.echo(f"  {shown(line)}")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Table, Tables
 
 _TIME = Struct("<d")
-SECRETS = {"script": ("script",), "environment": ("environment", "spank_job_env")}
-"""Secrets, which are recorded only if the command asks for them, each with its members."""
+SECRETS = {"script": ("script", "argv", "submit_line"), "environment": ("environment", "spank_job_env")}
+"""Fields that may hold passwords, by the names with which a site asks for them: submit_line has the whole script of
+``sbatch --wrap`` and the variables of ``--export``. They are not recorded otherwise, nor logged as changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,11 @@ class Redaction:
         )
         return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
 
+    def rows(self, table: str, structs: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return the rows of a table without the secrets."""
+        place = self._tables.place(table)
+        return tuple(self._struct(place, struct) for struct in structs)
+
     def answer(self, message: bytes) -> bytes:
         """Return the answer to a request of job_submit without the secrets."""
         secret = self._places[0]
@@ -201,9 +207,10 @@ class Redaction:
 
 
 def _places(tables: Tables, members: Container[str]) -> list[tuple[int, ...]]:
-    """Return for each table the indices of the given members."""
+    """Return for each table the indices of the given members, also of those in a nested struct (details.argv)."""
     return [
-        tuple(index for index, member in enumerate(table.members) if member.name in members) for table in tables.tables
+        tuple(index for index, member in enumerate(table.members) if member.name.rpartition(".")[2] in members)
+        for table in tables.tables
     ]
 
 

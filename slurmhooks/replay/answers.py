@@ -177,7 +177,8 @@ class Answers:
         table = self._tables.tables[asked.second]
         if asked.first == What.MEMBER:
             member = table.members[asked.third].name
-            return next((secret for secret, names in SECRETS.items() if member in names), f"{table.name}.{member}")
+            field = member.rpartition(".")[2]
+            return next((secret for secret, names in SECRETS.items() if field in names), f"{table.name}.{member}")
         return _ARGUMENTS[table.name]
 
 

@@ -13,16 +13,19 @@ from slurmhooks.log import log
 from slurmhooks.scrun import cancel, contents
 from slurmhooks.scrun.entries import copy_opened_file
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.scrun.folders import explained, open_below, open_folder, opened, parent_of
+from slurmhooks.scrun.folders import explained, is_folder, open_below, open_folder
+from slurmhooks.scrun.lookup import HANDLE, opened
+from slurmhooks.scrun.origins import origin_again, origin_of
 from slurmhooks.scrun.removal import make_folder
-from slurmhooks.scrun.trees import copy_opened_tree, open_target, open_top
+from slurmhooks.scrun.trees import copy_opened_tree, open_top
 from slurmhooks.values import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from slurmhooks.scrun.oci import Config, Mount
+    from slurmhooks.scrun.origins import Origin
 
 KERNEL_TREES = ("/proc", "/sys")
 """Folders of the host whose bind mounts stay by default."""
@@ -42,9 +45,12 @@ class Bind:
         copied_at: when the copies were complete, in nanoseconds of their file system's clock. 0: unknown, so every file
             counts as changed by the container.
         inodes: inode numbers of the copy, with the path ``""``, and of the folders in it, by their paths in it.
+        host: device and inode number of the source, or of the folder of a file. None: unknown, so nothing is returned.
+        origin: the open source, in the process that has copied it. None: the path is opened again, and must lead to
+            ``host``.
     """
 
-    __slots__ = ("copied_at", "destination", "inodes", "read_only", "source")
+    __slots__ = ("copied_at", "destination", "host", "inodes", "origin", "read_only", "source")
 
     def __init__(
         self,
@@ -53,21 +59,24 @@ class Bind:
         read_only: bool,
         copied_at: int = 0,
         inodes: dict[str, int] | None = None,
+        host: Sequence[int] | None = None,
     ) -> None:
-        """Set all attributes."""
+        """Set all attributes except ``origin``."""
         self.source = source
         self.destination = destination
         self.read_only = read_only
         self.copied_at = copied_at
         self.inodes = inodes or {}
+        self.host = host
+        self.origin: Origin | None = None
 
 
 def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
     """Copy the sources of bind mounts into the root file system, and remove the mounts from the configuration.
 
     For nodes that do not have the files of scrun's machine. Bind mounts of devices and sockets stay, and so do those of
-    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it. A
-    mount below another one hides what the other has there, as real mounts do.
+    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it; root does
+    not follow links of other users. A mount below another one hides what the other has there, as real mounts do.
 
     Args:
         config: the configuration to change.
@@ -75,13 +84,14 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         keep: folders of the host whose bind mounts stay.
 
     Returns:
-        the copied mounts, for :func:`return_binds`.
+        the copied mounts, for :func:`return_binds`. Writable sources stay open as long as
+        these objects exist.
 
     Raises:
         StagingError: a source is missing or cannot be copied, or only one of source and destination is a folder.
         TypeError: ``keep`` is a str.
     """
-    to_copy: list[tuple[Bind, bool]] = []
+    to_copy: list[tuple[Bind, Origin]] = []
     kept: list[Mount] = []
     host_folders = several("keep", keep)
     for mount in config.mounts:
@@ -89,17 +99,19 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
             kept.append(mount)
             continue
         try:
-            mode = os.stat(mount.source).st_mode
+            origin = origin_of(mount.source)
         except OSError as error:
             raise StagingError(f"bind mount of {mount.source!r}: {error.strerror}") from error
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        if origin is None:
             kept.append(mount)
             continue
-        to_copy.append((Bind(mount.source, mount.destination, "ro" in mount.options), stat.S_ISDIR(mode)))
+        to_copy.append((Bind(mount.source, mount.destination, "ro" in mount.options), origin))
     binds = [bind for bind, _ in to_copy]
     places = _places(binds, rootfs)
-    for bind, folder in to_copy:
-        bind.inodes = _copy_in(bind.source, rootfs, bind.destination, folder, places)
+    for bind, origin in to_copy:
+        bind.inodes = _copy_in(bind.source, rootfs, bind.destination, origin, places)
+        if not bind.read_only:
+            bind.origin, bind.host = origin, list(origin.identity)
     config.mounts = kept
     copied_at = _time_after_copying(rootfs) if binds else 0
     for bind in binds:
@@ -134,7 +146,7 @@ def _touch(folder: int) -> int:
     return os.fstat(folder).st_ctime_ns
 
 
-def _copy_in(source: str, rootfs: str, destination: str, folder: bool, places: list[list[str]]) -> dict[str, int]:
+def _copy_in(source: str, rootfs: str, destination: str, origin: Origin, places: list[list[str]]) -> dict[str, int]:
     """Copy a file or folder; return its inode numbers, see :class:`Bind`."""
     parts = _resolved(rootfs, destination)
     target = os.path.join(rootfs, *parts)
@@ -144,11 +156,14 @@ def _copy_in(source: str, rootfs: str, destination: str, folder: bool, places: l
     with opened(open_top(rootfs)) as root:
         try:
             with opened(open_below(root, parts[:-1], make=True)) as parent:
-                if folder:
-                    with opened(open_top(source)) as reading, opened(make_folder(parts[-1], parent)) as writing:
+                if origin.name is None:
+                    with (
+                        opened(open_folder(".", origin.folder)) as reading,
+                        opened(make_folder(parts[-1], parent)) as writing,
+                    ):
                         exclude = _below_place(parts, places)
                         return copy_opened_tree(reading, writing, source, target, exclude=exclude)
-                with opened(contents.open_file(source)) as reading:
+                with origin.opened_file() as handle, opened(contents.open_handle(handle, source)) as reading:
                     copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
                 return {"": os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_ino}
         except OSError as error:
@@ -179,12 +194,16 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
     deleted on the host, and read-only mounts are skipped. A folder of the host is not replaced by a file, nor a file by
     a folder. If a source is a symbolic link, its target is written.
 
+    Like a mount, this function stays with the folder that was copied, and writes nowhere else if the path leads to
+    another one by now. A file is written in the folder in which it was.
+
     Args:
         binds: the result of :func:`copy_binds`.
         rootfs: path of the root file system with the copies; links in it cannot lead out of it.
 
     Raises:
-        StagingError: a file could not be copied; the text names it, and both paths if only one of them is a folder.
+        StagingError: a file could not be copied; the text names it, and both paths if only one of them is a folder. Or
+            the source is not there any more, or nobody knows which folder was copied; the text names the copy.
     """
     copied_binds = list(binds)
     places = _places(copied_binds, rootfs)
@@ -202,49 +221,74 @@ def _copy_back(bind: Bind, rootfs: str, places: list[list[str]]) -> None:
     copied = os.path.join(rootfs, *parts)
     try:
         with opened(open_top(rootfs)) as root, opened(open_below(root, parts[:-1])) as parent:
-            status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
-            host = os.path.realpath(bind.source)
-            folder = stat.S_ISDIR(status.st_mode)
-            if not folder and bind.inodes.get("") == status.st_ino and status.st_ctime_ns <= bind.copied_at:
-                return
-            if os.path.lexists(host) and os.path.isdir(host) != folder:
-                kind = "a folder" if folder else "not a folder"
-                raise StagingError(
-                    f"{copied!r} is {kind}, unlike {bind.source!r}, from which it was copied: neither is replaced; "
-                    "move one of them away"
-                )
-            if folder:
-                with opened(open_folder(parts[-1], parent)) as reading, opened(open_target(host)) as writing:
-                    copy_opened_tree(
-                        *(reading, writing, copied, bind.source),
-                        exclude=_below_place(parts, places),
-                        update=True,
-                        copied_at=bind.copied_at,
-                        originals=bind.inodes,
-                    )
-            elif not _same_file(status, host):
-                with opened(contents.open_file(parts[-1], parent)) as reading:
-                    _copy_file_back(reading, copied, host)
+            copy = os.open(parts[-1], HANDLE, dir_fd=parent)
     except FileNotFoundError:
         return  # the container removed it
     except OSError as error:
         raise explained(error, copied) from error
+    with opened(copy):
+        status = os.fstat(copy)
+        folder = stat.S_ISDIR(status.st_mode)
+        if not folder and bind.inodes.get("") == status.st_ino and status.st_ctime_ns <= bind.copied_at:
+            return
+        origin = bind.origin or origin_again(bind.source, bind.host, copied)
+        origin.still(bind.source, copied)
+        if folder != _is_folder(origin):
+            kind = "a folder" if folder else "not a folder"
+            raise StagingError(
+                f"{copied!r} is {kind}, unlike {bind.source!r}, from which it was copied: neither is replaced; "
+                "move one of them away"
+            )
+        try:
+            if origin.name is None:
+                _folder_back(bind, origin, copy, copied, _below_place(parts, places))
+            else:
+                _file_back(bind, origin, copy, copied)
+        except OSError as error:
+            raise explained(error, bind.source) from error
 
 
-def _copy_file_back(reading: int, copied: str, host: str) -> None:
+def _is_folder(origin: Origin) -> bool:
+    """Tell whether a folder is at an origin now."""
+    if origin.name is None:
+        return True
     try:
-        with parent_of(host) as (parent, name):
-            copy_opened_file(reading, name, parent, (copied, host), cancel.requested)
-    except OSError as error:
-        raise explained(error, host) from error
-
-
-def _same_file(status: os.stat_result, host: str) -> bool:
-    try:
-        other = os.stat(host)
-    except OSError:
+        return is_folder(origin.name, origin.folder)
+    except FileNotFoundError:
         return False
-    return (status.st_size, status.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+
+
+def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str, exclude: list[str]) -> None:
+    with (
+        opened(open_folder(".", copy)) as reading,
+        opened(open_folder(".", origin.folder, writable=True)) as writing,
+    ):
+        copy_opened_tree(
+            *(reading, writing, copied, bind.source),
+            exclude=exclude,
+            update=True,
+            copied_at=bind.copied_at,
+            originals=bind.inodes,
+        )
+
+
+def _file_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
+    assert origin.name is not None
+    with contextlib.suppress(FileNotFoundError), origin.opened_file() as handle:
+        status, other = os.fstat(copy), os.fstat(handle)
+        if not stat.S_ISREG(other.st_mode):
+            raise StagingError(
+                f"{bind.source!r} is no regular file any more, so nothing is copied back; the file remains in "
+                f"{copied!r}"
+            )
+        if (status.st_size, status.st_mtime_ns) == (other.st_size, other.st_mtime_ns):
+            return
+    try:
+        reading = contents.open_handle(copy, copied)
+    except OSError as error:
+        raise explained(error, copied) from error
+    with opened(reading):
+        copy_opened_file(reading, origin.name, origin.folder, (copied, bind.source), cancel.requested)
 
 
 def _below(path: str, folders: Iterable[str]) -> bool:

@@ -12,6 +12,8 @@ import errno
 import os
 import stat
 
+from slurmhooks.scrun.lookup import find, handle_path, opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +33,25 @@ def open_file(name: str, parent: int | None = None) -> int:
     """Open a regular file for reading.
 
     Args:
-        name: a path; with ``parent`` a single component, which must not be a symbolic link.
+        name: a path, see :func:`find`; with ``parent`` a single component, which must not be a symbolic link.
         parent: descriptor of the folder, or None.
     """
+    if parent is None:
+        with opened(find(name)) as handle:
+            return open_handle(handle, name)
     # Without O_NONBLOCK, opening a FIFO waits for a writer.
-    follow = os.O_NOFOLLOW if parent is not None else 0
-    file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | follow, dir_fd=parent)
+    file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=parent)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError(errno.EINVAL, "not a regular file", name)
     return file
+
+
+def open_handle(handle: int, name: str) -> int:
+    """Open a regular file, of which there is an O_PATH descriptor, for reading; the name is for messages."""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", name)
+    return os.open(handle_path(handle), os.O_RDONLY)
 
 
 def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], None], chunk: int = CHUNK) -> None:

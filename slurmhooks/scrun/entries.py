@@ -12,6 +12,7 @@ from slurmhooks.log import log
 from slurmhooks.scrun import cancel, contents, folders, removal
 from slurmhooks.scrun.errors import CancelledError, StagingError
 from slurmhooks.scrun.folders import explained
+from slurmhooks.scrun.lookup import HANDLE, handle_path, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | Non
     An existing target is replaced when the copy is complete.
 
     Args:
-        source: path of a regular file; a symbolic link to one is followed.
+        source: path of a regular file; a symbolic link to one is followed, by root only if root has made it. The same
+            holds for all links on both paths.
         target: path of the copy; an existing file or symbolic link is replaced, a folder is not.
         cancelled: see :func:`copy_tree`.
 
@@ -42,7 +44,7 @@ def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | Non
     except OSError as error:
         raise explained(error, shown) from error
     try:
-        with folders.opened(reading), folders.parent_of(path) as (parent, name):
+        with opened(reading), folders.parent_of(path) as (parent, name):
             copy_opened_file(reading, name, parent, (shown, path), cancelled or cancel.requested)
     except OSError as error:
         raise explained(error, path) from error
@@ -224,7 +226,7 @@ class Copier:
         def make(new: str) -> None:
             contents.make_copy(reading, new, place.target, chunk=self.chunk, between=self.between)
 
-        with folders.opened(reading):
+        with opened(reading):
             self._replace(place, name, make)
         return True
 
@@ -244,7 +246,7 @@ class Copier:
         twin.done.wait()  # another thread is copying it
         if twin.place is not None:
             path, other = twin.place
-            with folders.opened(folders.open_below(self.top, filter(None, path.split("/")))) as folder:
+            with opened(folders.open_below(self.top, filter(None, path.split("/")))) as folder:
                 if self._link(folder, other, place, name):
                     return True
         return self._copy_one(place, name, status)
@@ -267,7 +269,7 @@ def _make_other(name: str, parent: int, status: os.stat_result, goal: str | None
         os.symlink(goal, name, dir_fd=parent)
     else:
         os.mknod(name, stat.S_IFMT(status.st_mode) | 0o600, status.st_rdev, dir_fd=parent)
-    with folders.opened(os.open(name, folders.HANDLE, dir_fd=parent)) as handle:
+    with opened(os.open(name, HANDLE, dir_fd=parent)) as handle:
         if stat.S_IFMT(os.fstat(handle).st_mode) != stat.S_IFMT(status.st_mode):
             raise OSError(errno.ESTALE, "replaced by another process meanwhile")
-        contents.copy_properties(None, folders.handle_path(handle), status)
+        contents.copy_properties(None, handle_path(handle), status)

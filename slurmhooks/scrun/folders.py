@@ -2,7 +2,8 @@
 """Open folders and walk through them by descriptor, so that no link and no rename leads out of a tree.
 
 Other processes may change the tree at the same time. Therefore each folder is opened by a single name relative to the
-descriptor of its parent, never through a symbolic link, and the path of the tree is resolved only once.
+descriptor of its parent, never through a symbolic link, and the path of the tree is resolved only once, by
+:mod:`slurmhooks.scrun.lookup`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import stat
 
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.scrun.lookup import HANDLE, find, handle_path, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 """Flags to open ``.`` and ``..``, which are never links."""
-HANDLE = os.O_PATH | os.O_NOFOLLOW
-"""Flags to open an entry without any permission for it, to get its status or for :func:`handle_path`."""
 
 
 def explained(error: OSError, path: str) -> StagingError:
@@ -36,20 +36,6 @@ def explained(error: OSError, path: str) -> StagingError:
 def identity(status: os.stat_result) -> Identity:
     """Return device and inode, which identify a file or folder."""
     return status.st_dev, status.st_ino
-
-
-def handle_path(handle: int) -> str:
-    """Return a path to the entry of a descriptor, even a symbolic link, for calls without ``dir_fd``."""
-    return f"/proc/self/fd/{handle}"
-
-
-@contextlib.contextmanager
-def opened(descriptor: int) -> Iterator[int]:
-    """Close a descriptor after the block."""
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
@@ -92,12 +78,17 @@ def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
 
 
 @contextlib.contextmanager
-def parent_of(path: str) -> Iterator[tuple[int, str]]:
-    """Open the parent folder of a path, following links, and yield its descriptor and the last component."""
+def parent_of(path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Open the parent folder of a path, see :func:`find`, and yield its descriptor and the last component.
+
+    Args:
+        path: the path.
+        make: create missing folders.
+    """
     head, name = os.path.split(path)
     if name in ("", ".", ".."):
         raise StagingError(f"{path!r}: the last component must be the name of a file or folder")
-    with opened(os.open(head or ".", os.O_PATH | os.O_DIRECTORY)) as parent:
+    with opened(find(head or ".", make=0o777 if make else None)) as parent:
         yield parent, name
 
 

@@ -9,7 +9,6 @@ pydantic, so only ``container.config`` imports it.
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,10 @@ from pydantic import (
     model_validator,
 )
 
+from slurmhooks.scrun import contents
 from slurmhooks.scrun.errors import BundleError
+from slurmhooks.scrun.folders import parent_of
+from slurmhooks.scrun.removal import replace_file
 from slurmhooks.values import ENCODING, ERRORS
 
 if TYPE_CHECKING:
@@ -262,13 +264,13 @@ def read(path: str) -> Config:
     """Read and validate a config.json.
 
     Args:
-        path: path of the file.
+        path: path of a regular file; root does not follow links of other users.
 
     Raises:
         BundleError: the file is missing, not JSON, or invalid; the text names all invalid places.
     """
     try:
-        with open(path, "rb") as file:
+        with open(contents.open_file(path), "rb") as file:
             raw = file.read()
     except OSError as error:
         raise BundleError(f"{path}: {error.strerror}") from error
@@ -342,21 +344,15 @@ def write(config: Config, path: str) -> None:
 
     Args:
         config: the configuration.
-        path: path of the file; an existing file is replaced and its mode kept.
+        path: path of the file; an existing file is replaced and its mode kept. Root does not follow links of other
+            users.
 
     Raises:
         BundleError: the configuration is invalid, or cannot be written.
     """
     raw = encoded(config, path)
-    temporary = f"{path}.{os.getpid()}.new"
     try:
-        mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
-        with open(temporary, "wb") as file:
-            file.write(raw)
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-        os.replace(temporary, path)
+        with parent_of(path) as (parent, name):
+            replace_file(name, parent, raw)
     except OSError as error:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
         raise BundleError(f"{path}: cannot be written: {error.strerror}") from error

@@ -9,20 +9,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.folders import (
-    HANDLE,
     Folder,
     Walk,
     explained,
     identity,
     is_folder,
     open_folder,
-    opened,
     parent_of,
     scan,
 )
+from slurmhooks.scrun.lookup import HANDLE, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,6 +223,39 @@ def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bo
     finally:
         with contextlib.suppress(FileNotFoundError):  # rename() does nothing if both names are the same file
             os.unlink(new, dir_fd=parent)
+
+
+def replace_file(name: str, parent: int, content: bytes) -> None:
+    """Write a whole file; an existing file is replaced when the new one is complete, and its mode kept.
+
+    Args:
+        name: name of the file.
+        parent: descriptor of its folder.
+        content: the new content.
+    """
+    new = _new_name()
+    try:
+        mode = _mode_of_file(name, parent)
+        # Nobody else can open it before it has its mode.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(os.open(new, flags, 0o666 if mode is None else 0o600, dir_fd=parent), "wb") as file:
+            file.write(content)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        os.rename(new, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new, dir_fd=parent)
+        raise
+
+
+def _mode_of_file(name: str, parent: int) -> int | None:
+    """Return the permissions of a regular file; None if there is none."""
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
 
 
 def make_folder(name: str, parent: int, *, displace: bool = False) -> int:

@@ -38,8 +38,7 @@ class Staging:
         """Create the folder and return its path."""
         path = self.path.rstrip("/")
         try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with parent_of(path) as (parent, name):
+            with parent_of(path, make=True) as (parent, name):
                 os.mkdir(name, 0o700, dir_fd=parent)
                 # An open folder keeps its inode number, by which it is recognized.
                 self._folder = open_folder(name, parent)

@@ -73,6 +73,7 @@ class TreeCopy(Walk):
         self.delete = False
         self.copied_at = 0
         self.originals: Mapping[str, int] = {}
+        self.keeps_top = False
         self.cancelled = cancelled
         self.copier = Copier(source, target, self._between_chunks)
         self.copier.chunk = CHUNK
@@ -271,7 +272,8 @@ class Finish(Walk):
 
     def leave(self, folder: Folder, parent: Folder | None) -> None:
         """Copy the properties of the original folder when everything in it is done."""
-        contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
+        if parent is not None or not self._copy.keeps_top:
+            contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
         self._copy.inodes[folder.path] = os.fstat(folder.fds[1]).st_ino
 
     def _delete_others(self, folder: Folder) -> None:

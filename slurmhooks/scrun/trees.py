@@ -9,6 +9,7 @@ from slurmhooks.scrun import cancel, folders
 from slurmhooks.scrun.entries import copy_file
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.folders import explained
+from slurmhooks.scrun.lookup import find, opened
 from slurmhooks.scrun.removal import remove_tree
 from slurmhooks.scrun.tree_copy import CopyResult, TreeCopy
 from slurmhooks.values import several
@@ -52,7 +53,8 @@ def copy_tree(
     A long copy logs its progress every ten seconds. It uses reflinks if the file system supports them.
 
     Args:
-        source: path of the folder; a symbolic link to one is followed.
+        source: path of the folder; a symbolic link to one is followed, by root only if root has made it. The same
+            holds for all links on both paths.
         target: path of the folder to fill; a symbolic link to one is followed.
         exclude: patterns of paths relative to the source, such as ``["proc/*"]``, as in fnmatch, where ``*`` matches
             ``/``, too. An excluded folder is skipped with everything in it. ``delete`` removes neither
@@ -79,9 +81,9 @@ def copy_tree(
     copy.copier.hard_links = hard_links
     copy.copier.update = update
     copy.copier.skip_unreadable = unreadable == "skip"
-    with folders.opened(open_top(copy.shown)) as top:
+    with opened(open_top(copy.shown)) as top:
         _refuse_nesting(copy.shown, copy.target, delete)
-        with folders.opened(open_target(copy.target)) as other:
+        with opened(open_target(copy.target)) as other:
             copy.copy(top, other, workers or _workers())
     return copy.result
 
@@ -109,7 +111,8 @@ def copy_opened_tree(
         copied_at: if the source is a copy, the time when it was complete, by the clock of its file system: files that
             have not changed since are skipped.
         originals: the result of the call that made the source. In other folders, which were renamed or added since,
-            no file is skipped: renaming a folder does not change the times of its files.
+            no file is skipped: renaming a folder does not change the times of its files. If the source itself is
+            another folder, the target keeps its owner and mode, as the folder below a mount does.
 
     Returns:
         the inode numbers of the folders of the target, by their paths in it.
@@ -118,6 +121,7 @@ def copy_opened_tree(
     copy.copier.update = update
     copy.copied_at = copied_at
     copy.originals = originals or {}
+    copy.keeps_top = originals is not None and originals.get("") != os.fstat(source).st_ino
     copy.copy(source, target, _workers())
     return copy.inodes
 
@@ -127,31 +131,31 @@ def _workers() -> int:
 
 
 def open_top(path: str, *, writable: bool = False) -> int:
-    """Open a folder by its path, following links.
+    """Open a folder by its path, see :func:`find`.
 
     Raises:
         StagingError: the path cannot be opened, or is not a folder.
     """
     try:
-        with folders.opened(os.open(path, os.O_PATH | os.O_DIRECTORY)) as handle:
+        with opened(find(path)) as handle:
             return folders.open_folder(".", handle, writable=writable)
     except OSError as error:
         raise explained(error, path) from error
 
 
 def open_target(path: str) -> int:
-    """Open a folder for writing by its path, following links; create missing folders.
+    """Open a folder for writing by its path, see :func:`find`; create missing folders.
 
     Raises:
         StagingError: the folder cannot be created or opened, or the path is not a folder.
     """
     try:
-        os.makedirs(path, 0o700, exist_ok=True)
-    except FileExistsError as error:
+        with opened(find(path, make=0o700)) as handle:
+            return folders.open_folder(".", handle, writable=True)
+    except (FileExistsError, NotADirectoryError) as error:
         raise StagingError(f"{path!r}: not a folder, so nothing can be copied into it") from error
     except OSError as error:
         raise explained(error, path) from error
-    return open_top(path, writable=True)
 
 
 def _refuse_nesting(source: str, target: str, delete: bool) -> None:
@@ -165,9 +169,9 @@ def _refuse_nesting(source: str, target: str, delete: bool) -> None:
 def _is_below(path: str, folder: str) -> bool:
     try:
         top = folders.identity(os.stat(folder))
-    except OSError:
+        path = os.path.realpath(path)
+    except OSError:  # also of a link that another process has exchanged meanwhile
         return False
-    path = os.path.realpath(path)
     while True:
         try:
             if folders.identity(os.stat(path)) == top:

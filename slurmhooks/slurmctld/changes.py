@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.recording.request import SECRETS
 from slurmhooks.slurmctld.flag_rows import Enumerated
 from slurmhooks.slurmctld.number_rows import Tagged
 from slurmhooks.slurmctld.rows import release_of, rows
@@ -15,13 +16,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.slurmctld.rows import Field
 
-SECRET = {
-    "script": "script",
-    "argv": "script",
-    "submit_line": "script",
-    "environment": "environment",
-    "spank_job_env": "environment",
-}
+SECRET = {field: name for name, fields in SECRETS.items() for field in fields}
 """Fields that may contain secrets such as passwords, each with the name that a site lists to have its values logged."""
 NOT_SENT = "(not sent)"
 """Replaces a value that slurmctld did not send and that no handler read."""

@@ -222,7 +222,8 @@ class Keeper:
             if structs is None:
                 left.append(table)
             else:
-                recorded.append(Rows(time.time(), table, self._tables.identity, structs))
+                rows = self._redaction.rows(table, structs)
+                recorded.append(Rows(time.time(), table, self._tables.identity, rows))
         return recorded, left
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:

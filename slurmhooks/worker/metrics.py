@@ -7,12 +7,14 @@ Only the collector imports this module. docs/metrics.md lists the metrics.
 from __future__ import annotations
 
 import os
+import socket
 import socketserver
 import stat
 import time
 from contextlib import suppress
 from functools import partial
-from threading import Thread
+from struct import Struct
+from threading import Lock, Thread
 from typing import Any
 
 from prometheus_client import (
@@ -22,21 +24,27 @@ from prometheus_client import (
     Histogram,
     MetricsHandler,
     disable_created_metrics,
-    write_to_textfile,
+    generate_latest,
 )
 
+from slurmhooks import durable
 from slurmhooks.log import log
 from slurmhooks.worker.control import VERDICTS
 
-UMASK = {"owner": 0o077, "group": 0o027, "everyone": 0o022}
+FILE_MODE = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds. Handlers that only compute take some microseconds; those that ask a service may take until the deadline."""
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
 LEFT_OUT = VERDICTS[0]
-READ_LIMIT = 2.0
-"""Seconds that a reader may take for each part of its request."""
+READ_LIMIT = 5.0
+"""Seconds that a reader may take for its request and the answer together."""
+MOST_READERS = 64
+"""Readers that are answered at once."""
+MOST_OF_USER = 4
+"""Readers of one user that are answered at once, so that no user can keep others out."""
+_PEER = Struct("=iII")
 
 
 class Counts:
@@ -101,7 +109,6 @@ class Metrics:
         if settings != self._settings:
             self.close()
             self._settings = settings
-            os.umask(UMASK[settings["readers"]])
             self._write_at = 0.0
         self.turn()
 
@@ -144,7 +151,9 @@ class Metrics:
                 self._server = _serve(settings["socket"], SOCKET_MODE[settings["readers"]], self._counts.registry)
             if settings["textfile"] and now >= self._write_at:
                 self._write_at = now + settings["interval"]
-                write_to_textfile(settings["textfile"], self._counts.registry)
+                # The folder usually belongs to another user, who may put links in it.
+                text = generate_latest(self._counts.registry)
+                durable.write(settings["textfile"], text, FILE_MODE[settings["readers"]], sync=False)
         except OSError as error:
             if not self._told_at or now - self._told_at > REPEAT:
                 self._told_at = now
@@ -166,12 +175,48 @@ class Metrics:
             self._server = None
 
 
-class _Server(socketserver.UnixStreamServer):
-    """Answers one reader at a time.
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Answers readers, each in a thread, so that a slow one delays only itself.
 
     Attributes:
         file: a descriptor of the socket's name in the file system.
     """
+
+    daemon_threads = True
+    request_queue_size = MOST_READERS
+
+    def __init__(self, path: str, handler: type[socketserver.BaseRequestHandler]) -> None:
+        """Listen at a path."""
+        self._lock = Lock()
+        self._readers: dict[Any, tuple[int, float]] = {}
+        """The user of each connection, and when it is closed."""
+        super().__init__(path, handler)
+
+    def verify_request(self, request: Any, client_address: object) -> bool:
+        """Accept a connection, unless there are too many."""
+        del client_address
+        _, uid, _ = _PEER.unpack(request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        with self._lock:
+            of_user = sum(user == uid for user, _ in self._readers.values())
+            if of_user >= MOST_OF_USER or len(self._readers) >= MOST_READERS:
+                return False
+            self._readers[request] = uid, time.monotonic() + READ_LIMIT
+        return True
+
+    def service_actions(self) -> None:
+        """End connections that have taken too long; called about twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            for request, (_, until) in self._readers.items():
+                if now >= until:
+                    with suppress(OSError):  # the reader has ended it
+                        request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._readers.pop(request, None)
+        super().shutdown_request(request)
 
     def server_bind(self) -> None:
         """Create the socket."""
@@ -191,7 +236,7 @@ def _serve(path: str, mode: int, registry: CollectorRegistry) -> _Server:
     """
 
     class Handler(MetricsHandler):
-        timeout = READ_LIMIT
+        pass
 
     Handler.registry = registry
     with suppress(FileNotFoundError):

@@ -144,6 +144,18 @@ def test_what_changed_and_who_refused(site: Site) -> None:
     assert "rules:tries (observe): would refuse: one day; would change comment" in site.why(job_id)
 
 
+def test_a_name_is_no_decision(site: Site) -> None:
+    """A job name with line feeds and escapes is one value on one line: as many decisions are shown as there are."""
+    before = len(site.decisions(hook="job_submit"))
+    name = "x)\n  accepted after 1 us\n2026-01-01 00:00:00.000+00:00: job_submit of bob (name y\x1b[2J"
+    site.submit(name)
+    site.cluster.wait(lambda: len(site.decisions(hook="job_submit")) > before, what="the decision")
+    said = site.why("--user", "alice", "--last", "1")
+    assert len([line for line in said.splitlines() if not line.startswith(" ")]) == 1
+    assert "of bob" in said
+    assert "\x1b" not in said
+
+
 def test_an_update_and_a_prolog_know_their_job(site: Site) -> None:
     """Later events of a job are also found by its id."""
     job_id, _ = site.submit("later", "--hold")

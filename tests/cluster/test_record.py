@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.recording.contents import Contents
 from slurmhooks.testing.replay import compare, replay
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site
@@ -153,6 +154,28 @@ def test_secrets(recorded: Recorded) -> None:
     values = {change["new"] for change in comment["values"]}
     assert any(value.endswith(" red") for value in values), values
     assert any(int(value.split()[0]) > 200000 for value in values), values
+
+
+def test_nothing_secret_is_in_the_file(recorded: Recorded, tmp_path: Path) -> None:
+    """The file has neither scripts nor command lines nor environments: not of requests, of updates, nor of tables."""
+    secret = "hunter2"
+    for number, options in enumerate(["--tables jobs", "--tables jobs --with script"]):
+        file = f"{FILE}.secret{number}"
+        recorded.site.shell(f"slurmhooks record {file} {options}", user="root")
+        wrapped = f"--wrap='echo {secret}' --export=ALL,TOKEN={secret}"
+        done = recorded.site.shell(f"sbatch --hold --account=physics --job-name=wrapped --time=10 {wrapped}")
+        job = done.split()[-1]
+        recorded.site.shell(f"scontrol update JobId={job} TimeLimit=5")
+        recorded.site.shell("slurmhooks record --stop", user="root")
+        copy = tmp_path / f"file{number}"
+        copy.write_bytes(base64.b64decode(recorded.site.cluster.root("base64", file, check=True).stdout))
+        with open(copy, "rb") as stream:
+            contents = Contents(stream.fileno())
+            found = [request for offset in contents.offsets for request in contents.requests(offset)]
+        assert {request.hook for request in found} == {"job_submit", "job_modify"}
+        whole = b"".join([*(request.encode() for request in found), *(rows.encode() for rows in contents.rows)])
+        assert b"wrapped" in whole
+        assert (secret.encode() in whole) == bool(number)
 
 
 def test_questions_that_nobody_asked(recorded: Recorded) -> None:

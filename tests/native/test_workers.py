@@ -205,6 +205,32 @@ def test_what_acts_on_a_terminal_is_replaced(host: Exchanger) -> None:
     host.stop()
 
 
+def test_what_is_not_utf_8_is_replaced(host: Exchanger) -> None:
+    """Bytes that are not UTF-8 do not reach the log, however a handler splits them; all other characters do."""
+    whole = "".join(map(chr, (0xE9, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0x10000, 0x10FFFF))).encode()
+    damaged = [bytes([byte]) for byte in range(0x80, 0x100)]
+    damaged += [b"\xc0\x9b", b"\xc1\xbf", b"\xe0\x82\x9b", b"\xf0\x80\x82\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]
+    damaged += [b"\xe2\x80", b"\xf0\x9f\x98", b"\xf8\x88\x80\x80\x80"]
+    for part in damaged:
+        expected = b"<" + whole + b"?" * len(part) + whole + b">\n"
+        for mark in (b"", b"<1>"):
+            line = mark + b"<" + whole + part + whole + b">\n"
+            assert host.exchange(f"import os; os.write(2, {line!r})") == ("OK", "")
+    wait_for(lambda: host.log.count(expected.decode()) == 2, "the last lines")
+    count = sum(host.log.count("<" + whole.decode() + "?" * size + whole.decode() + ">\n") for size in range(1, 6))
+    assert count == 2 * len(damaged)
+    host.stop()
+
+
+def test_a_flood_of_long_lines(host: Exchanger) -> None:
+    """Long lines of slurmhooks.log fill the log no faster than short ones, and what is dropped is counted."""
+    text = "import os\nfor _ in range(5000): os.write(2, b'<1>' + b'y' * 4000 + b'\\n')"
+    assert host.exchange(f"exec({text!r})") == ("OK", "")
+    wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")
+    assert len(host.log) < 4_000_000
+    host.stop()
+
+
 def test_requests_in_parallel(start: Start) -> None:
     """As many requests as there are workers run at the same time; others wait, at most until their deadline."""
     host = start(settings={"workers": 3})

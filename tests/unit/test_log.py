@@ -220,3 +220,21 @@ def test_a_limit(said: SimpleNamespace) -> None:
         log.limit("debug3")
     assert [line for _, line in said.lines] == [f"slurmhooks: {name}" for name in ("error", "info", "verbose")]
     assert said.user == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\udcffb", r"'a\xffb'"),
+        (["\udc80"], r"['\x80']"),
+        ({"\udc9b": ("\udcfe",)}, r"{'\x9b': ('\xfe',)}"),
+        (r"\udcff", r"'\\udcff'"),
+        ("\\\udcff", r"'\\\xff'"),
+        ("\ud800\u2028", r"'\ud800\u2028'"),
+        (b"\xff", r"b'\xff'"),
+    ],
+)
+def test_bytes_in_fields(said: SimpleNamespace, value: object, text: str) -> None:
+    """Bytes that are not UTF-8 are shown as bytes also in fields, and other texts are not changed."""
+    log.info("x", field=value)
+    assert said.lines[-1][1].endswith(f" field={text}")

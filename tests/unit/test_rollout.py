@@ -123,3 +123,31 @@ def test_labels_without_a_handler_are_findings(tmp_path: Path) -> None:
         " limits:check",
         '[policy."limits:ends"] of slurmhooks.toml: hook.job_end has no modes',
     ]
+
+
+def test_a_label_of_two_files_is_a_finding(tmp_path: Path) -> None:
+    """A table never changes handlers of two files, nor does one file meet what is required of the other."""
+    text = "from slurmhooks import hook\n\n@hook.job_submit\n@hook.job_modify\ndef check(job): pass\n"
+    paths = [tmp_path / folder / "limits.py" for folder in ("one", "two")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(text)
+    sources = [loader.Source(path=str(path)) for path in paths]
+    alone, both = loader.load(sources[:1]), loader.load(sources)
+    assert assign({"limits:check": Rollout(mode="off")}, alone.all_handlers()) == []
+    (finding,) = assign({"limits:check": Rollout(mode="off")}, both.all_handlers())
+    assert finding.startswith(
+        f'[policy."limits:check"] of slurmhooks.toml: {paths[0]} and {paths[1]} both have this handler'
+    )
+    assert {handler.rollout for handler in both.all_handlers()} == {None}
+    loader.load(sources[:1], ["limits:check"])
+    with pytest.raises(LoadError, match=f"limits:check: .*require.*{paths[0]} and {paths[1]} both have this handler"):
+        loader.load(sources, ["limits:check"])
+    assert {handler.label for handler in both.all_handlers()} == {"limits:check"}
+
+
+def test_a_function_of_two_hooks_has_one_label(tmp_path: Path) -> None:
+    """A function that is the handler of two hooks is no ambiguity, and a table changes both."""
+    registry = loaded(tmp_path, "@hook.job_submit\n@hook.job_modify\ndef check(job): pass\n")
+    assert assign({"limits:check": Rollout(mode="off")}, registry.all_handlers()) == []
+    assert [handler.rollout and handler.rollout.mode for handler in registry.all_handlers()] == ["off", "off"]

@@ -12,6 +12,7 @@ from slurmhooks import refusals
 from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output, parameters
 from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.log import visible
 from slurmhooks.registry import Handler
 from slurmhooks.rollout import ENFORCE
 
@@ -200,13 +201,13 @@ def show(report: Report) -> None:
     elif not report.findings:
         click.echo("no handlers")
     for option in report.options:
-        click.echo(shown(f"option {option}"))
+        click.echo(visible(f"option {option}"))
     for text in report.notes:
         click.echo(shown(f"note: {text}"))
     if report.manifest is not None:
         click.echo(shown(report.manifest))
     for line in controllers.lines(report.running):
-        click.echo(shown(line))
+        click.echo(visible(line))
 
 
 def rows(loaded: loading.Loaded) -> list[Handler]:

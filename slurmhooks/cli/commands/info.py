@@ -10,6 +10,7 @@ from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, installed, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.log import visible
 from slurmhooks.slurmctld.fields import LISTS
 
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
@@ -85,7 +86,7 @@ def show(report: Report) -> None:
     facts.add_column(overflow="fold")
 
     def fact(name: str, value: str | Text) -> None:
-        facts.add_row(name, Text(shown(value)) if isinstance(value, str) else value)
+        facts.add_row(name, Text(shown(value, "")) if isinstance(value, str) else value)
 
     fact("slurmhooks", f"{report.slurmhooks} in {report.package}")
     for program, version in report.programs.items():
@@ -105,5 +106,7 @@ def show(report: Report) -> None:
         line = setting.line.replace("\n", "; ")
         fact("" if number else "configuration", Text.assemble(state, shown(f" {setting.file}: {line}")))
     console.print(facts)
-    for line in [*controllers.lines(report.running), *report.notes]:
-        click.echo(shown(line))
+    for line in controllers.lines(report.running):
+        click.echo(visible(line))
+    for note in report.notes:
+        click.echo(shown(note))

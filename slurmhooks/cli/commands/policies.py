@@ -70,4 +70,4 @@ def guide(sysconfdir: Path) -> None:
         switched_on = rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    click.echo(shown(describe.guide(switched_on, read)), nl=False)
+    click.echo(shown(describe.guide(switched_on, read), ""), nl=False)

@@ -29,7 +29,7 @@ def command(file: Path, skeleton: bool) -> None:
     if not skeleton:
         for title, rows in spelling.tables(script):
             _show(title, rows)
-    click.echo(shown(spelling.skeleton(script, file.name)), nl=False)
+    click.echo(shown(spelling.skeleton(script, file.name), ""), nl=False)
 
 
 def _read(file: Path) -> bytes:

@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
 from slurmhooks.cli import output, parameters, progress
-from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.hook_specs import LISTS
+from slurmhooks.log import visible
 from slurmhooks.recording.request import SECRETS
 from slurmhooks.worker import recordings, requests
 
@@ -233,7 +234,7 @@ def show(recording: Recording | None) -> None:
     lost = f", {recording.lost} lost" if recording.lost else ""
     counts = f"{recording.file}: {recording.requests} requests, {recording.bytes} bytes{lost}"
     if recording.ended is not None:
-        click.echo(shown(f"{counts}; ended: {recording.ended}"))
+        click.echo(visible(f"{counts}; ended: {recording.ended}"))
         return
     until = datetime.fromtimestamp(recording.until).isoformat(" ", "seconds")
-    click.echo(shown(f"{counts} so far; until {until} or {recording.size} bytes"))
+    click.echo(visible(f"{counts} so far; until {until} or {recording.size} bytes"))

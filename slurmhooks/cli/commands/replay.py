@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import output, progress
-from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.cli.findings import Findings, word
+from slurmhooks.log import visible
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.replay.report import Change, Example, Report, Share
 from slurmhooks.replay.run import Options, ReplayError, replay
@@ -139,7 +140,7 @@ def show(report: Report) -> None:
     span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
     recorded = report.recorded
     by = f"recorded by slurmhooks {recorded.get('slurmhooks')} on Slurm {recorded.get('slurm')}"
-    click.echo(shown(f"{report.requests} requests{span}, {by}"))
+    click.echo(visible(f"{report.requests} requests{span}, {by}"))
     click.echo(f"new hooks: {report.accepted} accepted, {report.refused} refused, {report.failed} failed")
     if report.unknown:
         click.echo(click.style(f"{report.unknown} requests are not compared: see below", fg="yellow"))
@@ -158,7 +159,7 @@ def show(report: Report) -> None:
     if report.other_texts:
         click.echo(f"{report.other_texts} refused or accepted with another text or code")
     for bug in report.bugs:
-        lines = [*bug.traceback.splitlines(), *_examples(bug.examples)]
+        lines = [bug.traceback.rstrip("\n"), *_examples(bug.examples)]
         output.show(f"bug in {bug.rule} of the {bug.hooks} hooks, in {bug.requests}", lines)
     for need in report.needs:
         how = f": record with {need.record_with}" if need.record_with else ""
@@ -172,16 +173,16 @@ def _at(seconds: float) -> str:
 
 
 def _shares(shares: Iterable[Share]) -> str:
-    return ", ".join(f"{share.name} {share.requests}" for share in shares)
+    return ", ".join(f"{word(share.name)} {share.requests}" for share in shares)
 
 
 def _change(change: Change) -> str:
-    return f"{change.requests}: {change.old} -> {change.new}"
+    return visible(f"{change.requests}: {change.old} -> {change.new}")
 
 
 def _examples(examples: Iterable[Example]) -> list[str]:
     return [
-        f"for example {example.id}, {_at(example.time)}, {example.hook} of {example.user}"
-        + (f", job {shown(example.name)}" if example.name else "")
+        visible(f"for example {example.id}, {_at(example.time)}, {example.hook} of {word(example.user)}")
+        + (f", job {word(example.name)}" if example.name else "")
         for example in examples
     ]

@@ -12,7 +12,8 @@ import click
 from slurmhooks import config, site
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
-from slurmhooks.cli.findings import Finding, shown
+from slurmhooks.cli.findings import Finding, word
+from slurmhooks.log import quoted, visible
 from slurmhooks.worker.collector import decisions_folder
 
 JOB = re.compile(r"(\d+)(?:[_+]\d+)?")
@@ -57,9 +58,9 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     else:
         for decision in decisions:
             for line in lines(decision):
-                click.echo(shown(line))
+                click.echo(visible(line))
     for note in notes:
-        click.echo(shown(note), err=True)
+        click.echo(visible(note), err=True)
     if not decisions:
         raise Finding(f"the decision log in {folder} has nothing about {what or f'user {user}'}")
 
@@ -126,24 +127,28 @@ def _run(name: str, *arguments: str) -> str | None:
 
 
 def lines(decision: Decision) -> list[str]:
-    """Return a decision in words."""
+    """Return a decision in words. Only the first line is not indented; no line feed of a text is left."""
     time = decision.time.astimezone().isoformat(sep=" ", timespec="milliseconds")
     if decision.event == "dropped":
         return [f"{time}: {decision.count} decisions were lost before this: the log could not be written fast enough"]
     text_lines = [f"{time}: {_head(decision)}"]
     text_lines.append(f"  {_verdict(decision)}")
-    text_lines += [f"    {_step(step)}" for step in decision.handlers]
-    if decision.text and decision.event == "decision":
-        first, *rest = decision.text.split("\n")
-        text_lines += [f"  the user was told: {first}", *(f"    {line}" for line in rest)]
-    elif decision.text:
-        text_lines.append(f"  {decision.text}")
+    for step in decision.handlers:
+        text_lines += _step(step)
+    if decision.text:
+        text_lines += _message("  the user was told: " if decision.event == "decision" else "  ", decision.text)
     return text_lines
+
+
+def _message(start: str, text: str, end: str = "") -> list[str]:
+    """Return a message, whose lines stay, each after the first with a mark that no line of this command begins with."""
+    first, *rest = f"{text}{end}".expandtabs().split("\n")
+    return [start + first, *(f"      | {line}" for line in rest)]
 
 
 def _head(decision: Decision) -> str:
     """Return whose request it was."""
-    who = decision.user or (None if decision.user_id is None else f"uid {decision.user_id}")
+    who = word(decision.user) if decision.user else (None if decision.user_id is None else f"uid {decision.user_id}")
     parts = [decision.hook or ""]
     if decision.job_id is not None:
         parts.append(f"of job {decision.job_id}")
@@ -151,7 +156,7 @@ def _head(decision: Decision) -> str:
         parts.append(f"of {who}")
     if decision.by is not None and decision.by != decision.user_id:
         parts.append(f"by uid {decision.by}")
-    about = [f"{name} {value}" for name in ("name", "account", "partition") if (value := getattr(decision, name))]
+    about = [f"{name} {word(value)}" for name in ("name", "account", "partition") if (value := getattr(decision, name))]
     if about:
         parts.append(f"({', '.join(about)})")
     return " ".join(parts)
@@ -170,9 +175,9 @@ def _verdict(decision: Decision) -> str:
     return f"{text}; request {decision.id}" if decision.id else text
 
 
-def _step(step: Step) -> str:
+def _step(step: Step) -> list[str]:
     """Return what a handler did."""
-    text = f"{step.handler}"
+    text = f"    {step.handler}"
     if step.mode and step.mode != "enforce":
         text += f" ({step.mode})"
     text += f": {step.outcome}"
@@ -180,13 +185,12 @@ def _step(step: Step) -> str:
         text += f" with {step.code}"
     if step.exception:
         text += f", {step.exception} at {step.where}, error {step.error}: the traceback is in slurmctld's log"
-    elif step.text:
-        text += f": {step.text}"
     changes = [f"{name} from {_value(old)} to {_value(new)}" for name, (old, new) in step.changes.items()]
     changes += [f"{name} (not logged)" for name in step.hidden]
     verb = "changed" if step.mode in (None, "enforce") else "would change"
-    return f"{text}; {verb} {', '.join(changes)}" if changes else text
+    end = f"; {verb} {', '.join(changes)}" if changes else ""
+    return _message(f"{text}: ", step.text, end) if step.text and not step.exception else [text + end]
 
 
 def _value(value: Any) -> str:
-    return "unset" if value is None else str(value) if isinstance(value, int) else repr(value)
+    return "unset" if value is None else str(value) if isinstance(value, int) else quoted(value)

@@ -86,7 +86,8 @@ def test_failures_are_documents(run: Call, tmp_path: Path, arguments: tuple[str,
     document = json.loads(result.stdout)
     assert set(document) == set(schema.FAILURE["properties"])
     assert finding in "\n".join(document["findings"])
-    assert all(f"error: {line}" in result.stderr for line in document["findings"])
+    shown = [line.replace("\n", "\n    ") for line in document["findings"]]
+    assert all(f"error: {line}" in result.stderr for line in shown)
 
 
 def test_a_full_disk_is_a_document(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:

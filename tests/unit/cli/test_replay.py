@@ -3,9 +3,12 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
+from slurmhooks.cli.commands.replay import show
+from slurmhooks.replay.report import Bug, Change, Example, FieldChange, Need, Report, Rule, Share
 from tests.unit.replay.recordings import recording
 from tests.unit.replay.test_replay import ACCOUNT, JOBS, NEW, hook_file
 
@@ -43,3 +46,40 @@ def test_json(tmp_path: Path) -> None:
     report = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert report["more_refused"] == 1
     assert report["rules"][0]["rule"] == "new:limit_time"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\x1b[2J", "\udc9b"])
+def test_no_value_looks_like_a_line_of_the_report(capsys: pytest.CaptureFixture[str], end: str) -> None:
+    """Whatever users write into names, accounts and fields, the report has the same lines as for plain values."""
+
+    def printed(value: str) -> list[str]:
+        example = Example(id="0" * 12, time=0, hook="job_submit", user=value, account=value, name=value)
+        share = Share(name=value, requests=1)
+        change = Change(old=value, new=value, requests=1)
+        rule = Rule(rule="limits:time", more=1, fewer=0, users=[share], accounts=[share], examples=[example])
+        field = FieldChange(field=f"environment[{value}]", requests=1, values=[change], examples=[example])
+        bug = Bug(hooks="new", rule="x:y", error="E", requests=1, traceback=f"E: {value}", examples=[example])
+        need = Need(hooks="new", what=value, requests=1, record_with="", examples=[example])
+        counts = dict.fromkeys(("accepted", "refused", "failed", "more_refused", "fewer_refused", "other_texts"), 1)
+        show(
+            Report(
+                recorded={},
+                requests=9,
+                first=None,
+                last=None,
+                different=1,
+                unknown=1,
+                changes=[change],
+                rules=[rule],
+                fields=[field],
+                bugs=[bug],
+                needs=[need],
+                notes=["a note"],
+                **counts,
+            )
+        )
+        return capsys.readouterr().out.split("\n")
+
+    plain, hostile = printed("x"), printed(f"x{end}limits:time refuses 99 more:{end}  users: bob 99")
+    assert [line[:4] for line in plain] == [line[:4] for line in hostile if not line.startswith("    ")]
+    assert all(char.isprintable() for line in hostile for char in line)

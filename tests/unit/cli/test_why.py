@@ -105,6 +105,91 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
     assert json.loads(done.output)[0]["id"] == "aaaaaaaaaaaa"
 
 
+STAMP = "2026-11-25 12:00:00.000+01:00"
+FORGED = f"{STAMP}: job_submit of bob (name miner)"
+BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\x1b[2J", "\x9b2J", "\udc9b", "\t"]
+LOGGED: dict[str, Any] = {
+    "by": 0,
+    "microseconds": 4,
+    "hooks": "abc",
+    "generation": 2,
+    "code": "ESLURM_X",
+    "error": "0" * 8,
+}
+TEXTS = ["user", "name", "account", "partition", "text", "code", "verdict", "hook", "hooks", "error", "id"]
+STEP_TEXTS = [
+    "handler",
+    "outcome",
+    "mode",
+    "text",
+    "code",
+    "error",
+    "exception",
+    "where",
+    "old",
+    "new",
+    "field",
+    "hidden",
+]
+
+
+def step_with(place: str, value: str) -> dict[str, Any]:
+    """Return a step of a handler with a hostile text."""
+    changed = value if place == "field" else "comment"
+    values = [value if place == "old" else None, value if place == "new" else "x"]
+    step = {
+        "handler": "limits:time",
+        "outcome": "passed",
+        "text": "no",
+        "changes": {changed: values},
+        "hidden": ["script"],
+    }
+    if place in ("exception", "where"):
+        step |= {"exception": "KeyError", "where": "/etc/slurm/limits.py:1", "error": "0" * 8}
+    return step | ({place: [value] if place == "hidden" else value} if place not in ("old", "new", "field") else {})
+
+
+@pytest.mark.parametrize("place", [*TEXTS, *(f"step {place}" for place in STEP_TEXTS)])
+def test_no_text_looks_like_a_decision(written: Written, place: str) -> None:
+    """Whatever a user or a worker writes into a field, exactly the decisions of the log are printed, each once."""
+    for number, end in enumerate(BREAKS):
+        hostile = f"x{end}{FORGED}{end}  accepted after 1 us{end}    limits:time: passed{end}"
+        fields = {**LOGGED, "handlers": [step_with("handler", "limits:time")]}
+        kind, _, inner = place.partition(" ")
+        fields |= {"handlers": [step_with(inner, hostile)]} if inner else {kind: hostile}
+        written.add(NOON + number, **fields)
+    done = call(written, "--last", "100")
+    assert done.exit_code == 0, done.output
+    lines = done.output.split("\n")[:-1]
+    assert lines == done.output.splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert len(heads) == len(BREAKS)
+    assert not [line for line in heads if line.startswith(STAMP)]
+    verdicts = [line for line in lines if line.startswith("  ") and line[2] != " "]
+    assert len(verdicts) == len(BREAKS) * (2 if place == "text" else 1)
+    assert len([line for line in lines if line.startswith("    ") and line[4] != " "]) == len(BREAKS)
+    assert all(line.startswith("      | ") for line in lines if line.startswith("     "))
+    assert done.output.isprintable() or set(filter(lambda char: not char.isprintable(), done.output)) == {"\n"}
+
+
+def test_a_name_with_words_is_quoted(written: Written) -> None:
+    """A name that would look like more of the line is quoted, and bytes that are not UTF-8 are shown as such."""
+    written.add(NOON, user="alice", name="x), by uid 0 (name y", account="phys", partition="a\udcff")
+    assert (
+        "of alice (name 'x), by uid 0 (name y', account phys, partition 'a\\xff')"
+        in call(written, "--last", "1").output
+    )
+
+
+def test_lines_of_messages_stay(written: Written) -> None:
+    """A message of several lines is shown with its lines, which are marked."""
+    step = {"handler": "limits:time", "outcome": "refused", "text": "too long:\n\tuse -t 60"}
+    written.add(NOON, verdict="refused", text="too long:\nuse -t 60", handlers=[step])
+    output = call(written, "--last", "1").output
+    assert "    limits:time: refused: too long:\n      |         use -t 60\n" in output
+    assert "  the user was told: too long:\n      | use -t 60\n" in output
+
+
 def test_what_cannot_be_told_apart_is_said(written: Written) -> None:
     """If several submissions fit a job, all are shown, and why says that only one of them is the job's."""
     for each in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):

@@ -2,9 +2,7 @@
 """A user renames entries and creates links in a tree while root copies or removes it: nothing outside is touched."""
 
 import contextlib
-import ctypes
 import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,24 +11,14 @@ import pytest
 from slurmhooks.scrun import Staging
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.trees import copy_tree, remove_tree
+from tests.unit.scrun.attackers import NOBODY, SECRET, attacker, exchange, outside_is_whole, reachable_place
 
-NOBODY = 65534
-AT_FDCWD = -100
-RENAME_EXCHANGE = 2
 ROUNDS = 6
 FOLDERS = 24
-SECRET = b"for root only"
-
-libc = ctypes.CDLL(None, use_errno=True)
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="NOT TESTED: races of an ordinary user against root need root"
 )
-
-
-def exchange(one: Path, other: Path) -> None:
-    """Exchange two entries atomically."""
-    libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE)
 
 
 def exchanging(tree: Path, aside: Path) -> None:
@@ -65,18 +53,8 @@ ATTACKS = [exchanging, swapping, swapping_files]
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that the attacker can reach."""
-    top = Path(f"/tmp/slurmhooks-races-{os.getpid()}")
-    top.mkdir()
-    top.chmod(0o711)
-    outside = top / "outside"
-    outside.mkdir(0o700)
-    for name in ("precious", "file"):
-        (outside / name).write_bytes(SECRET)
-        (outside / name).chmod(0o600)
-    (outside / "sub").mkdir()
-    (outside / "sub" / "file").write_bytes(SECRET)
-    yield top
-    remove_tree(top)
+    with reachable_place() as top:
+        yield top
 
 
 def build(place: Path) -> tuple[Path, Path]:
@@ -95,42 +73,6 @@ def build(place: Path) -> tuple[Path, Path]:
         (aside / str(number)).symlink_to(place / "outside")
         (aside / f"link{number}").symlink_to(place / "outside" / "precious")
     return tree, aside
-
-
-@contextlib.contextmanager
-def attacker(attack: Callable[[Path, Path], None], tree: Path, aside: Path) -> Iterator[None]:
-    """Run an attack as an ordinary user in a second process."""
-    ready, told = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            os.write(told, b"x")
-            attack(tree, aside)
-        finally:
-            os._exit(1)
-    os.read(ready, 1)
-    os.close(ready)
-    os.close(told)
-    try:
-        yield
-    finally:
-        assert os.waitpid(pid, os.WNOHANG) == (0, 0), "the attacker ended early"
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-
-def outside_is_whole(place: Path) -> None:
-    """Fail if anything outside the tree was removed, made or written."""
-    outside = place / "outside"
-    assert sorted(os.listdir(outside)) == ["file", "precious", "sub"]
-    assert os.listdir(outside / "sub") == ["file"]
-    for path in (outside / "precious", outside / "file", outside / "sub" / "file"):
-        assert path.read_bytes() == SECRET
-        assert path.stat().st_uid == 0
-    assert outside.stat().st_mode & 0o7777 == 0o700
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

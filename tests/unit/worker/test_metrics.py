@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The counters of the collector, and the ways to read them."""
 
+import contextlib
 import json
 import os
 import re
+import select
 import socket
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from slurmhooks.worker import metrics
 from slurmhooks.worker.metrics import Counts, Metrics
 
 ROOT = Path(__file__).parents[3]
@@ -139,6 +144,62 @@ def test_what_is_no_socket_stays(counting: Metrics, tmp_path: Path) -> None:
     counting.decision(DECISION)
     counting.turn()
     assert path.read_text() == "mine"
+
+
+def test_links_in_the_folder_of_the_textfile(counting: Metrics, tmp_path: Path) -> None:
+    """The owner of the folder cannot make SlurmUser write through a link, whatever its name is."""
+    mine, folder = tmp_path / "mine", tmp_path / "folder"
+    folder.mkdir()
+    mine.write_text("mine")
+    for name in ("m.prom", f"m.prom.{os.getpid()}.{threading.get_ident()}", f".m.prom.{os.getpid()}.{'00' * 4}"):
+        (folder / name).symlink_to(mine)
+    counting.order(orders(folder))
+    counting.decision(DECISION)
+    counting.turn()
+    assert mine.read_text() == "mine"
+    assert values(folder / "m.prom")["slurmhooks_requests_total", "job_submit,accepted"] == 1
+
+
+def drip(reader: socket.socket) -> None:
+    """Send a byte from time to time, until an error ends it."""
+    while True:
+        reader.sendall(b"x")
+        select.select([], [], [], 0.01)
+
+
+def test_a_slow_reader_delays_only_itself(counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While readers send byte by byte, others are answered; a slow one is cut off, however often it sends something."""
+    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
+    monkeypatch.setattr(metrics, "READ_LIMIT", 0.2)
+    monkeypatch.setattr(metrics, "MOST_OF_USER", 4)
+    counting.order(orders(tmp_path, socket="m.sock"))
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3)]
+        for each in slow:
+            each.connect("m.sock")
+            each.sendall(b"G")
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect("m.sock")
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert "200 OK" in reader.makefile().read()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            drip(slow[0])
+
+
+def test_one_user_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connections of each user are limited, and those beyond are closed at once; others still get an answer."""
+    monkeypatch.chdir(tmp_path)
+    counting.order(orders(tmp_path, socket="m.sock"))
+    with contextlib.ExitStack() as stack:
+        taken = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(metrics.MOST_OF_USER + 1)]
+        for each in taken:
+            each.connect("m.sock")
+        assert taken[-1].recv(1) == b""
+        monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, 4242, 1), size=12))
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect("m.sock")
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert "200 OK" in reader.makefile().read()
 
 
 def test_the_dashboard_asks_for_what_exists() -> None:

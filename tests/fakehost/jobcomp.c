@@ -36,7 +36,9 @@ static void record(const struct line *line, const char *name, uint32_t event)
 
     if (!function)
         script_wrong(line, "the plugin has no such function");
+    plugin_enter();
     int rc = function(job, event);
+    plugin_leave(name, PLUGIN_ERRNO);
     FILE *result = output_begin(line->words[0]);
     output_rc(result, rc);
     output_end(result);
@@ -51,10 +53,17 @@ void command_job_end(const struct line *line)
 #endif
 }
 
+void command_job_start(const struct line *line)
+{
+    record(line, "jobcomp_p_record_job_start", 0);
+}
+
 void command_set_location(const struct line *line)
 {
     int (*function)(void) = (int (*)(void))plugin_function(plugin_of(line), "jobcomp_p_set_location");
+    plugin_enter();
     int rc = function();
+    plugin_leave("jobcomp_p_set_location", PLUGIN_ERRNO);
     FILE *result = output_begin("set_location");
 
     output_rc(result, rc);
@@ -64,7 +73,9 @@ void command_set_location(const struct line *line)
 void command_get_jobs(const struct line *line)
 {
     void *(*function)(void *) = (void *(*)(void *))plugin_function(plugin_of(line), "jobcomp_p_get_jobs");
+    plugin_enter();
     void *jobs = function((void *)line);
+    plugin_leave("jobcomp_p_get_jobs", PLUGIN_ERRNO);
     FILE *result = output_begin("get_jobs");
 
     output_number(result, "same", jobs == line);

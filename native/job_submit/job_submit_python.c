@@ -130,6 +130,13 @@ static int run(struct slurmhooks_event *event)
     return rc;
 }
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
+}
+
 extern int init(void)
 {
     LEAVES_ERRNO(errno);

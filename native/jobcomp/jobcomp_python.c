@@ -122,6 +122,13 @@ static int keep(uint32_t hook, const void *job)
     return kept ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
+}
+
 extern int fini(void)
 {
     LEAVES_ERRNO(errno);

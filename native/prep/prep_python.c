@@ -259,13 +259,20 @@ static bool begin(void *record, bool epilog)
 /* Start workers and threads, in slurmctld only. RET the return code of init(). */
 static int start(void)
 {
-    if (point.client || thread_count)
+    if (thread_count)
         return SLURM_SUCCESS;
     int rc = slurmhooks_point_start(&point);
     stopping = false;
     if (!rc)
         start_threads();
     return rc;
+}
+
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
 }
 
 extern int init(void)

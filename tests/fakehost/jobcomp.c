@@ -18,10 +18,21 @@ int slurmctld_config;
 
 void command_conf(const struct line *line)
 {
-    char **member = !strcmp(line->words[1], "state_save_location") ? &slurm_conf.state_save_location
-                    : !strcmp(line->words[1], "plugindir")         ? &slurm_conf.plugindir
-                                                                   : NULL;
+    const struct {
+        const char *name;
+        char **member;
+    } members[] = {
+        {"state_save_location", &slurm_conf.state_save_location},
+        {"plugindir", &slurm_conf.plugindir},
+        {"job_submit_plugins", &slurm_conf.job_submit_plugins},
+        {"prep_plugins", &slurm_conf.prep_plugins},
+        {"job_comp_type", &slurm_conf.job_comp_type},
+    };
+    char **member = NULL;
 
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        if (!strcmp(line->words[1], members[i].name))
+            member = members[i].member;
     if (!member)
         script_wrong(line, "no such member of slurm_conf");
     slurm_xfree((void **)member);

@@ -73,6 +73,7 @@ static const struct function {
     {"prep_p_prolog_slurmctld", EVENT},
     {"prep_p_epilog_slurmctld", EVENT},
     {"prep_p_required", QUESTION},
+    {"slurmhooks_start_workers", NONE},
     {"site_factor_p_reconfig", NONE},
     {"site_factor_p_set", RECORD},
     {"site_factor_p_update", NONE},

@@ -21,12 +21,14 @@ START = """
 CALLS = {
     "job_submit": {
         "init": "open js $plugins/job_submit_python.so",
+        "slurmhooks_start_workers": "enter js slurmhooks_start_workers",
         "job_submit": "job_submit js account=a",
         "job_modify": "job_modify js account=a",
         "fini": "close js",
     },
     "jobcomp": {
         "init": "open js $plugins/jobcomp_python.so",
+        "slurmhooks_start_workers": "enter js slurmhooks_start_workers",
         "jobcomp_p_set_location": "set_location js",
         "jobcomp_p_log_record": "job_end js",
         "jobcomp_p_record_job_end": "job_end js",
@@ -36,6 +38,7 @@ CALLS = {
     },
     "prep": {
         "init": "open p $plugins/prep_python.so",
+        "slurmhooks_start_workers": "enter p slurmhooks_start_workers",
         "prep_p_register_callbacks": "enter p prep_p_register_callbacks",
         "prep_p_required": "enter p prep_p_required",
         "prep_p_prolog": "enter p prep_p_prolog",
@@ -46,6 +49,7 @@ CALLS = {
     },
     "site_factor": {
         "init": "open p $plugins/site_factor_python.so",
+        "slurmhooks_start_workers": "enter p slurmhooks_start_workers",
         "site_factor_p_set": "enter p site_factor_p_set",
         "site_factor_p_update": "enter p site_factor_p_update",
         "site_factor_p_reconfig": "enter p site_factor_p_reconfig",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli_filter/options.h"
+#include "entry.h"
 #include "log.h"
 #include "manifest/manifest.h"
 #include "stub/stub.h"
@@ -80,15 +81,18 @@ static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint
 
 EXPORTED int cli_filter_p_setup_defaults(slurm_opt_t *opt, bool early)
 {
+    LEAVES_ERRNO(errno);
     return call(FILTER_setup_defaults, opt, early, 0, NO_VAL, NO_VAL);
 }
 
 EXPORTED int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 {
+    LEAVES_ERRNO(errno);
     return call(FILTER_pre_submit, opt, 0, offset, NO_VAL, NO_VAL);
 }
 
 EXPORTED void cli_filter_p_post_submit(int offset, uint32_t job_id, uint32_t step_id)
 {
+    LEAVES_ERRNO(errno);
     call(FILTER_post_submit, NULL, 0, offset, job_id, step_id);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "entry.h"
 #include "log.h"
 #include "slurmctld/point.h"
 #include "slurmctld/queries.h"
@@ -95,9 +96,15 @@ static int apply(const struct slurmhooks_call *call, const void *answer, size_t 
     return verdict.code;
 }
 
-/* Let the handlers answer an event. RET the return code for slurmctld. */
+/*
+ * Let the handlers answer an event. RET the return code for slurmctld.
+ *
+ * errno is 0 afterwards: without accounting _update_job() takes it as the error of a new partition or account, even if
+ * Slurm itself has left it behind.
+ */
 static int run(struct slurmhooks_event *event)
 {
+    LEAVES_ERRNO(0);
     char whom[32];
     const struct slurmhooks_call call = {
         .hook = event->modify ? "job_modify" : "job_submit",
@@ -123,13 +130,22 @@ static int run(struct slurmhooks_event *event)
     return rc;
 }
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
+}
+
 extern int init(void)
 {
+    LEAVES_ERRNO(errno);
     return slurmhooks_point_start(&point);
 }
 
 extern int fini(void)
 {
+    LEAVES_ERRNO(errno);
     slurmhooks_point_stop(&point);
     return SLURM_SUCCESS;
 }

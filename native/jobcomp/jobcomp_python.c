@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "entry.h"
 #include "jobcomp/delivery.h"
 #include "jobcomp/next.h"
 #include "jobcomp/settings.h"
@@ -121,8 +122,16 @@ static int keep(uint32_t hook, const void *job)
     return kept ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
+}
+
 extern int fini(void)
 {
+    LEAVES_ERRNO(errno);
     if (delivery)
         slurmhooks_delivery_stop(delivery);
     delivery = NULL;
@@ -140,6 +149,7 @@ extern int fini(void)
  */
 extern int init(void)
 {
+    LEAVES_ERRNO(errno);
     bool sound = slurmhooks_read_settings(&settings, slurm_conf.state_save_location);
 
     if (*settings.next && slurmhooks_next_open(&next, settings.next, slurm_conf.plugindir))
@@ -162,6 +172,7 @@ extern int init(void)
 /* Before 23.02 this function has an argument, JobCompLoc. */
 extern int jobcomp_p_set_location(char *location)
 {
+    LEAVES_ERRNO(errno);
     return next.set_location ? next.set_location(location) : SLURM_SUCCESS;
 }
 
@@ -179,22 +190,26 @@ static int record(uint32_t hook, void *job, uint32_t event)
 /* The event is passed on to the next plugin; here the name of the function implies it. */
 extern int jobcomp_p_record_job_end(void *job, uint32_t event)
 {
+    LEAVES_ERRNO(errno);
     return record(SLURMHOOKS_JOB_END, job, event);
 }
 
 extern int jobcomp_p_record_job_start(void *job, uint32_t event)
 {
+    LEAVES_ERRNO(errno);
     return record(SLURMHOOKS_JOB_START, job, event);
 }
 #else
 extern int jobcomp_p_log_record(void *job)
 {
+    LEAVES_ERRNO(errno);
     return record(SLURMHOOKS_JOB_END, job, 0);
 }
 #endif
 
 extern void *jobcomp_p_get_jobs(void *condition)
 {
+    LEAVES_ERRNO(errno);
     if (next.get_jobs)
         return next.get_jobs(condition);
     slurm_info("jobcomp/python cannot show jobs: set [job_end] next to a plugin that can");

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "entry.h"
 #include "log.h"
 #include "prep/reason.h"
 #include "slurmctld/point.h"
@@ -159,6 +160,7 @@ static void finish(const struct job *job, int status)
     bool has_reason = status && job->text && !job->epilog;
     if (has_reason)
         slurmhooks_say_reason(job->id, job->text);
+    errno = 0; /* slurmctld continues in this thread */
     (job->epilog ? callbacks.epilog : callbacks.prolog)(status, job->id, false);
     if (has_reason)
         slurmhooks_keep_reason(job->id, job->text);
@@ -257,7 +259,7 @@ static bool begin(void *record, bool epilog)
 /* Start workers and threads, in slurmctld only. RET the return code of init(). */
 static int start(void)
 {
-    if (point.client || thread_count)
+    if (thread_count)
         return SLURM_SUCCESS;
     int rc = slurmhooks_point_start(&point);
     stopping = false;
@@ -266,14 +268,23 @@ static int start(void)
     return rc;
 }
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_point_start_workers(&point);
+}
+
 extern int init(void)
 {
+    LEAVES_ERRNO(errno);
     /* Only init() can stop a slurmctld that 'scontrol reconfigure' has started, and only it has this variable. */
     return getenv("SLURMCTLD_RECONF") ? start() : SLURM_SUCCESS;
 }
 
 extern int fini(void)
 {
+    LEAVES_ERRNO(errno);
     pthread_mutex_lock(&mutex);
     stopping = true;
     pthread_cond_broadcast(&changed);
@@ -295,6 +306,7 @@ extern int fini(void)
 /* Called by slurmctld only. */
 extern void prep_p_register_callbacks(const struct callbacks *given)
 {
+    LEAVES_ERRNO(errno);
     callbacks = *given;
     if (callbacks.prolog && callbacks.epilog)
         start();
@@ -302,29 +314,34 @@ extern void prep_p_register_callbacks(const struct callbacks *given)
 
 extern int prep_p_prolog(void *job_env, void *cred)
 {
+    LEAVES_ERRNO(errno);
     (void)job_env, (void)cred;
     return SLURM_SUCCESS;
 }
 
 extern int prep_p_epilog(void *job_env, void *cred)
 {
+    LEAVES_ERRNO(errno);
     (void)job_env, (void)cred;
     return SLURM_SUCCESS;
 }
 
 extern int prep_p_prolog_slurmctld(void *job_record, bool *async)
 {
+    LEAVES_ERRNO(errno);
     *async = begin(job_record, false);
     return SLURM_SUCCESS;
 }
 
 extern int prep_p_epilog_slurmctld(void *job_record, bool *async)
 {
+    LEAVES_ERRNO(errno);
     *async = begin(job_record, true);
     return SLURM_SUCCESS;
 }
 
 extern void prep_p_required(int type, bool *required)
 {
+    LEAVES_ERRNO(errno);
     *required = callbacks.prolog && callbacks.epilog && (type == PROLOG_SLURMCTLD || type == EPILOG_SLURMCTLD);
 }

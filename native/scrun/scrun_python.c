@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "entry.h"
 #include "manifest/manifest.h"
 #include "scrun/alarm.h"
 #include "scrun/container.h"
@@ -23,8 +24,12 @@
 #include "scrun/watchdog.h"
 #include "stub/stub.h"
 
+#define EXPORTED __attribute__((visibility("default")))
+
 /* The return code for scrun if Python has no answer: scrun cancels the container's job. */
 #define FAILED SLURM_ERROR
+/* What a function returns, instead of a number of results, if the value on top of Lua's stack is to be an error. */
+#define RAISED (-1)
 
 /* One call of a function of scrun, see `ask` in container.h. */
 struct question {
@@ -118,6 +123,20 @@ static int call_site(lua_State *L, lua_State *thread, int count)
     return failed;
 }
 
+/*
+ * Call one of the functions below for scrun. RET the number of results.
+ *
+ * lua_error() is a longjmp, and skips what is to happen at the end of a function, so it is called last, and only here.
+ */
+static int finish(lua_State *L, int (*function)(lua_State *L))
+{
+    int errno_before = errno;
+    int results = function(L);
+
+    errno = errno_before;
+    return results == RAISED ? lua_error(L) : results;
+}
+
 /* RET the return code for scrun. Frees the answer's message. */
 static int read_answer(int failed, struct slurmhooks_answer *answer)
 {
@@ -153,8 +172,8 @@ static int in_manifest;
 /* Whether staging in the container has failed, or has not ended yet. */
 static int not_staged_in = 1;
 
-/* slurm_scrun_stage_in(): run the handlers, then the function of the site's own script. */
-static int stage_in(lua_State *L)
+/* Run the handlers of stage_in, then the function of the site's own script. */
+static int run_stage_in(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
     struct slurmhooks_answer answer;
@@ -189,14 +208,14 @@ static int stage_in(lua_State *L)
     }
     not_staged_in = has_script ? failed || lua_tonumber(L, -1) != 0 : rc != 0;
     if (has_script && failed)
-        return lua_error(L);
+        return RAISED;
     if (!has_script)
         lua_pushnumber(L, rc);
     return 1;
 }
 
-/* slurm_scrun_stage_out(): run the handlers and the function of the site's own script, whether or not one fails. */
-static int stage_out(lua_State *L)
+/* Run the handlers of stage_out and the function of the site's own script, whether or not one fails. */
+static int run_stage_out(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
     struct slurmhooks_answer answer;
@@ -224,19 +243,13 @@ static int stage_out(lua_State *L)
     watchdog_start(container.spool_dir, not_staged_in);
     turns_end_out();
     if (failed)
-        return lua_error(L);
+        return RAISED;
     if (!has_script || rc)
         lua_pushnumber(L, rc);
     return 1;
 }
 
-/*
- * Lua function: return the path of the site's own scrun.lua, or nil if there is none.
- *
- * Without a manifest, Python must be asked, so it is started before scrun forks. If the configuration is wrong, this
- * is a Lua error, and scrun ends before it asks for a job: it never starts a container without the site's script.
- */
-__attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
+static int find_script(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "script", NULL};
     struct slurmhooks_answer answer;
@@ -253,7 +266,28 @@ __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
     int failed = STUB_CALL(&entry, &answer) || answer.rc;
     lua_pushstring(L, failed && !answer.message ? "slurmhooks: Python did not start; see scrun's log" : answer.message);
     free(answer.message);
-    return failed ? lua_error(L) : 1;
+    return failed ? RAISED : 1;
+}
+
+/*
+ * Lua function: return the path of the site's own scrun.lua, or nil if there is none.
+ *
+ * Without a manifest, Python must be asked, so it is started before scrun forks. If the configuration is wrong, this
+ * is a Lua error, and scrun ends before it asks for a job: it never starts a container without the site's script.
+ */
+EXPORTED int slurmhooks_scrun_script(lua_State *L)
+{
+    return finish(L, find_script);
+}
+
+static int slurm_scrun_stage_in(lua_State *L)
+{
+    return finish(L, run_stage_in);
+}
+
+static int slurm_scrun_stage_out(lua_State *L)
+{
+    return finish(L, run_stage_out);
 }
 
 static void *open_core_in_thread(void *unused)
@@ -270,6 +304,7 @@ static void *open_core_in_thread(void *unused)
  */
 static void after_fork_in_child(void)
 {
+    LEAVES_ERRNO(errno);
     static int done; /* the anchor also forks, to run srun */
     pthread_t thread;
     sigset_t all, old_mask;
@@ -294,12 +329,13 @@ static void after_fork_in_child(void)
  * at the first call, and not earlier in another thread: an anchor that gets too little processor time at its start may
  * run the container without staging it (anchor.c:_on_startup_con; 3 of 16 containers on a busy machine, with 26.05).
  */
-__attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
+EXPORTED int luaopen_scrun_python(lua_State *L)
 {
+    LEAVES_ERRNO(errno);
     lua_settop(L, 2);
-    lua_pushcclosure(L, stage_out, 1);
+    lua_pushcclosure(L, slurm_scrun_stage_out, 1);
     lua_setglobal(L, "slurm_scrun_stage_out");
-    lua_pushcclosure(L, stage_in, 1);
+    lua_pushcclosure(L, slurm_scrun_stage_in, 1);
     lua_setglobal(L, "slurm_scrun_stage_in");
     pthread_atfork(NULL, NULL, after_fork_in_child);
     return 0;

@@ -305,6 +305,11 @@ void slurmhooks_calculation_used(void)
     pthread_mutex_unlock(&mutex);
 }
 
+void slurmhooks_calculation_start_workers(void)
+{
+    slurmhooks_point_start_workers(&point);
+}
+
 int slurmhooks_calculation_start(void)
 {
     pthread_condattr_t attributes;

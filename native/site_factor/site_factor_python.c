@@ -7,6 +7,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
+#include "entry.h"
 #include "log.h"
 #include "site_factor/calculation.h"
 
@@ -16,13 +17,22 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 #ifdef SLURMHOOKS_SOURCE
 
+/* For another plugin: see slurmctld/together.h. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+    slurmhooks_calculation_start_workers();
+}
+
 extern int init(void)
 {
+    LEAVES_ERRNO(errno);
     return slurmhooks_calculation_start();
 }
 
 extern int fini(void)
 {
+    LEAVES_ERRNO(errno);
     slurmhooks_calculation_stop();
     return SLURM_SUCCESS;
 }
@@ -30,20 +40,28 @@ extern int fini(void)
 /* Called for a new or requeued job. slurmctld holds its write lock of jobs. */
 extern void site_factor_p_set(void *job_record)
 {
+    LEAVES_ERRNO(errno);
     slurmhooks_calculate_one(job_record);
 }
 
 /* Called when slurmctld computes all priorities. It holds its write lock of jobs, so nothing here may wait. */
 extern void site_factor_p_update(void)
 {
+    LEAVES_ERRNO(errno);
     slurmhooks_calculation_used();
 }
 
 #else
 
 /* Without Slurm's sources job_record_t is unknown: all jobs keep their values, and slurmctld starts. */
+extern void slurmhooks_start_workers(void)
+{
+    LEAVES_ERRNO(errno);
+}
+
 extern int init(void)
 {
+    LEAVES_ERRNO(errno);
     log_error(
         "site_factor/python does nothing: it was built with Slurm's public headers only, and job records are not "
         "among them; run 'slurmhooks build --slurm-source DIR' with the sources of exactly the installed release, "
@@ -53,20 +71,24 @@ extern int init(void)
 
 extern int fini(void)
 {
+    LEAVES_ERRNO(errno);
     return SLURM_SUCCESS;
 }
 
 extern void site_factor_p_set(void *job_record)
 {
+    LEAVES_ERRNO(errno);
     (void)job_record;
 }
 
 extern void site_factor_p_update(void)
 {
+    LEAVES_ERRNO(errno);
 }
 
 #endif
 
 extern void site_factor_p_reconfig(void)
 {
+    LEAVES_ERRNO(errno);
 }

@@ -12,6 +12,7 @@
 
 #include "build_config.h"
 #include "log.h"
+#include "slurmctld/together.h"
 
 /* How many handlers can be left out of one request. */
 #define MOST_LEFT_OUT 16
@@ -36,18 +37,23 @@ static bool must_not_replace(struct slurmhooks_point *point)
 {
     char reason[SLURMHOOKS_DETAIL_MAX];
 
-    if (!point->client || !getenv("SLURMCTLD_RECONF") || slurmhooks_client_wait(point->client, RECONFIGURE_MS, reason))
+    if (!getenv("SLURMCTLD_RECONF"))
+        return false;
+    slurmhooks_start_together();
+    if (!point->client || slurmhooks_client_wait(point->client, RECONFIGURE_MS, reason))
         return false;
     log_error("slurmctld is not reconfigured: %s", reason);
     slurmhooks_point_stop(point);
     return true;
 }
 
-int slurmhooks_point_start(struct slurmhooks_point *point)
+void slurmhooks_point_start_workers(struct slurmhooks_point *point)
 {
     Dl_info info;
     char plugins[4096 + sizeof("slurmhooks_plugins=")] = "slurmhooks_plugins=/";
 
+    if (point->client)
+        return;
     if (dladdr((void *)slurmhooks_point_start, &info) && info.dli_fname) {
         const char *slash = strrchr(info.dli_fname, '/');
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
@@ -68,6 +74,11 @@ int slurmhooks_point_start(struct slurmhooks_point *point)
     point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, point->late});
     if (!point->client)
         log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
+}
+
+int slurmhooks_point_start(struct slurmhooks_point *point)
+{
+    slurmhooks_point_start_workers(point);
     return must_not_replace(point) ? SLURM_ERROR : SLURM_SUCCESS;
 }
 

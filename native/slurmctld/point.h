@@ -48,10 +48,14 @@ enum slurmhooks_end {
     SLURMHOOKS_FAILED, /* no answer; already reported */
 };
 
+/* Start the workers of a plugin, unless they have been started. Does not wait for them; see together.h. */
+void slurmhooks_point_start_workers(struct slurmhooks_point *point);
+
 /*
- * Start the workers of a plugin, in its init().
+ * Do what a plugin's init() must do: start its workers, unless they have been started.
  *
- * slurmctld starts even if that fails; requests then fail as long as there are no workers.
+ * slurmctld starts even if that fails; requests then fail as long as there are no workers. Only a slurmctld that
+ * 'scontrol reconfigure' has started waits until the hooks have loaded, those of all plugins at the same time.
  *
  * RET SLURM_SUCCESS; SLURM_ERROR if 'scontrol reconfigure' started this slurmctld and the hooks do not load
  */

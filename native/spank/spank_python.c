@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "entry.h"
 #include "spank/lines.h"
 #include "stub/stub.h"
 
@@ -126,6 +127,7 @@ static int keep(int value, const char *argument, int remote)
  */
 static int option_callback(int value, const char *argument, int remote)
 {
+    LEAVES_ERRNO(errno);
     int index;
     struct line *line = line_of_option(value, &index);
 
@@ -319,6 +321,7 @@ static int callback(enum callback callback_id, spank_t spank, int argc, char *ar
 #define DEFINE(name)                                              \
     int slurm_spank_##name(spank_t spank, int argc, char *argv[]) \
     {                                                             \
+        LEAVES_ERRNO(errno);                                      \
         return callback(CALLBACK_##name, spank, argc, argv);      \
     }
 

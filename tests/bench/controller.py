@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""slurmctld under many submissions: the rate at which it takes a burst, and the memory that stays in use."""
+"""slurmctld under many submissions: the rate at which it takes a burst, and the memory that stays in use.
+
+And the time of a reconfiguration.
+"""
 
 from collections.abc import Iterator
 
-from . import burst, memory
+from . import burst, memory, reconfigure
 from .machine import Machine
 from .rows import Row
 
@@ -15,3 +18,4 @@ def measure(machine: Machine) -> Iterator[Row]:
     machine.site({})
     yield from burst.measure(machine.lab)
     yield from memory.measure(machine.lab)
+    yield from reconfigure.measure(machine)

@@ -67,6 +67,17 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return real(thread, attributes, run, argument);
 }
 """
+MEET = """
+import os, sys, time
+
+if "SLURMCTLD_RECONF" in os.environ:
+    open("/var/tmp/meet/" + sys.argv[-1].split(".")[1], "w").close()
+    end = time.monotonic() + 25
+    while len(os.listdir("/var/tmp/meet")) < {count}:
+        if time.monotonic() > end:
+            raise TimeoutError("only " + ", ".join(os.listdir("/var/tmp/meet")))
+        time.sleep(0.01)
+"""
 HOOKS_D = "/etc/slurm/hooks.d"
 NOTHING = "site_factor/python does nothing: it was built with Slurm's public headers only"
 
@@ -233,3 +244,26 @@ def test_reconfigure(site: Site) -> None:
     before = site.cluster.log().count("prolog of yes on n")
     assert site.cluster.user("alice", "srun", "--job-name=yes", "true").returncode == 0
     assert site.cluster.log().count("prolog of yes on n") == before + 1
+
+
+def test_a_reconfiguration_waits_once(site: Site) -> None:
+    """The hooks of all plugins load at the same time in a new slurmctld: files that wait for each other load."""
+    cluster = site.cluster
+    if cluster.version < (23, 11):
+        pytest.skip("slurmctld reconfigures itself in the same process")
+    points = {"job_submit", "prep", "jobcomp", *(["priority"] if site.private else [])}
+    cluster.put(f"{CONF}JobCompType=jobcomp/python\n", "/etc/slurm/local.conf")
+    cluster.root("sh", "-ec", "rm -rf /var/tmp/meet; mkdir -m 777 /var/tmp/meet", check=True)
+    cluster.put(MEET.format(count=len(points)), f"{HOOKS_D}/meet.py")
+    try:
+        cluster.restart("slurmctld")
+        cluster.wait(site.serves, what="workers of all plugins")
+        before = len(cluster.log())
+        cluster.root("scontrol", "reconfigure", check=True)
+        cluster.wait(site.serves, what="workers of all plugins")
+        assert "slurmctld is not reconfigured" not in cluster.log()[before:]
+        assert set(cluster.root("ls", "/var/tmp/meet", check=True).stdout.split()) == points
+    finally:
+        cluster.root("rm", f"{HOOKS_D}/meet.py")
+        cluster.put(CONF, "/etc/slurm/local.conf")
+        cluster.restart("slurmctld")

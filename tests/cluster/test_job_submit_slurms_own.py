@@ -33,7 +33,6 @@ AllowSpecResourcesUsage=YES
 SchedulerParameters=bf_interval=1
 PartitionName=pa Nodes=ALL State=UP OverSubscribe=FORCE:4
 PartitionName=pb Nodes=ALL State=UP OverSubscribe=FORCE:4
-PartitionName=tight Nodes=ALL State=DRAIN
 """
 
 PASS = """
@@ -82,16 +81,13 @@ def submit(job):
 
 @pytest.fixture(scope="module")
 def module_site(large_cluster: Cluster) -> Site:
-    """Three nodes, with accounting and limits where slurmdbd works."""
+    """Three nodes, with accounting and limits."""
     site = Site(large_cluster)
-    if accounting.works(large_cluster):
-        # Associations have comments since 23.02.
-        has_comments = large_cluster.version >= (23, 2)
-        comments = iter(f"Comment='{text}'" if has_comments else "" for text in COMMENTS)
-        commands = [text.format(next(comments)) if "{}" in text else text for text in ACCOUNTS]
-        accounting.start(large_cluster, *commands, more=LINES)
-    else:
-        site.conf(f"JobSubmitPlugins=python\n{LINES}")
+    # Associations have comments since 23.02.
+    has_comments = large_cluster.version >= (23, 2)
+    comments = iter(f"Comment='{text}'" if has_comments else "" for text in COMMENTS)
+    commands = [text.format(next(comments)) if "{}" in text else text for text in ACCOUNTS]
+    accounting.start(large_cluster, *commands, more=LINES)
     large_cluster.without_spank()
     return site
 
@@ -184,10 +180,9 @@ def test_7_20_pass(site: Site, name: str, request_: list[str], times: int) -> No
     ],
 )
 def test_7_20_refused_by_slurm(site: Site, name: str, request_: list[str], times: int) -> None:
-    """If a QOS (without accounting, a partition) refuses a job that handlers accept, users read their messages."""
+    """If a QOS refuses a job that handlers accept, users read their messages."""
     site.hooks(PASS)
-    tight = "--qos=tight" if accounting.works(site.cluster) else "--partition=tight"
-    done = site.run(*_command(name, request_, tight))
+    done = site.run(*_command(name, request_, "--qos=tight"))
     assert done.returncode != 0
     assert _lines(done.stderr, name, error=True) == ONCE * times
 
@@ -213,7 +208,7 @@ def test_7_23(site: Site, name: str, options: list[str], per_cpu: str, per_node:
 
 def test_157_1(site: Site) -> None:
     """The QOS of bob's association with their priorities, and the comment of the association of the partition."""
-    accounting.need(site.cluster)
+    accounting.need_sources(site.cluster)
     site.hooks(ASSOC)
     for options, comment in zip(([], ["--partition=pa"], ["--partition=pb"]), COMMENTS, strict=True):
         said = site.run("srun", *options, "true", user="bob").stderr

@@ -89,7 +89,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
 
 def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster) -> None:
     """Defaults of the user and of the association, also as account and partition change; partitions, jobs, records."""
-    accounting.need(large_cluster)
+    accounting.need_sources(large_cluster)
     site = Site(large_cluster)
     script = SCRIPT.read_text()
     large_cluster.put(script, "/etc/slurm/job_submit.lua")

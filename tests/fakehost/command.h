@@ -30,11 +30,16 @@ void command_await_worker(const struct line *line);
 /* jobcomp.c */
 void command_conf(const struct line *line);
 void command_job_end(const struct line *line);
+void command_job_start(const struct line *line);
 void command_set_location(const struct line *line);
 void command_get_jobs(const struct line *line);
 
+/* points.c */
+void command_enter(const struct line *line);
+
 /* scrun.c */
 void command_lua(const struct line *line);
+void command_lua_function(const struct line *line);
 void command_stage_in(const struct line *line);
 void command_stage_out(const struct line *line);
 

@@ -44,7 +44,10 @@ void command_job_submit(const struct line *line)
     job_desc_msg_t desc;
 
     job_desc_fill(&desc, line);
-    int rc = function(&desc, uid_of(line, "submit_uid"), &err_msg);
+    uint32_t uid = uid_of(line, "submit_uid");
+    plugin_enter();
+    int rc = function(&desc, uid, &err_msg);
+    plugin_leave("job_submit", 0);
     finish("job_submit", rc, err_msg, &desc);
 }
 
@@ -61,10 +64,13 @@ void command_job_modify(const struct line *line)
     job_desc_fill(&desc, line);
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
     err_msg = slurm_xstrdup(line_value(line, "err_msg"));
+    plugin_enter();
     rc = ((int (*)(job_desc_msg_t *, void *, uint32_t, char **))function)(&desc, record, uid, &err_msg);
 #else
+    plugin_enter();
     rc = ((int (*)(job_desc_msg_t *, void *, uint32_t))function)(&desc, record, uid);
 #endif
+    plugin_leave("job_modify", 0);
     finish("job_modify", rc, err_msg, &desc);
 }
 

@@ -18,10 +18,21 @@ int slurmctld_config;
 
 void command_conf(const struct line *line)
 {
-    char **member = !strcmp(line->words[1], "state_save_location") ? &slurm_conf.state_save_location
-                    : !strcmp(line->words[1], "plugindir")         ? &slurm_conf.plugindir
-                                                                   : NULL;
+    const struct {
+        const char *name;
+        char **member;
+    } members[] = {
+        {"state_save_location", &slurm_conf.state_save_location},
+        {"plugindir", &slurm_conf.plugindir},
+        {"job_submit_plugins", &slurm_conf.job_submit_plugins},
+        {"prep_plugins", &slurm_conf.prep_plugins},
+        {"job_comp_type", &slurm_conf.job_comp_type},
+    };
+    char **member = NULL;
 
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        if (!strcmp(line->words[1], members[i].name))
+            member = members[i].member;
     if (!member)
         script_wrong(line, "no such member of slurm_conf");
     slurm_xfree((void **)member);
@@ -36,7 +47,9 @@ static void record(const struct line *line, const char *name, uint32_t event)
 
     if (!function)
         script_wrong(line, "the plugin has no such function");
+    plugin_enter();
     int rc = function(job, event);
+    plugin_leave(name, PLUGIN_ERRNO);
     FILE *result = output_begin(line->words[0]);
     output_rc(result, rc);
     output_end(result);
@@ -51,10 +64,17 @@ void command_job_end(const struct line *line)
 #endif
 }
 
+void command_job_start(const struct line *line)
+{
+    record(line, "jobcomp_p_record_job_start", 0);
+}
+
 void command_set_location(const struct line *line)
 {
     int (*function)(void) = (int (*)(void))plugin_function(plugin_of(line), "jobcomp_p_set_location");
+    plugin_enter();
     int rc = function();
+    plugin_leave("jobcomp_p_set_location", PLUGIN_ERRNO);
     FILE *result = output_begin("set_location");
 
     output_rc(result, rc);
@@ -64,7 +84,9 @@ void command_set_location(const struct line *line)
 void command_get_jobs(const struct line *line)
 {
     void *(*function)(void *) = (void *(*)(void *))plugin_function(plugin_of(line), "jobcomp_p_get_jobs");
+    plugin_enter();
     void *jobs = function((void *)line);
+    plugin_leave("jobcomp_p_get_jobs", PLUGIN_ERRNO);
     FILE *result = output_begin("get_jobs");
 
     output_number(result, "same", jobs == line);

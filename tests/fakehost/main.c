@@ -34,10 +34,13 @@ static const struct command commands[] = {
     {"await_worker", 1, command_await_worker, NULL},
     {"conf", 3, command_conf, NULL},
     {"job_end", 2, command_job_end, NULL},
+    {"job_start", 2, command_job_start, NULL},
     {"set_location", 2, command_set_location, NULL},
     {"get_jobs", 2, command_get_jobs, NULL},
+    {"enter", 3, command_enter, NULL},
 #ifdef FAKEHOST_LUA
     {"lua", 2, command_lua, NULL},
+    {"lua_function", 3, command_lua_function, NULL},
     {"stage_in", 1, command_stage_in, NULL},
     {"stage_out", 1, command_stage_out, NULL},
 #endif

@@ -6,7 +6,10 @@
 #include <slurm/slurm_version.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -27,6 +30,23 @@ struct plugin *plugin_of(const struct line *line)
 void *plugin_function(const struct plugin *plugin, const char *name)
 {
     return dlsym(plugin->handle, name);
+}
+
+void plugin_enter(void)
+{
+    errno = PLUGIN_ERRNO;
+}
+
+void plugin_leave(const char *function, int expected)
+{
+    int left = errno;
+    char text[160];
+
+    if (left == expected)
+        return;
+    snprintf(text, sizeof(text), "%s() has left errno %d (%s)", function, left, strerror(left));
+    output_log("FATAL", text);
+    abort();
 }
 
 /* Check a plugin as _verify_syms() does: its symbols, and its release. RET NULL, or what is wrong. */
@@ -95,7 +115,12 @@ static int call(const struct plugin *plugin, const char *name)
 {
     int (*function)(void) = (int (*)(void))plugin_function(plugin, name);
 
-    return function ? function() : SLURM_SUCCESS;
+    if (!function)
+        return SLURM_SUCCESS;
+    plugin_enter();
+    int rc = function();
+    plugin_leave(name, PLUGIN_ERRNO);
+    return rc;
 }
 
 void command_load(const struct line *line)

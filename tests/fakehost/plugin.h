@@ -20,4 +20,16 @@ struct plugin *plugin_of(const struct line *line);
 /* RET a symbol of a plugin, or NULL. */
 void *plugin_function(const struct plugin *plugin, const char *name);
 
+/* An errno that no system call sets. */
+#define PLUGIN_ERRNO 4095
+
+/* Call before a function of a plugin: sets errno to PLUGIN_ERRNO. */
+void plugin_enter(void);
+
+/*
+ * Call after it: the program ends if the function has left another errno than this: PLUGIN_ERRNO, or 0 where slurmctld
+ * reads errno.
+ */
+void plugin_leave(const char *function, int expected);
+
 #endif

@@ -3,6 +3,7 @@
  */
 #include <slurm/slurm_errno.h>
 
+#include <dlfcn.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -13,6 +14,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "plugin.h"
 
 static lua_State *L;
 
@@ -159,21 +161,38 @@ static void push_environment(const struct line *line)
     }
 }
 
-static void call(const char *name, int arguments)
+static void call(const char *command, const char *name, int arguments)
 {
     int rc = SLURM_ERROR;
 
-    if (lua_pcall(L, arguments, 1, 0))
+    plugin_enter();
+    bool failed = lua_pcall(L, arguments, 1, 0);
+    plugin_leave(name, PLUGIN_ERRNO);
+    if (failed)
         output_log("ERROR", lua_tostring(L, -1));
     else
         rc = lua_isnumber(L, -1) ? (int)lua_tonumber(L, -1) : SLURM_SUCCESS;
-    FILE *result = output_begin(name);
+    FILE *result = output_begin(command);
     output_rc(result, rc);
     output_text(result, "bundle", bundle);
     output_text(result, "root_path", root_path);
     output_number(result, "lua_top", lua_gettop(L) - 1);
     output_end(result);
     lua_settop(L, 0);
+}
+
+/* Call a symbol of the library as a Lua function, as scrun.lua does by package.loadlib(). */
+void command_lua_function(const struct line *line)
+{
+    void *library = dlopen(line->words[1], RTLD_NOW);
+    lua_CFunction function = library ? (lua_CFunction)dlsym(library, line->words[2]) : NULL;
+
+    if (!L)
+        L = luaL_newstate();
+    if (!function)
+        script_wrong(line, "the library has no such function");
+    lua_pushcfunction(L, function);
+    call("lua_function", line->words[2], 0);
 }
 
 void command_stage_in(const struct line *line)
@@ -188,7 +207,7 @@ void command_stage_in(const struct line *line)
     lua_pushnumber(L, 2001);
     lua_pushnumber(L, 2002);
     push_environment(line);
-    call("stage_in", 8);
+    call("stage_in", "slurm_scrun_stage_in", 8);
 }
 
 void command_stage_out(const struct line *line)
@@ -204,5 +223,5 @@ void command_stage_out(const struct line *line)
     lua_pushnumber(L, 4711);
     lua_pushnumber(L, 2001);
     lua_pushnumber(L, 2002);
-    call("stage_out", 10);
+    call("stage_out", "slurm_scrun_stage_out", 10);
 }

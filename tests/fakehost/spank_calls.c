@@ -114,7 +114,9 @@ void command_call(const struct line *line)
     function = (int (*)(spank_t, int, char **))plugin_function(plugin, symbol);
     if (!function)
         script_wrong(line, "the plugin has no such callback");
+    plugin_enter();
     int rc = function(&spank, plugin->argc, plugin->argv);
+    plugin_leave(symbol, PLUGIN_ERRNO);
     spank.magic = 0;
     FILE *result = output_begin("call");
     output_text(result, "callback", phase);
@@ -132,7 +134,10 @@ void command_option(const struct line *line)
         script_wrong(line, "no such option is registered");
     option->given = true;
     option->argument = argument;
-    int rc = option->option.cb(option->option.val, argument, context == S_CTX_REMOTE);
+    bool remote = context == S_CTX_REMOTE;
+    plugin_enter();
+    int rc = option->option.cb(option->option.val, argument, remote);
+    plugin_leave("the callback of an option", PLUGIN_ERRNO);
     FILE *result = output_begin("option");
     output_text(result, "name", line->words[2]);
     output_rc(result, rc);

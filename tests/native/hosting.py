@@ -163,6 +163,7 @@ class Host:
         names = {
             "job_submit": self.plugins / "job_submit_python.so",
             "jobcomp": self.plugins / "jobcomp_python.so",
+            "plugins": self.plugins,
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
@@ -263,8 +264,11 @@ def _commands() -> list[str]:
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
         *(
             "job_end",
+            "job_start",
             "set_location",
             "get_jobs",
+            "enter",
+            "lua_function",
             "damage_manifest",
             "read_manifest",
             "manifest_line",

@@ -8,7 +8,7 @@ from pathlib import Path
 NATIVE = Path(__file__).parents[2] / "native"
 
 TIERS = (
-    ("log.h", "build_config.h"),
+    ("log.h", "entry.h", "build_config.h"),
     ("wire", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
     ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter"),
@@ -107,3 +107,25 @@ def test_files_are_short() -> None:
     """A C file has one job, and is short enough to be read in one go."""
     sizes = {name: len(text.splitlines()) for name, text in c_files().items()}
     assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}
+
+
+ENTRY_POINT = re.compile(r"^(?:extern|EXPORTED) [^;{}()]*\b\w+\([^;{}]*\)\n\{\n(.*)\n", re.MULTILINE)
+KEEPS = re.compile(
+    r"    (?:LEAVES_ERRNO\(errno\);|return (?:finish|run|modify)\(.*|struct slurmhooks_event event = \{.*)"
+)
+"""LEAVES_ERRNO, or a call of the function of the file that has it."""
+
+
+def test_entry_points_keep_errno() -> None:
+    """What Slurm calls leaves errno alone, in builds with Slurm's sources, too; tests/native shows it for the others.
+
+    job_submit() and job_modify() set it to 0.
+    """
+    found = {
+        (name, first)
+        for name, text in c_files().items()
+        if name.endswith("_python.c")
+        for first in ENTRY_POINT.findall(text)
+    }
+    assert len({name for name, _ in found}) >= 5
+    assert [(name, first) for name, first in found if not KEEPS.fullmatch(first)] == []

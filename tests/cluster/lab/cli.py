@@ -81,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--force", action="store_true", help="even if the same tree is installed")
     command = verb("add", "install Debian packages only in this cluster, which may be up or down")
     command.add_argument("packages", metavar="PACKAGE", nargs="+")
+    about = "unpack the packages of another release over the cluster's files, without their dependencies"
+    command.add_argument("--of", metavar="RELEASE", help=about)
     command = verb("restart", "stop and start all daemons, or only some, keeping jobs")
     command.add_argument("names", metavar="slurmctld|n1...", nargs="*")
     for name, whose in (("exec", "root"), ("as", "USER (root, alice or bob)")):
@@ -139,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         case "install":
             install.install(release, options.force)
         case "add":
-            extras.add(release, options.packages)
+            extras.add(release, options.packages, find(options.of) if options.of else None)
         case "restart":
             cluster.restart(release, options.names)
         case "put":

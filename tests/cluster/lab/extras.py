@@ -14,25 +14,36 @@ DOWNLOADS = "/opt/downloads"
 """Path of the packages inside the cluster."""
 
 
-def add(release: Release, packages: list[str]) -> None:
+def add(release: Release, packages: list[str], of: Release | None = None) -> None:
     """Install packages in the cluster, which may be up or down; they are downloaded once and kept.
+
+    Args:
+        release: of the cluster.
+        packages: their names.
+        of: another release, whose packages are unpacked over the files of the cluster, without their dependencies.
 
     Raises:
         UnreachableError: the mirror cannot be reached.
         LabError: the packages do not install.
     """
+    source = of or release
     rootfs.make(release)
+    rootfs.make(source)
     directory = places.cluster(release.name)
     with places.locked(directory, f"add {release.name}"):
         report = Reporter(f"add {release.name}", os.path.join(directory, "add.log"))
-        kept = _download(release, sorted(set(packages)))
+        kept = _download(source, sorted(set(packages)))
+        files = sorted(name for name in os.listdir(kept) if not of or name.partition("_")[0] in packages)
+        folder = f"{DOWNLOADS}/{source.name}"
         with cluster.entered(release) as (keeper, _):
-            for name in sorted(os.listdir(kept)):
-                _copy(keeper, os.path.join(kept, name), f"{DOWNLOADS}/{name}")
+            for name in files:
+                _copy(keeper, os.path.join(kept, name), f"{folder}/{name}")
             # dpkg asks no question and starts no daemon: see rootfs.py.
-            command = f"exec dpkg --install {DOWNLOADS}/*.deb"
+            command = f"exec dpkg --install {folder}/*.deb"
+            if of:
+                command = f"for file in {folder}/*.deb; do dpkg-deb --extract $file / || exit; done"
             report.inside("dpkg", keeper, ["sh", "-c", command], {"DEBIAN_FRONTEND": "noninteractive"})
-        report.say(f"{len(os.listdir(kept))} packages: {' '.join(packages)} and their dependencies")
+        report.say(f"{len(files)} packages: {' '.join(packages)}" + ("" if of else " and their dependencies"))
 
 
 def _copy(keeper: namespace.Keeper, source: str, target: str) -> None:

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long `scontrol reconfigure` takes: with all plugins that have workers, and with one, in turns."""
+
+import statistics
+from collections.abc import Iterator
+
+from .inside.interleave import turn
+from .machine import Machine
+from .rows import Row, spread
+
+GROUP = "controller"
+TURNS = 6
+"""Even, see turn()."""
+LIMIT = 4.0
+"""As many as there are plugins: each waits for its hooks, but all hooks load at the same time."""
+ONE = "JobSubmitPlugins=python\n"
+CASES = {
+    "one plugin": ONE,
+    "all plugins": f"{ONE}PriorityType=priority/multifactor\nPrioritySiteFactorPlugin=site_factor/python\n"
+    "PrEpPlugins=prep/script,prep/python\nJobCompType=jobcomp/python\n",
+}
+TIME = """\
+scontrol reconfigure
+sleep 1
+begin=$(date +%s%N)
+scontrol reconfigure
+echo $((($(date +%s%N) - begin) / 1000000))
+"""
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the row about reconfigurations."""
+    found: dict[str, list[float]] = {name: [] for name in CASES}
+    for number in range(TURNS):
+        for name in turn(list(CASES), number):
+            machine.put(CASES[name], "/etc/slurm/local.conf")
+            found[name].append(float(machine.root(TIME)))
+    ratio = statistics.median(found["all plugins"]) / statistics.median(found["one plugin"])
+    what = "scontrol reconfigure: time with four plugins that have workers, relative to one"
+    parts = {f"{name}, ms": spread(times) for name, times in found.items()}
+    yield Row(GROUP, what, LIMIT, "x", ratio, parts=parts, note="before 23.11 slurmctld remains the same process")

@@ -28,6 +28,7 @@ from slurmhooks.slurmctld.rows import (
     rows,
 )
 from slurmhooks.slurmctld.source import Struct
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
 from slurmhooks.wire.message import pack
@@ -157,8 +158,8 @@ class FakeRecord(model.Record):
 
     Args:
         release: release of Slurm; decides which fields exist.
-        fields: values as handlers see them. By default ``job_id`` is 1, ``user_id`` and ``group_id`` are 1000, and all
-            other fields are unset.
+        fields: values as handlers see them. By default ``job_id`` is 67108863, which Slurm never gives, ``user_id`` and
+            ``group_id`` are 1000, and all other fields are unset.
 
     Raises:
         AttributeError: a field does not exist, or not in that release.
@@ -176,7 +177,7 @@ class FakeRecord(model.Record):
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
-        fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
+        fill(self, {"job_id": JOB_ID, "user_id": 1000, "group_id": 1000, **fields})
 
 
 _classes: dict[tuple[object, str], Any] = {}

@@ -11,6 +11,7 @@ from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
 from slurmhooks.spank.model import Spank
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 from slurmhooks.view import nearest
 
@@ -43,7 +44,7 @@ _ITEMS = {item.item: item for item in ITEMS}
 DEFAULTS: dict[str, Any] = {
     "job_uid": 1000,
     "job_gid": 1000,
-    "job_id": 1,
+    "job_id": JOB_ID,
     "job_stepid": 0,
     "job_nnodes": 1,
     "job_nodeid": 0,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The options common to the commands of `try`, and the handlers that they select."""
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from slurmhooks import config, loader, site, slurm_conf, trusted
-from slurmhooks.cli import loading, output, parameters
+from slurmhooks.cli import isolation, loading, output, parameters
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
@@ -22,7 +23,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options that select handlers and the output format.
+    """Add the options that select handlers and the output format, and run root's handlers where they harm nothing.
 
     Args:
         model: see :func:`slurmhooks.cli.output.json_option`.
@@ -32,12 +33,22 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
                      help="Load this hook file instead of those of slurmhooks.toml; may be given several times."),
         parameters.sysconfdir_option,
+        click.option("--really", is_flag=True,
+                     help="As root: run the handlers on this machine itself, not on a discarded copy of its files."),
     )  # fmt: skip
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def called(*, really: bool, **arguments: Any) -> None:
+            if really or os.geteuid() != 0:
+                function(**arguments)
+            else:
+                isolation.run(functools.partial(function, **arguments))
+
+        command: Callable[..., None] = called
         for option in options:
-            function = option(function)
-        return function
+            command = option(command)
+        return command
 
     return add
 

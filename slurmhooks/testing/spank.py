@@ -11,6 +11,7 @@ from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
 from slurmhooks.spank.model import Spank
+from slurmhooks.testing import environments
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 from slurmhooks.view import nearest
@@ -85,7 +86,8 @@ class FakeSpank(Spank):
             default the first context in which Slurm makes the call.
         callback: a callback of spank(7), without ``slurm_spank_``; :func:`run` takes it from the hook.
         args: the arguments on the line of plugstack.conf.
-        env: the environment ``spank.env``.
+        env: the environment ``spank.env``; by default the variables that slurmd gives to prolog and epilog, and none
+            elsewhere.
         job_control_env: the environment ``spank.job_control_env``.
         items: items by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; for items that take an argument,
             a dict of results, such as ``{"job_pid_to_global_id": {4242: 0}}``. The defaults are a job with one task.
@@ -114,6 +116,7 @@ class FakeSpank(Spank):
             if name not in DEFAULTS:
                 raise ValueError(f"no item {name!r}{nearest(name, DEFAULTS)}")
         self._given_context = context
+        self._given_env = env
         self._slurm = Slurm({**DEFAULTS, **(items or {})}, env or {}, job_control_env or {})
         callback = callback or ("task_init" if context in (None, "remote") else "init")
         place = context or _contexts(callback)[0]
@@ -134,6 +137,8 @@ def view_for(spank: FakeSpank, callback: str) -> Spank:
         raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
     spank.commit()
     spank._slurm.context = context
+    if context == "job_script" and spank._given_env is None and not spank._slurm.env:
+        spank._slurm.env.update(environments.of_script(spank._slurm.items, callback))
     return Spank(spank._slurm, (context, callback), context, callback, spank.args)
 
 

@@ -47,7 +47,7 @@ def command(
     if as_json:
         output.document(asdict(result))
     else:
-        show(result, variables)
+        show(result)
     sys.exit(0 if result.accepted else 1)
 
 
@@ -79,7 +79,7 @@ def read_words(words: Sequence[str], registry: Registry) -> tuple[dict[str, str 
     return options, rest
 
 
-def show(result: Launch, before: Mapping[str, str]) -> None:
+def show(result: Launch) -> None:
     """Print the result for people."""
     if result.accepted:
         click.echo(click.style("accepted", fg="green", bold=True))
@@ -90,8 +90,7 @@ def show(result: Launch, before: Mapping[str, str]) -> None:
     output.show("to the user", result.user_messages)
     cells = []
     for number, task in enumerate(result.tasks):
-        names = sorted(name for name in {*before, *task.env} if before.get(name) != task.env.get(name))
-        cells += [(f"task {number}", name, task.env.get(name, "-")) for name in names]
+        cells += [(f"task {number}", name, "-" if value is None else value) for name, value in task.changes.items()]
         cells.append((f"task {number}", "runs", " ".join(task.argv)))
     cells += [("prolog, epilog", f"SPANK_{name}", value) for name, value in result.job_control_env.items()]
     if cells:

@@ -15,6 +15,7 @@ from slurmhooks.testing.processes import Call, Path, Processes
 from slurmhooks.testing.runner import Result, registry_of
 from slurmhooks.testing.spank import DEFAULTS
 from slurmhooks.testing.watching import Bug
+from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     import os
@@ -120,20 +121,35 @@ class Launch:
     ran: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of plugstack.conf.
+
+    Attributes:
+        registry: its handlers.
+        args: the arguments for them.
+        optional: whether Slurm ignores their failures.
+    """
+
+    registry: Registry
+    args: Sequence[str] = ()
+    optional: bool = False
+
+
 class _Run:
     """The callbacks of one launch, with the environments that they share."""
 
     def __init__(
         self,
         processes: Processes,
-        args: Sequence[str],
+        lines: Sequence[Line],
         options: Mapping[str, str | bool],
         items: Mapping[str, Any],
         env: Mapping[str, str],
     ) -> None:
         """Start with the environment of srun."""
         self.processes = processes
-        self.args = args
+        self.lines = lines
         self.options = options
         self.items: dict[str, Any] = {**DEFAULTS, **items}
         self.given = items
@@ -144,24 +160,29 @@ class _Run:
         self.failed: tuple[str, Result] | None = None
 
     def call(self, path: Path, context: Context, callback: str, **items: Any) -> list[str]:
-        """Run the handlers of one callback in a process; store what they write to the environments.
+        """Run the handlers of one callback in a process, line by line; store what they write to the environments.
 
         Returns:
             the words that they prepend to the command of the task.
         """
-        env = self.envs[path]
-        # Slurm reads options after init, where no handler sees them.
-        options = {} if callback == "init" else self.options
-        request = Call(context, callback, self.args, options, env.now, self.control, {**self.items, **items})
-        answer = self.processes.call(path, request)
-        place = f"{context} {callback}"
-        self.results.append((place, answer.result))
-        self.ran += [f"{place} {label}" for label in answer.result.ran]
-        if not answer.result.accepted and self.failed is None:
-            self.failed = (place, answer.result)
-        env.now = answer.env
-        self.control = answer.control
-        return answer.prepended
+        env, place = self.envs[path], f"{context} {callback}"
+        words: list[str] = []
+        for number, line in enumerate(self.lines):
+            # Slurm reads options after init, where no handler sees them.
+            names = {option.name for option in line.registry.options if callback != "init"}
+            options = {name: text for name, text in self.options.items() if name in names}
+            seen = {**self.items, **items}
+            answer = self.processes.call(
+                path, Call(context, callback, number, line.args, options, env.now, self.control, seen)
+            )
+            self.results.append((place, answer.result))
+            self.ran += [f"{place} {label}" for label in answer.result.ran]
+            env.now, self.control = answer.env, answer.control
+            words = [*answer.prepended, *words]
+            if not self.processes.runs(path) or not (answer.result.accepted or line.optional):
+                self.failed = self.failed or (place, answer.result)
+                break
+        return words
 
     def before_tasks(self) -> None:
         """Run what comes before the tasks, until it fails."""
@@ -252,15 +273,47 @@ def launch(
         ValueError: an option or item does not exist, or there is no SPANK handler and no option.
     """
     registry = registry_of(source)
-    if not registry.options and not any(each.spec.name.startswith("spank.") for each in registry.all_handlers()):
+    if not _has_spank(registry):
         what = "the hook files have" if isinstance(source, Registry) else f"{source} has"
         raise ValueError(f"{what} no handler of SPANK")
+    return launch_lines(
+        [Line(registry, args)],
+        argv,
+        options=options or {},
+        env=env or {},
+        tasks=tasks,
+        exit_status=exit_status,
+        items=items or {},
+    )
+
+
+def launch_lines(
+    lines: Sequence[Line],
+    argv: Sequence[str],
+    *,
+    options: Mapping[str, str | bool],
+    env: Mapping[str, str],
+    tasks: int,
+    exit_status: int = 0,
+    items: Mapping[str, Any],
+) -> Launch:
+    """Run the handlers of several lines of plugstack.conf; see :func:`launch`.
+
+    Raises:
+        ValueError: an option or item does not exist, or there is no SPANK handler and no option.
+    """
+    if not any(_has_spank(line.registry) for line in lines):
+        raise ValueError("the hook files have no handler of SPANK")
+    known = [option.name for line in lines for option in line.registry.options]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"no option {name!r}{nearest(name, known)}")
     counts = {"job_argv": list(argv), "job_local_task_count": tasks, "job_total_task_count": tasks}
     ids = {number: number for number in range(tasks)}
     maps = {"job_local_to_global_id": ids, "job_global_to_local_id": ids}
     done: list[Task] = []
-    with Processes(registry) as processes:
-        whole = _Run(processes, args, options or {}, {**counts, **maps, **(items or {})}, env or {})
+    with Processes([line.registry for line in lines]) as processes:
+        whole = _Run(processes, lines, options, {**counts, **maps, **items}, env)
         whole.before_tasks()
         if whole.failed is None:
             done = whole.tasks(tasks, argv, exit_status)
@@ -279,3 +332,7 @@ def launch(
         errors=[bug for result in results for bug in result.errors],
         ran=whole.ran,
     )
+
+
+def _has_spank(registry: Registry) -> bool:
+    return bool(registry.options) or any(each.spec.name.startswith("spank.") for each in registry.all_handlers())

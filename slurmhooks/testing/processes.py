@@ -33,6 +33,7 @@ class Call:
     Attributes:
         context: the context.
         callback: its name.
+        line: number of the line of plugstack.conf.
         args: arguments of the line of plugstack.conf.
         options: see :func:`slurmhooks.testing.run`.
         env: ``spank.env``.
@@ -42,6 +43,7 @@ class Call:
 
     context: Context
     callback: str
+    line: int
     args: Sequence[str]
     options: Mapping[str, str | bool]
     env: Mapping[str, str]
@@ -75,9 +77,14 @@ class Processes:
     run: then each process begins as in Slurm, where it loads the files itself.
     """
 
-    def __init__(self, registry: Registry, requests: Connection | None = None) -> None:
-        """Start without processes; ``requests`` come from the process that forked this one."""
-        self._registry = registry
+    def __init__(self, registries: Sequence[Registry], requests: Connection | None = None) -> None:
+        """Start without processes.
+
+        Args:
+            registries: the handlers of each line of plugstack.conf.
+            requests: comes from the process that forked this one.
+        """
+        self._registries = registries
         self._requests = requests
         self._children: dict[str, tuple[int, Connection]] = {}
 
@@ -108,7 +115,7 @@ class Processes:
             for connection in (self._requests, *(connection for _, connection in self._children.values())):
                 if connection is not None:
                     connection.close()
-            Processes(self._registry, theirs)._serve(theirs)
+            Processes(self._registries, theirs)._serve(theirs)
         theirs.close()
         self._children[name] = (pid, ours)
         return pid
@@ -184,7 +191,7 @@ class Processes:
             job_control_env=call.control,
             items=call.items,
         )
-        result = run(self._registry, f"spank.{call.callback}", spank=spank, options=call.options)
+        result = run(self._registries[call.line], f"spank.{call.callback}", spank=spank, options=call.options)
         result.changes.clear()
         return Answer(
             result,

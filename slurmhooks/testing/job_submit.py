@@ -45,6 +45,10 @@ RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
 
 
+OF_SOME = "array_recs."
+"""Begins the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
+
+
 class FakeStruct(Struct):
     """A packed struct whose values a test gives.
 
@@ -61,7 +65,11 @@ class FakeStruct(Struct):
         self.raws: dict[str, Raw] = {}
         release = release_of(kind._release)
         members = [(row, row.member(release, table.places)) for row in rows(kind).values()]
-        self.raws = {name: unset(row) for row, name in members if name is not None and name in table.places}
+        self.raws = {
+            name: unset(row)
+            for row, name in members
+            if name is not None and name in table.places and not name.startswith(OF_SOME)
+        }
         super().__init__(table, pack(table, self.raws), None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
@@ -257,7 +265,10 @@ def fill(view: model.View, fields: Mapping[str, object]) -> None:
             row = fields_by_name[name]
             member = row.member(release_of(view._release), struct.table.places)
             assert member is not None
-            raws[member] = _raw(row, raws.get(member, struct.raws[member]), value, view._release)
+            if value is None and member.startswith(OF_SOME):
+                continue
+            old = raws.get(member, struct.raws.get(member))
+            raws[member] = _raw(row, unset(row) if old is None else old, value, view._release)
     struct.put(raws)
 
 

@@ -38,7 +38,7 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     """
     if what is None and user is None and last is None:
         raise click.UsageError("name a job, an error or a request, or --user or --last")
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     folder = Path(decisions_folder(site.read_config(sysconfdir / config.FILE_NAME)))
     log = Log(folder)
     if not log.exists():

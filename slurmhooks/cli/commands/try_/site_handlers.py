@@ -69,7 +69,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         Findings: hook files do not load, refuse with an error code that does not exist, or there is no slurmhooks.toml.
     """
     sys.dont_write_bytecode = True
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     registry = _load(sysconfdir, files, scripts)
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)

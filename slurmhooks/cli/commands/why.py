@@ -135,7 +135,7 @@ def lines(decision: Decision) -> list[str]:
     text_lines += [f"    {_step(step)}" for step in decision.handlers]
     if decision.text and decision.event == "decision":
         first, *rest = decision.text.split("\n")
-        text_lines += [f"  the user was told: {first}", *(f"    {line}" for line in rest)]
+        text_lines += [f"  text for the user: {first}", *(f"    {line}" for line in rest)]
     elif decision.text:
         text_lines.append(f"  {decision.text}")
     return text_lines

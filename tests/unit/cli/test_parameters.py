@@ -69,7 +69,7 @@ def test_many_commands_read_the_configuration() -> None:
         "uninstall",
         "record",
     }
-    assert wanted | {"spool discard", "try job_submit", "try spank", "try cli_filter", "try job_end"} <= READERS.keys()
+    assert wanted | {"try job_submit", "try spank", "try cli_filter", "try job_end"} <= READERS.keys()
 
 
 @pytest.mark.parametrize(

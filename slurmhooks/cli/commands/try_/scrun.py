@@ -55,7 +55,8 @@ def staging(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--gid", "group_id", type=click.IntRange(0), help="Group id of the job. Default: yours."),
         click.option("--uid", "user_id", type=click.IntRange(0), help="User id of the job. Default: yours."),
         click.option("--id", "container_id", help="Name of the container. Default: name of the bundle."),
-        click.option("--in-place", is_flag=True, help="Give the handlers the bundle itself, not a copy; as root, also give --really."),
+        click.option("--in-place", is_flag=True,
+                     help="Give the handlers the bundle itself, not a copy. Root needs --really, too."),
         click.option("--bundle", required=True, help="The bundle: a folder with config.json.",
                      type=click.Path(exists=True, file_okay=False, path_type=Path)),
     ):  # fmt: skip

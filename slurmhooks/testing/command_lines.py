@@ -58,11 +58,11 @@ def read(command: str, words: Sequence[str], options: Iterable[Option]) -> Comma
         if word.startswith("--"):
             given, equals, text = word[2:].partition("=")
             name = _resolve(command, given, plugins)
-            takes = plugins[name] if name in plugins else _takes(command, name)
+            has_arg = plugins[name] if name in plugins else takes(command, name)
             value = text if equals else None
-            if value is not None and takes == NONE:
+            if value is not None and has_arg == NONE:
                 raise CommandLineError(f"--{name} takes no argument")
-            if value is None and takes == REQUIRED:
+            if value is None and has_arg == REQUIRED:
                 value = _next(f"--{name}", rest)
             (line.spank if name in plugins else line.options)[name] = value
         else:
@@ -88,15 +88,16 @@ def _letters(command: str, letters: str, rest: deque[str], line: CommandLine) ->
         name = short(command, letter)
         if name is None:
             raise CommandLineError(f"{command} has no option -{letter}")
-        takes, value = _takes(command, name), None
-        if takes != NONE:
+        has_arg, value = takes(command, name), None
+        if has_arg != NONE:
             value, letters = letters or None, ""
-        if takes == REQUIRED and value is None:
+        if has_arg == REQUIRED and value is None:
             value = _next(f"-{letter}", rest)
         line.options[name] = value
 
 
-def _takes(command: str, name: str) -> int:
+def takes(command: str, name: str) -> int:
+    """Return whether an option of a command takes an argument: NONE, REQUIRED or OMITTABLE."""
     if name in FLAGS or (name == "wait" and command == "sbatch"):
         return NONE
     return OMITTABLE if name in OPTIONAL else REQUIRED

@@ -115,11 +115,14 @@ class Option(_Of[Value]):
         """Convert and check an argument. For the SPANK plugin.
 
         Args:
-            argument: the text; None if the option was given without one.
+            argument: the text; None if the option was given without one. Slurm passes an omitted argument as an empty
+                text or as "(null)", so that these texts count as omitted if the argument is optional.
 
         Raises:
             Exception: whatever the type or a check raises.
         """
+        if self.arginfo is None or (self.optional and argument in ("", "(null)")):
+            argument = None
         value: Any = True if argument is None else self.type(argument)
         result: Value = value
         for check in self._checks:

@@ -26,6 +26,12 @@ def directory() -> str:
     return built_for if isinstance(built_for, str) else "/etc/slurm"
 
 
+def file_in(folder: str) -> str:
+    """Return the slurm.conf of a folder: the one that SLURM_CONF names, under any name, if it is there."""
+    conf = environment("SLURM_CONF")
+    return conf if conf and directory() == folder else f"{folder.rstrip('/')}/slurm.conf"
+
+
 def slurm_user() -> int:
     """Return the user id of SlurmUser; 0, Slurm's default, if it is not set or has no such user."""
     import pwd

@@ -42,7 +42,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
         plugin_dir: where the plugins are, as the daemons see it.
         root: the root of the package that is being built; otherwise /.
     """
-    conf = below(root, sysconfdir / "slurm.conf")
+    conf = below(root, file_in(sysconfdir))
     needed = []
 
     value = slurm_conf.value(str(conf), "PluginDir")
@@ -52,15 +52,13 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     if value or plugin_dir not in own:
         present = str(plugin_dir) in folders
         line = "PluginDir=" + ":".join(folders if present else [*folders, str(plugin_dir)])
-        needed.append(
-            Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="Slurm finds the plugins")
-        )
+        needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why="Slurm finds the plugins"))
 
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
         plugins = [name.strip() for name in (slurm_conf.value(str(conf), key) or "").split(",") if name.strip()]
         present = any(name.removeprefix(f"{point}/") == "python" for name in plugins)
         line = f"{key}=" + ",".join(plugins if present else [*plugins, "python"])
-        needed.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why=f"hook.{point}"))
+        needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
     plugstack = _plugstack(sysconfdir, root)
     lines = _spank_lines(plugstack, root)
@@ -71,6 +69,11 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed
+
+
+def file_in(sysconfdir: Path) -> Path:
+    """Return the slurm.conf of a folder."""
+    return Path(slurm_conf.file_in(str(sysconfdir)))
 
 
 def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
@@ -84,7 +87,7 @@ def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:
-    name = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PlugStackConfig")
+    name = slurm_conf.value(str(below(root, file_in(sysconfdir))), "PlugStackConfig")
     return sysconfdir / (name or "plugstack.conf")
 
 
@@ -117,7 +120,7 @@ def _plugstack_lines(path: Path, root: Path, depth: int = 0) -> Iterator[str]:
 
 def installed_in(sysconfdir: Path) -> Path | None:
     """Return the folder of slurm.conf's PluginDir that has our plugins; None if none has."""
-    value = slurm_conf.value(str(sysconfdir / "slurm.conf"), "PluginDir") or ""
+    value = slurm_conf.value(str(file_in(sysconfdir)), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder] + slurm.usual_plugin_dirs()
     return next((folder for folder in folders if build_record.BuildRecord.path_in(folder).exists()), None)
 
@@ -128,7 +131,7 @@ def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
     Without PluginDir Slurm uses the folder that it was built with; this is assumed to be the usual folder that has
     plugins, if there is only one.
     """
-    value = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PluginDir") or ""
+    value = slurm_conf.value(str(below(root, file_in(sysconfdir))), "PluginDir") or ""
     usual = slurm.usual_plugin_dirs(root)
     if not value and len(usual) == 1:
         return usual[0]

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import progress
+from slurmhooks.cli import parameters, progress
 from slurmhooks.worker import requests
 
 PATIENCE = 5.0
@@ -58,7 +57,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
     """
     if not requests.names(str(sysconfdir)):
         return [], [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     running, notes = [], []
     with progress.waiting("asking slurmctld"):
         answers = requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE)

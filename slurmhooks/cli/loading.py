@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
-from slurmhooks.cli import configuration, progress
+from slurmhooks.cli import configuration, parameters, progress
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.manifest import Line, Point
@@ -61,7 +61,7 @@ class Loaded:
         Changes SLURM_CONF in the environment of this process.
         """
         sys.dont_write_bytecode = True
-        os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+        parameters.use(sysconfdir)
         path = site.config_path()
         user = slurm_conf.slurm_user()
         if os.getuid() in (0, user):

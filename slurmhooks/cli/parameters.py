@@ -6,17 +6,28 @@ from pathlib import Path
 
 import click
 
+from slurmhooks import slurm_conf
+
+CHOSEN = "the folder of $SLURM_CONF, or /etc/slurm"
+"""Describes the default of --sysconfdir."""
+
 
 def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:
     """Return an absolute path, because processes with other working directories read the results."""
     return Path(os.path.abspath(value))
 
 
+def use(sysconfdir: Path) -> None:
+    """Let this process, and those that it starts, use the configuration in a folder: change SLURM_CONF."""
+    os.environ["SLURM_CONF"] = os.path.abspath(slurm_conf.file_in(str(sysconfdir)))
+
+
 sysconfdir_option = click.option(
     "--sysconfdir",
     type=click.Path(path_type=Path),
-    default="/etc/slurm",
-    show_default=True,
+    # On a configless node slurmd sets SLURM_CONF for all tasks.
+    default=slurm_conf.directory,
+    show_default=CHOSEN,
     callback=absolute,
     help="Where slurm.conf and slurmhooks.toml are.",
 )

@@ -113,9 +113,9 @@ class Submit(Runner):
         self._must_have(hook)
         given: dict[str, Any] = {}
         if script is not None:
-            given = sbatch.submission("script", script, options, [])
+            given = sbatch.submission("script", script, options, [], options=self.registry.options)
         else:
-            sbatch.apply(options, given, [])
+            sbatch.apply(options, given, [], self.registry.options)
         given.update(fields)
         arguments: dict[str, Any] = dict(tables or {})
         if record is not None:

@@ -21,7 +21,7 @@ class Place:
         user: the user as which they run it.
         when: the time of the call, in words.
         failure: the effect of a refusal or a bug, with a ``required`` line in plugstack.conf.
-        options: whether ``Option.value`` is set in this callback.
+        options: whether ``Option.value`` is set in this callback, except in extern steps.
     """
 
     __slots__ = ("callback", "context", "failure", "options", "program", "user", "when")
@@ -42,12 +42,13 @@ class Place:
 _ENDS = "The command ends with 1; nothing is submitted."
 _NODE = (
     "The step does not start, and nobody sees the text. Batch step: the node is drained; from 25.05 on not with"
-    ' code="ESPANK_JOB_FAILURE". srun of 22.05 ends with 0.'
+    ' code="ESPANK_JOB_FAILURE". srun of 22.05 ends with 0. Extern step: the prolog counts as failed.'
 )
 _TASK = "The step fails with 1, with the text."
 _EARLY = "The step fails, with the text. Batch step: the node is drained. srun of 22.05 ends with 0."
 _DRAIN = "The node is drained; after a failed prolog the job does not run there."
 _NOTHING = "Nothing but the text."
+_UNSEEN = "Nothing; users of srun do not see the text."
 _SRUN = "srun"
 _ALLOCATOR = "sbatch, salloc"
 _STEPD = "slurmstepd"
@@ -97,7 +98,7 @@ PLACES = (
     Place("task_exit", "remote", _STEPD, ROOT, "for each task that has ended; not in extern steps", _NOTHING),
     Place("exit", "local", _SRUN, USER, "when srun ends", _NOTHING),
     Place("exit", "allocator", _ALLOCATOR, USER, "when the command ends", _NOTHING),
-    Place("exit", "remote", _STEPD, ROOT, "at the end of each step", _NOTHING),
+    Place("exit", "remote", _STEPD, ROOT, "at the end of each step", _UNSEEN),
     Place(
         "job_epilog",
         "job_script",

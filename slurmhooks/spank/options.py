@@ -136,8 +136,6 @@ class Options:
             where: the context. In slurmstepd a refusal is stored for :meth:`refused`. In prolog and epilog a refused
                 option counts as not given: a failure would drain the node because of a text that a user wrote.
         """
-        if option.arginfo is None or (option.optional and (text is None or text in ("", "(null)"))):
-            text = None
         with deadline.of_option(option.name, where):
             refused = self._convert(option, text)
         if refused is None:

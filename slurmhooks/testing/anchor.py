@@ -17,10 +17,8 @@ from slurmhooks.scrun import commands
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.model import CONFIG, Container
 from slurmhooks.scrun.trees import copy_tree, remove_tree
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import text_from_c
-
-JOB_ID = 1
-"""The job id that handlers see."""
 
 
 class FakeAnchor:

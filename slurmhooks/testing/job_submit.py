@@ -28,6 +28,7 @@ from slurmhooks.slurmctld.rows import (
     rows,
 )
 from slurmhooks.slurmctld.source import Struct
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
 from slurmhooks.wire.message import pack
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 
 RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
+
+
+OF_SOME = "array_recs."
+"""Begins the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
 
 
 class FakeStruct(Struct):
@@ -60,7 +65,11 @@ class FakeStruct(Struct):
         self.raws: dict[str, Raw] = {}
         release = release_of(kind._release)
         members = [(row, row.member(release, table.places)) for row in rows(kind).values()]
-        self.raws = {name: unset(row) for row, name in members if name is not None and name in table.places}
+        self.raws = {
+            name: unset(row)
+            for row, name in members
+            if name is not None and name in table.places and not name.startswith(OF_SOME)
+        }
         super().__init__(table, pack(table, self.raws), None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
@@ -157,8 +166,8 @@ class FakeRecord(model.Record):
 
     Args:
         release: release of Slurm; decides which fields exist.
-        fields: values as handlers see them. By default ``job_id`` is 1, ``user_id`` and ``group_id`` are 1000, and all
-            other fields are unset.
+        fields: values as handlers see them. By default ``job_id`` is 67108863, which Slurm never gives, ``user_id`` and
+            ``group_id`` are 1000, and all other fields are unset.
 
     Raises:
         AttributeError: a field does not exist, or not in that release.
@@ -176,7 +185,7 @@ class FakeRecord(model.Record):
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
-        fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
+        fill(self, {"job_id": JOB_ID, "user_id": 1000, "group_id": 1000, **fields})
 
 
 _classes: dict[tuple[object, str], Any] = {}
@@ -256,7 +265,10 @@ def fill(view: model.View, fields: Mapping[str, object]) -> None:
             row = fields_by_name[name]
             member = row.member(release_of(view._release), struct.table.places)
             assert member is not None
-            raws[member] = _raw(row, raws.get(member, struct.raws[member]), value, view._release)
+            if value is None and member.startswith(OF_SOME):
+                continue
+            old = raws.get(member, struct.raws.get(member))
+            raws[member] = _raw(row, unset(row) if old is None else old, value, view._release)
     struct.put(raws)
 
 

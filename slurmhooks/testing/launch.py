@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run the SPANK handlers of a whole launch, from srun's options to the end of its tasks."""
+"""Run the SPANK handlers of a whole launch, from srun's options to the end of its tasks.
+
+srun, prolog, slurmstepd, each task and epilog are processes of their own, which are forked as Slurm would start them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.registry import Registry
-from slurmhooks.testing.runner import Result, registry_of, run
-from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.testing import environments
+from slurmhooks.testing.processes import Call, Path, Processes
+from slurmhooks.testing.runner import Result, registry_of
+from slurmhooks.testing.spank import DEFAULTS
 from slurmhooks.testing.watching import Bug
+from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     import os
@@ -18,18 +24,26 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook_specs import Context
 
-BEFORE: tuple[tuple[Context, str], ...] = (
-    ("local", "init"),
-    ("local", "init_post_opt"),
-    ("job_script", "job_prolog"),
-    ("local", "local_user_init"),
-    ("remote", "init"),
-    ("remote", "init_post_opt"),
-    ("remote", "user_init"),
+SRUN, PROLOG, STEPD, EPILOG = ("srun",), ("prolog",), ("slurmstepd",), ("epilog",)
+"""The processes; tasks are forks of slurmstepd."""
+BEFORE: tuple[tuple[Path, Context, str], ...] = (
+    (SRUN, "local", "init"),
+    (SRUN, "local", "init_post_opt"),
+    (PROLOG, "job_script", "job_prolog"),
+    (SRUN, "local", "local_user_init"),
+    (STEPD, "remote", "init"),
+    (STEPD, "remote", "init_post_opt"),
+    (STEPD, "remote", "user_init"),
 )
-"""Contexts and callbacks before the tasks, in Slurm's order."""
-IN_TASKS = ("task_init_privileged", "task_init", "task_post_fork")
-AFTER: tuple[tuple[Context, str], ...] = (("remote", "exit"), ("local", "exit"), ("job_script", "job_epilog"))
+"""Processes, contexts and callbacks before the tasks, in Slurm's order."""
+IN_TASKS = ("task_init_privileged", "task_post_fork", "task_init")
+AFTER: tuple[tuple[Path, Context, str], ...] = (
+    (STEPD, "remote", "exit"),
+    (SRUN, "local", "exit"),
+    (EPILOG, "job_script", "job_epilog"),
+)
+UNSEEN = ("remote init", "remote init_post_opt", "remote exit", "job_script job_prolog", "job_script job_epilog")
+"""Contexts and callbacks in which no user of srun sees what ``log.user`` writes."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +53,42 @@ class Task:
     Attributes:
         env: the environment of its program.
         argv: the program and its arguments, after the words that handlers prepended.
+        changes: the variables that handlers of slurmstepd and of the task have changed; None for a removed one.
     """
 
     env: dict[str, str]
     argv: list[str]
+    changes: dict[str, str | None] = field(default_factory=dict)
+
+
+class Variables:
+    """An environment, and what it would be without handlers.
+
+    Attributes:
+        now: the environment.
+    """
+
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        """Start without changes."""
+        self.now = dict(variables or {})
+        self._without = dict(self.now)
+
+    def add(self, variables: Mapping[str, str]) -> None:
+        """Set variables, as Slurm does."""
+        self.now = {**self.now, **variables}
+        self._without |= variables
+
+    def copy(self, more: Mapping[str, str] | None = None) -> Variables:
+        """Return a copy, with more variables."""
+        copy = Variables(self._without)
+        copy.now = dict(self.now)
+        copy.add(more or {})
+        return copy
+
+    def changes(self) -> dict[str, str | None]:
+        """Return the variables that handlers have changed; None for a removed one."""
+        names = sorted({*self.now, *self._without})
+        return {name: self.now.get(name) for name in names if self.now.get(name) != self._without.get(name)}
 
 
 @dataclass(frozen=True)
@@ -55,9 +101,9 @@ class Launch:
         failed: context and callback of the first failure, such as ``remote task_init``; None if there is none.
         text: what the user reads about it.
         code: the error code of a refusal.
-        tasks: the tasks that ran.
+        tasks: the tasks whose programs would run.
         job_control_env: variables for prolog and epilog.
-        user_messages: texts of ``log.user``.
+        user_messages: texts of ``log.user`` that the user of srun sees.
         log: lines in Slurm's log.
         errors: the bugs in handlers, with their tracebacks.
         ran: the handlers that ran, each as ``context callback module:function``.
@@ -75,39 +121,124 @@ class Launch:
     ran: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of plugstack.conf.
+
+    Attributes:
+        registry: its handlers.
+        args: the arguments for them.
+        optional: whether Slurm ignores their failures.
+    """
+
+    registry: Registry
+    args: Sequence[str] = ()
+    optional: bool = False
+
+
 class _Run:
     """The callbacks of one launch, with the environments that they share."""
 
     def __init__(
-        self, registry: Registry, args: Sequence[str], options: Mapping[str, str | bool], items: Mapping[str, Any]
+        self,
+        processes: Processes,
+        lines: Sequence[Line],
+        options: Mapping[str, str | bool],
+        items: Mapping[str, Any],
+        env: Mapping[str, str],
     ) -> None:
-        """Create the environments."""
-        self.registry = registry
-        self.args = args
+        """Start with the environment of srun."""
+        self.processes = processes
+        self.lines = lines
         self.options = options
-        self.items = dict(items)
+        self.items: dict[str, Any] = {**DEFAULTS, **items}
+        self.given = items
         self.control: dict[str, str] = {}
-        self.results: list[Result] = []
+        self.envs: dict[Path, Variables] = {SRUN: Variables(env)}
+        self.results: list[tuple[str, Result]] = []
         self.ran: list[str] = []
         self.failed: tuple[str, Result] | None = None
 
-    def call(self, context: Context, callback: str, env: dict[str, str], **items: Any) -> FakeSpank:
-        """Run the handlers of one callback; store what they write to the environments."""
-        items = {**self.items, **items}
-        spank = FakeSpank(
-            context, callback=callback, args=self.args, env=env, job_control_env=self.control, items=items
-        )
-        # Slurm reads options after init, where no handler sees them.
-        options = {} if callback == "init" else self.options
-        result = run(self.registry, f"spank.{callback}", spank=spank, options=options)
-        self.results.append(result)
-        self.ran += [f"{context} {callback} {label}" for label in result.ran]
-        if not result.accepted and self.failed is None:
-            self.failed = (f"{context} {callback}", result)
-        env.clear()
-        env.update(spank._slurm.env)
-        self.control.update(spank._slurm.job_control_env)
-        return spank
+    def call(self, path: Path, context: Context, callback: str, **items: Any) -> list[str]:
+        """Run the handlers of one callback in a process, line by line; store what they write to the environments.
+
+        Returns:
+            the words that they prepend to the command of the task.
+        """
+        env, place = self.envs[path], f"{context} {callback}"
+        words: list[str] = []
+        for number, line in enumerate(self.lines):
+            # Slurm reads options after init, where no handler sees them.
+            names = {option.name for option in line.registry.options if callback != "init"}
+            options = {name: text for name, text in self.options.items() if name in names}
+            seen = {**self.items, **items}
+            answer = self.processes.call(
+                path, Call(context, callback, number, line.args, options, env.now, self.control, seen)
+            )
+            self.results.append((place, answer.result))
+            self.ran += [f"{place} {label}" for label in answer.result.ran]
+            env.now, self.control = answer.env, answer.control
+            words = [*answer.prepended, *words]
+            if not self.processes.runs(path) or not (answer.result.accepted or line.optional):
+                self.failed = self.failed or (place, answer.result)
+                break
+        return words
+
+    def before_tasks(self) -> None:
+        """Run what comes before the tasks, until it fails."""
+        for path, context, callback in BEFORE:
+            if callback == "local_user_init":
+                self.envs[SRUN].add(environments.of_srun(self.items))
+            if path == PROLOG:
+                self.envs[path] = Variables(environments.of_script(self.items, callback))
+            elif path not in self.envs:
+                self.envs[path] = self.envs[SRUN].copy(environments.of_step(self.items))
+            if self.failed is None:
+                if callback in ("init", "job_prolog"):
+                    self.processes.fork(path)
+                self.call(path, context, callback)
+
+    def tasks(self, count: int, argv: Sequence[str], exit_status: int) -> list[Task]:
+        """Run tasks, until one fails; return those whose programs would run."""
+        step = self.envs[STEPD]
+        paths = [(*STEPD, f"task {number}") for number in range(count)]
+        items: list[dict[str, Any]] = []
+        for number, path in enumerate(paths):
+            pid = self.processes.fork(path)
+            items.append({"task_id": number, "task_global_id": number, "task_pid": pid, **self.given})
+            self.envs[path] = step.copy()
+        ids = {each["task_pid"]: each["task_global_id"] for each in items}
+        self.items |= {"job_pid_to_global_id": ids, "job_pid_to_local_id": ids, **self.given}
+        done = []
+        for callback in IN_TASKS:
+            for path, own in zip(paths, items, strict=True):
+                if self.failed is not None:
+                    continue
+                if callback == "task_init":
+                    self.envs[path].add(environments.of_task({**self.items, **own}))
+                    words = self.call(path, "remote", callback, **own)
+                    if self.failed is None:
+                        env = self.envs[path]
+                        done.append(Task(env.now, [*words, *argv], env.changes()))
+                else:
+                    # task_post_fork runs in slurmstepd, not in the task.
+                    self.call(STEPD if callback == "task_post_fork" else path, "remote", callback, **own)
+        for path, own in zip(paths, items, strict=True):
+            self.processes.end(path)
+            if self.failed is None:
+                step.add(environments.after_task({**self.items, **own}))
+                self.call(STEPD, "remote", "task_exit", task_exit_status=exit_status, **own)
+        return done
+
+    def after_tasks(self, exit_status: int) -> None:
+        """Run what always comes at the end, in the processes that have started; an epilog for a job with a prolog."""
+        for path, context, callback in AFTER:
+            if path == EPILOG and any(place == "job_script job_prolog" for place, _ in self.results):
+                items = {**self.items, "task_exit_status": exit_status}
+                self.envs[path] = Variables(environments.of_script(items, callback))
+                self.processes.fork(path)
+            if self.processes.runs(path):
+                self.call(path, context, callback)
 
 
 def launch(
@@ -124,11 +255,14 @@ def launch(
 ) -> Launch:
     """Run the handlers of all callbacks of one srun on one node: srun, prolog, slurmstepd, its tasks, epilog.
 
+    Each is a process of its own, a fork of this one: what handlers do to memory, such as globals and mocks, is neither
+    seen by the others nor afterwards by the caller. A task is a fork of slurmstepd, and sees what that has done.
+
     Args:
         source: as for :func:`run`.
         argv: the program of the tasks, and its arguments.
         options: arguments of the options that the file registers, by their names; True for one without an argument.
-        env: the environment of srun.
+        env: the environment of srun, to which Slurm adds its variables.
         args: the arguments on the line of plugstack.conf.
         tasks: number of tasks.
         exit_status: wait status of each task.
@@ -139,37 +273,53 @@ def launch(
         ValueError: an option or item does not exist, or there is no SPANK handler and no option.
     """
     registry = registry_of(source)
-    if not registry.options and not any(each.spec.name.startswith("spank.") for each in registry.all_handlers()):
+    if not _has_spank(registry):
         what = "the hook files have" if isinstance(source, Registry) else f"{source} has"
         raise ValueError(f"{what} no handler of SPANK")
+    return launch_lines(
+        [Line(registry, args)],
+        argv,
+        options=options or {},
+        env=env or {},
+        tasks=tasks,
+        exit_status=exit_status,
+        items=items or {},
+    )
+
+
+def launch_lines(
+    lines: Sequence[Line],
+    argv: Sequence[str],
+    *,
+    options: Mapping[str, str | bool],
+    env: Mapping[str, str],
+    tasks: int,
+    exit_status: int = 0,
+    items: Mapping[str, Any],
+) -> Launch:
+    """Run the handlers of several lines of plugstack.conf; see :func:`launch`.
+
+    Raises:
+        ValueError: an option or item does not exist, or there is no SPANK handler and no option.
+    """
+    if not any(_has_spank(line.registry) for line in lines):
+        raise ValueError("the hook files have no handler of SPANK")
+    known = [option.name for line in lines for option in line.registry.options]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"no option {name!r}{nearest(name, known)}")
     counts = {"job_argv": list(argv), "job_local_task_count": tasks, "job_total_task_count": tasks}
     ids = {number: number for number in range(tasks)}
     maps = {"job_local_to_global_id": ids, "job_global_to_local_id": ids}
-    whole = _Run(registry, args, options or {}, {**counts, **maps, **(items or {})})
-    envs: dict[Context, dict[str, str]] = {"local": dict(env or {}), "job_script": {}}
     done: list[Task] = []
-    for context, callback in BEFORE:
+    with Processes([line.registry for line in lines]) as processes:
+        whole = _Run(processes, lines, options, {**counts, **maps, **items}, env)
+        whole.before_tasks()
         if whole.failed is None:
-            if context not in envs:
-                envs[context] = dict(envs["local"])  # srun sends its environment
-            whole.call(context, callback, envs[context])
-    remote = envs.get("remote", {})
-    for number in range(tasks if whole.failed is None else 0):
-        own = {"task_id": number, "task_global_id": number, "task_pid": 4242 + number}
-        variables, words = dict(remote), list(argv)
-        for callback in IN_TASKS:
-            if whole.failed is None:
-                # task_post_fork runs in slurmstepd, not in the task.
-                place = remote if callback == "task_post_fork" else variables
-                words = [*whole.call("remote", callback, place, **own).prepended_task_argv, *words]
-        if whole.failed is None:
-            done.append(Task(variables, words))
-        if whole.failed is None:
-            whole.call("remote", "task_exit", remote, task_exit_status=exit_status, **own)
-    for context, callback in AFTER:
-        if context in envs:
-            whole.call(context, callback, envs[context])
+            done = whole.tasks(tasks, argv, exit_status)
+        whole.after_tasks(exit_status)
     where, first = whole.failed or (None, None)
+    results = [result for _, result in whole.results]
     return Launch(
         accepted=where is None,
         failed=where,
@@ -177,8 +327,12 @@ def launch(
         code=None if first is None else first.code,
         tasks=done,
         job_control_env=whole.control,
-        user_messages=[text for result in whole.results for text in result.user_messages],
-        log=[line for result in whole.results for line in result.log],
-        errors=[bug for result in whole.results for bug in result.errors],
+        user_messages=[text for place, result in whole.results if place not in UNSEEN for text in result.user_messages],
+        log=[line for result in results for line in result.log],
+        errors=[bug for result in results for bug in result.errors],
         ran=whole.ran,
     )
+
+
+def _has_spank(registry: Registry) -> bool:
+    return bool(registry.options) or any(each.spec.name.startswith("spank.") for each in registry.all_handlers())

@@ -54,3 +54,35 @@ NAMES = {
     for command in ("salloc", "sbatch", "srun", "scrontab")
 }
 """The options of each command, in alphabetical order."""
+
+_FLAGS = """
+    async bell consolidate-segments contiguous debugger-test disable-status exact external help hold ignore-pbs
+    interactive label multi-prog no-allocate no-bell no-requeue no-shell overcommit oversubscribe parsable preserve-env
+    quiet quit-on-interrupt reboot requeue spread-job spread-segments stepmgr test-only unbuffered usage use-min-nodes
+    verbose version wait-for-children whole
+"""
+FLAGS = frozenset(_FLAGS.split())
+"""Options without an argument; also ``wait`` of sbatch."""
+_OPTIONAL = """
+    bcast compress exclusive external-launcher get-user-env immediate kill-command kill-on-bad-exit nice no-kill
+    oom-kill-step overlap propagate pty resv-ports send-libs x11
+"""
+OPTIONAL = frozenset(_OPTIONAL.split())
+"""Options whose argument may be omitted."""
+SHORT = {
+    "A": "account", "B": "extra-node-info", "C": "constraint", "D": "chdir", "E": "preserve-env", "F": "nodefile",
+    "G": "gpus", "H": "hold", "I": "immediate", "J": "job-name", "L": "licenses", "M": "clusters", "N": "nodes",
+    "O": "overcommit", "Q": "quiet", "S": "core-spec", "T": "threads", "V": "version", "W": "wait",
+    "X": "disable-status", "Z": "no-allocate", "a": "array", "b": "begin", "c": "cpus-per-task", "d": "dependency",
+    "e": "error", "h": "help", "i": "input", "k": "no-kill", "l": "label", "m": "distribution", "n": "ntasks",
+    "o": "output", "p": "partition", "q": "qos", "r": "relative", "s": "oversubscribe", "t": "time", "u": "unbuffered",
+    "v": "verbose", "w": "nodelist", "x": "exclude",
+}  # fmt: skip
+"""Long names by letter, of all commands that have the option."""
+_KILL = {"salloc": "kill-command", "srun": "kill-on-bad-exit"}
+
+
+def short(command: str, letter: str) -> str | None:
+    """Return the long name of a command's short option; None if it has none."""
+    name = _KILL.get(command) if letter == "K" else SHORT.get(letter)
+    return name if name in NAMES[command] else None

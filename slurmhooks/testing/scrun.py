@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.scrun.commands import CommandResult
 from slurmhooks.scrun.model import Container, shell_text
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class FakeContainer(_Recorded):
         orig_root_path: path of the root file system before the first handler; None: unset.
         spool_dir: scrun's spool directory of the container.
         config_file: path of config.json; by default in the bundle.
-        job_id: job id.
+        job_id: job id; by default one that Slurm never gives.
         user_id: user id of the job.
         group_id: group id of the job.
         job_env: environment of the job.
@@ -66,7 +67,7 @@ class FakeContainer(_Recorded):
         orig_root_path: Path | None = None,
         spool_dir: Path = "/spool",
         config_file: Path | None = None,
-        job_id: int = 1,
+        job_id: int = JOB_ID,
         user_id: int = 1000,
         group_id: int = 1000,
         job_env: Mapping[str, str] | None = None,

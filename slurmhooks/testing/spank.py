@@ -12,6 +12,8 @@ from slurmhooks.similar import nearest
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
 from slurmhooks.spank.model import Spank
+from slurmhooks.testing import environments
+from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ _ITEMS = {item.item: item for item in ITEMS}
 DEFAULTS: dict[str, Any] = {
     "job_uid": 1000,
     "job_gid": 1000,
-    "job_id": 1,
+    "job_id": JOB_ID,
     "job_stepid": 0,
     "job_nnodes": 1,
     "job_nodeid": 0,
@@ -84,7 +86,8 @@ class FakeSpank(Spank):
             default the first context in which Slurm makes the call.
         callback: a callback of spank(7), without ``slurm_spank_``; :func:`run` takes it from the hook.
         args: the arguments on the line of plugstack.conf.
-        env: the environment ``spank.env``.
+        env: the environment ``spank.env``; by default the variables that slurmd gives to prolog and epilog, and none
+            elsewhere.
         job_control_env: the environment ``spank.job_control_env``.
         items: items by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; for items that take an argument,
             a dict of results, such as ``{"job_pid_to_global_id": {4242: 0}}``. The defaults are a job with one task.
@@ -113,6 +116,7 @@ class FakeSpank(Spank):
             if name not in DEFAULTS:
                 raise ValueError(f"no item {name!r}{nearest(name, DEFAULTS)}")
         self._given_context = context
+        self._given_env = env
         self._slurm = Slurm({**DEFAULTS, **(items or {})}, env or {}, job_control_env or {})
         callback = callback or ("task_init" if context in (None, "remote") else "init")
         place = context or _contexts(callback)[0]
@@ -133,6 +137,8 @@ def view_for(spank: FakeSpank, callback: str) -> Spank:
         raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
     spank.commit()
     spank._slurm.context = context
+    if context == "job_script" and spank._given_env is None and not spank._slurm.env:
+        spank._slurm.env.update(environments.of_script(spank._slurm.items, callback))
     return Spank(spank._slurm, (context, callback), context, callback, spank.args)
 
 

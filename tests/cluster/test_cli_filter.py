@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.command_lines import NONE, OMITTABLE, REQUIRED, takes
+from slurmhooks.testing.option_names import NAMES, short
 from tests.cluster.spank.site import Site, site
 
 if TYPE_CHECKING:
@@ -363,3 +364,25 @@ def test_one_rule_at_two_places(lent: Site) -> None:
     done = lent.shell("sbatch -H -p debug --wrap true")
     assert lent.job(int(done.stdout.split()[-1]))["TimeLimit"] == "01:00:00", done.stdout
     lent.root("scancel -u alice")
+
+
+TAKES = {"no_argument": NONE, "required_argument": REQUIRED, "optional_argument": OMITTABLE}
+
+
+def test_options_take_what_they_take_in_slurm(lent: Site) -> None:
+    """`try` knows the short name of each option, and whether it takes an argument, as Slurm's source has it."""
+    if not lent.cluster.has_sources or lent.since < (23, 11):
+        pytest.skip("needs the source of 23.11 or later")
+    source = lent.root("cat /usr/src/slurm/src/common/slurm_opt.c")
+    compared = 0
+    for match in re.finditer(r"static slurm_cli_opt_t slurm_opt_\w+ = \{(.*?)\n\};", source, re.DOTALL):
+        fields = dict(re.findall(r"\.(name|has_arg|val) = ([^,]+),", match[1]))
+        name = fields["name"].strip('"')
+        for command in (each for each in NAMES if name in NAMES[each]):
+            # srun and sbatch have different options of this name.
+            if name != "wait" or f".set_func_{command}" in match[1]:
+                assert takes(command, name) == TAKES[fields["has_arg"]], name
+            if fields["val"].startswith("'") and f".set_func_{command[:5]}" in match[1]:
+                assert short(command, fields["val"].strip("'")) == name
+            compared += 1
+    assert compared > 300

@@ -270,8 +270,43 @@ def test_scrontab(site: Site) -> None:
     done = site.run("scrontab", table)
     assert done.returncode != 0
     assert "Invalid qos" in done.stdout + done.stderr
+    assert "no such crontab" not in done.stdout + done.stderr  # scrontab prints "(null)" in place of the text
     assert "JobName=refuse" not in site.said("scontrol", "show", "job", "-o")
     site.shell("scrontab -r")
+
+
+def test_updates_of_arrays(site: Site) -> None:
+    """An update of an array makes one call, and one more for each task that has a record of its own."""
+    site.hooks("""
+        @hook.job_modify
+        def change(job):
+            tell(called=True)
+    """)
+    job = site.submit("--array=1-9")
+    site.said("scontrol", "update", f"jobid={job}", "comment=x")
+    assert len(site.told()) == 1
+    site.said("scontrol", "update", f"jobid={job}_[2-4]", "comment=x")
+    assert len(site.told()) == 3
+    site.said("scontrol", "update", f"jobid={job}", "comment=x")
+    assert len(site.told()) == 4
+
+
+def test_commands_that_call_no_hook(site: Site) -> None:
+    """Slurm asks nobody when a job is suspended, resumed, requeued, moved to the top, or cancelled."""
+    site.hooks("""
+        @hook.job_modify
+        def change(job):
+            tell(called=True)
+            raise Reject("no changes")
+    """)
+    job = site.said("sbatch", "--parsable", "--output=/dev/null", "--wrap", "sleep 600").strip()
+    site.cluster.wait(lambda: site.show(job)["JobState"] == "RUNNING", what="a running job")
+    for verb in ("suspend", "resume", "requeue"):
+        site.cluster.root("scontrol", verb, job, check=True)
+    held = site.submit()
+    site.cluster.root("scontrol", "top", held)
+    site.cluster.root("scancel", job, held, check=True)
+    assert site.told() == []
 
 
 REST = {
@@ -291,8 +326,8 @@ def _submission(site: Site, comment: str) -> dict[str, object]:
     return {"job": job, "script": script} if site.release < (23, 11) else {"job": {**job, "script": script}}
 
 
-def _post(site: Site, where: str, content: dict[str, object]) -> str:
-    """Post a request to slurmrestd, and return its answer."""
+def _post(site: Site, where: str, content: dict[str, object]) -> tuple[str, str]:
+    """Post a request to slurmrestd; return its answer, and what it logs."""
     version, plugin = REST[site.cluster.release]
     body = json.dumps(content)
     head = (
@@ -305,12 +340,16 @@ def _post(site: Site, where: str, content: dict[str, object]) -> str:
     )
     request = "\r\n".join((*head, "", body))
     # Through pipes of alice: slurmrestd checks the owner of its standard input.
-    command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} 2>&1 | cat"
-    return site.cluster.user("alice", "sh", "-c", command, input=request).stdout
+    command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} | cat"
+    done = site.cluster.user("alice", "sh", "-c", command, input=request)
+    return done.stdout, done.stderr
 
 
 def test_slurmrestd(site: Site) -> None:
-    """slurmrestd's submissions and updates call the handlers; its answer has their messages and refusals."""
+    """slurmrestd's submissions and updates call the handlers; its answer has messages of accepted submissions.
+
+    Of a refusal it has only the code: slurmrestd logs the text where its administrators read it.
+    """
     if site.cluster.release not in REST:
         pytest.skip("only Debian's slurmrestd is tested")
     site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
@@ -329,20 +368,21 @@ def test_slurmrestd(site: Site) -> None:
                 raise Reject("no such update")
             job.comment = f"{job.comment} by update"
     """)
-    said = _post(site, "submit", _submission(site, "accept"))
+    said, _ = _post(site, "submit", _submission(site, "accept"))
     assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
     assert "welcome, rest" in said
     job_id = re.findall(r'"job_id": (\d+)', said)[0]
     assert site.show(job_id)["Comment"] == "accept by rest"
-    said = _post(site, "submit", _submission(site, "refuse"))
+    said, logged = _post(site, "submit", _submission(site, "refuse"))
     assert re.search("Invalid qos|ESLURM_INVALID_QOS", said), said
-    assert "not by this way" in said
+    assert ("not by this way" in said, "not by this way" in logged) == (False, True), said
     # Only a job that has not ended can be updated.
     held = site.submit("--comment=old")
-    said = _post(site, held, {"comment": "new"})
+    said, _ = _post(site, held, {"comment": "new"})
     assert site.show(held)["Comment"] == "new by update", said
-    said = _post(site, held, {"comment": "refuse"})
+    said, _ = _post(site, held, {"comment": "refuse"})
     assert site.show(held)["Comment"] == "new by update", said
+    assert "no such update" not in said
     site.shell(f"scancel {held}")
 
 

@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from slurmhooks import trusted
+from slurmhooks.cli import isolation
 from slurmhooks.log import log
 from slurmhooks.slurmctld import source
 
@@ -39,6 +40,12 @@ def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the request that a test gave a service: Lua scripts of later tests would ask its slurmctld."""
     monkeypatch.setattr(source, "current", None)
+
+
+@pytest.fixture(autouse=True)
+def no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run handlers of `try` in this process, also as root; test_isolation.py starts processes that copy the files."""
+    monkeypatch.setattr(isolation, "run", lambda function: function())
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,13 @@ import shlex
 import shutil
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
 
 from slurmhooks import cli
+from slurmhooks.cli import isolation
 from tests.cluster.tutorial import written
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -48,5 +50,9 @@ def test_it_names_each_example() -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(dir=Path.home()) as scratch:
+    # As in tests: no command of the gallery changes the machine, and a copy would discard what is written here.
+    with (
+        tempfile.TemporaryDirectory(dir=Path.home()) as scratch,
+        mock.patch.object(isolation, "run", lambda function: function()),
+    ):
         PAGE.write_text(played(Path(scratch, "examples")))

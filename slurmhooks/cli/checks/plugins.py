@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slurmhooks import slurm_conf
+from slurmhooks.cli import configuration
 from slurmhooks.registry import Registry
 
 
@@ -41,7 +42,7 @@ def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> l
         sysconfdir: the folder of slurm.conf.
         folder: the folder of the plugins; None if they are not installed.
     """
-    conf = sysconfdir / "slurm.conf"
+    conf = configuration.file_in(sysconfdir)
     findings = []
     for plugin in PLUGINS:
         labels = [f"{handler.label} of hook.{name}" for name in plugin.hooks for handler in registry.handlers(name)]

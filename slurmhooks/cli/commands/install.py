@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import durable
-from slurmhooks.cli import build_record, configuration, scrun_lua, slurm
+from slurmhooks import durable, slurm_conf
+from slurmhooks.cli import build_record, configuration, parameters, scrun_lua, slurm
 from slurmhooks.cli.findings import Finding, Findings
 
 ABSOLUTE = click.Path(path_type=Path)
@@ -23,7 +23,13 @@ ABSOLUTE = click.Path(path_type=Path)
     help="The output folder of slurmhooks build.",
 )
 @click.option("--plugin-dir", type=ABSOLUTE, help="Default: the first existing folder of slurm.conf's PluginDir.")
-@click.option("--sysconfdir", type=ABSOLUTE, default="/etc/slurm", show_default=True, help="Where slurm.conf is.")
+@click.option(
+    "--sysconfdir",
+    type=ABSOLUTE,
+    default=slurm_conf.directory,
+    show_default=parameters.CHOSEN,
+    help="Where slurm.conf is.",
+)
 @click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: copy into this folder instead of /.")
 def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Path) -> None:
     """Copy the plugins to where Slurm looks for them, and list the lines that Slurm's configuration needs.
@@ -45,7 +51,9 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     if folder is None:
         guesses = " or ".join(str(path) for path in slurm.usual_plugin_dirs(destdir))
         hint = f"; {guesses} looks right" if guesses else ""
-        findings.append(f"{sysconfdir}/slurm.conf names no PluginDir that exists: name one with --plugin-dir{hint}")
+        findings.append(
+            f"{configuration.file_in(sysconfdir)} names no PluginDir that exists: name one with --plugin-dir{hint}"
+        )
     if findings:
         raise Findings(findings)
     assert folder is not None

@@ -2,7 +2,6 @@
 """List and explain the ready-made rules; print their JSON schema, or a page for users."""
 
 import json
-import os
 from pathlib import Path
 
 import click
@@ -62,7 +61,7 @@ def schema() -> None:
 def guide(sysconfdir: Path) -> None:
     """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order."""
     path = sysconfdir / config.FILE_NAME
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     if not path.exists():
         raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
     try:

@@ -2,7 +2,6 @@
 """Record the requests of slurmctld with the questions of its handlers, for 'slurmhooks replay'."""
 
 import json
-import os
 import re
 import time
 from datetime import datetime
@@ -144,7 +143,7 @@ def command(
     continues until it reaches a limit, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, because
     it shows what users submit. By default, FILE is beside slurmctld's log.
     """
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     if action is None:
         wanted = {"file": str((file or default_file()).absolute()), "seconds": duration, "size": most}
         text = recordings.START + json.dumps({**wanted, "with": kept, "tables": tables})

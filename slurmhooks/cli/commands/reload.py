@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make slurmctld's worker processes load changed hook files now, and wait until they have."""
 
-import os
 import time
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def command(sysconfdir: Path) -> None:
 
 def of_site(sysconfdir: Path) -> list[str] | None:
     """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
         answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)

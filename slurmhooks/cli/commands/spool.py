@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show job records that wait for delivery, and dead letters; deliver or discard dead letters."""
 
-import os
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -51,7 +50,7 @@ def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
     Run this command as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or
     lost records, 2 wrong use.
     """
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
@@ -50,15 +49,7 @@ class Report(BaseModel):
 
 
 @click.command("status")
-@click.option(
-    "--sysconfdir",
-    type=click.Path(path_type=Path),
-    # On a configless node slurmd sets SLURM_CONF for all tasks.
-    default=slurm_conf.directory,
-    show_default="the folder of $SLURM_CONF, or /etc/slurm",
-    callback=parameters.absolute,
-    help="Where slurm.conf and slurmhooks.toml are.",
-)
+@parameters.sysconfdir_option
 @click.option("--srun", is_flag=True, help="Ask nodes, by a step with a task on each node.")
 @click.option("--srun-option", "options", multiple=True, help="Another option of srun, such as --partition=debug.")
 @click.option("--nodes", help="The nodes that must answer, such as n[1-9]; by default those that can run a job.")

@@ -50,7 +50,7 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         folder: where the plugins are.
     """
     remedy = "take slurmhooks' plugin out of it, restart Slurm's daemons, and try again"
-    conf = sysconfdir / "slurm.conf"
+    conf = configuration.file_in(sysconfdir)
     for setting in configuration.settings(sysconfdir, folder):
         # An existing slurmhooks.toml and a folder in PluginDir do no harm without the plugins.
         if setting.present and setting.why.startswith("hook."):

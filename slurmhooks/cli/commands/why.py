@@ -39,7 +39,7 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     """
     if what is None and user is None and last is None:
         raise click.UsageError("name a job, an error or a request, or --user or --last")
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     folder = Path(decisions_folder(site.read_config(sysconfdir / config.FILE_NAME)))
     log = Log(folder)
     if not log.exists():
@@ -136,7 +136,7 @@ def lines(decision: Decision) -> list[str]:
     for step in decision.handlers:
         text_lines += _step(step)
     if decision.text:
-        text_lines += _message("  the user was told: " if decision.event == "decision" else "  ", decision.text)
+        text_lines += _message("  text for the user: " if decision.event == "decision" else "  ", decision.text)
     return text_lines
 
 

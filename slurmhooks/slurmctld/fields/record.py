@@ -35,8 +35,8 @@ class RecordFields:
     alloc_node = Text("Host from which the job was submitted.", writable=False)
     argv = Strings("The script's name and arguments.", member="details.argv", count="details.argc")
     array_job_id = Plain(32, "Job id of the job array; 0: not an array.", writable=False)
-    array_task_cnt = Plain(32, "Number of tasks of the array without own records.", member="array_recs.task_cnt",
-                           writable=False)  # fmt: skip
+    array_task_cnt = Plain(32, "Number of tasks of the array without own records; None: there are none.",
+                           member="array_recs.task_cnt", writable=False)  # fmt: skip
     array_task_id = Number(32, "Task id in the job array.", writable=False)
     batch_flag = Plain(16, "0: no batch job; 1: a batch job; more: how often it was restarted.", writable=False)
     bitflags = Flag(64, JobFlag, "Properties of the job.", member="bit_flags", optional=False, writable=False)

@@ -52,7 +52,7 @@ class RecordFields:
         """Job id of the job array; 0: not an array."""
     @property
     def array_task_cnt(self) -> int | None:
-        """Number of tasks of the array without own records."""
+        """Number of tasks of the array without own records; None: there are none."""
     @property
     def array_task_id(self) -> int | Unlimited | None:
         """Task id in the job array."""

@@ -7,21 +7,25 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 import os
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from slurmhooks.job_submit.strings import NotationError
+from slurmhooks.option import Option
 from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.sbatch import spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, derive, export, external, insert, join
-from slurmhooks.testing.sbatch.options import ARGUMENT, FLAG, OPTIONS, SHORT, Fields, Setter
+from slurmhooks.testing.sbatch.options import ALIASES, ARGUMENT, FLAG, OF_COMPONENT, OPTIONAL, OPTIONS, SHORT, Fields
 from slurmhooks.testing.sbatch.values import SbatchError, words_of
 
-__all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
+__all__ = ["SbatchError", "apply", "check_script", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
 LONGEST_LINE = 16 << 10
 """Maximum length of a line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
+SEPARATOR = ":"
+"""Separates the options of components on the command line."""
 
 
 def script_options(text: str) -> list[list[str]]:
@@ -43,83 +47,147 @@ def script_options(text: str) -> list[list[str]]:
     return parts_of_job
 
 
-def components(text: str) -> int:
-    """Return how many components the job of a script has; with more than one it is heterogeneous."""
-    return len(script_options(text))
+def components(text: str, words: Sequence[str] = ()) -> int:
+    """Return how many components the job of a script and options has; with more than one it is heterogeneous."""
+    return max(len(script_options(text)), len(_parts(words)))
 
 
-def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
+def _parts(words: Sequence[str]) -> list[list[str]]:
+    """Return the options of each component on a command line."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == SEPARATOR:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Iterable[Option] = ()) -> None:
     """Apply options of sbatch to fields.
 
     Args:
         words: the options, as on the command line.
         fields: the fields to change.
         notes: list to which notes on unknown options are added.
+        options: of SPANK plugins.
 
     Raises:
         SbatchError: sbatch would refuse an option, too.
     """
-    _read(words, fields, notes)
+    known = {option.name: option for option in options}
+    _set(_read(words, notes, known), fields, known)
+    spank.insert(fields, known, None)
     join(fields)
 
 
-def _read(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
+Given = list[tuple[str, str, str]]
+"""Options: the long name, how it was given, and the argument, which is empty if it was omitted."""
+
+
+def _of_component(
+    lines: list[list[str]], words: Sequence[str], component: int, notes: list[str], known: Mapping[str, Option]
+) -> Given:
+    """Return the options that are in force for a component.
+
+    sbatch reads all options of the command line, then those of each component: of the script, and of the command line.
+    What a component does not give is that of the component before, except for resources.
+    """
+    parts = _parts(words)
+    given: Given = []
+    if max(len(lines), len(parts)) > 1:
+        for part in parts:
+            given = _kept(given) + _read(part, [], known)
+    for number in range(component + 1):
+        here = lines[number] if number < len(lines) else []
+        there = parts[0] if len(parts) == 1 else parts[number] if number < len(parts) else []
+        found: list[str] = []
+        given = _kept(given) + _read(here, found, known) + _read(there, found, known)
+    notes += dict.fromkeys(found)
+    return given
+
+
+def _kept(given: Given) -> Given:
+    return [each for each in given if each[0] not in OF_COMPONENT]
+
+
+def _read(words: Sequence[str], notes: list[str], known: Mapping[str, Option]) -> Given:
     rest = deque(words)
+    given: Given = []
     while rest:
         word = rest.popleft()
         if word.startswith("--") and len(word) > 2:
-            given, equals, value = word[2:].partition("=")
-            _long(given, value if equals else None, rest, fields, notes)
+            name, equals, value = word[2:].partition("=")
+            given += _long(name, value if equals else None, rest, notes, known)
         elif word.startswith("-") and len(word) > 1:
-            _short(word[1:], rest, fields, notes)
+            given += _short(word[1:], rest, notes)
         else:
             raise SbatchError(f"{word!r} is not an option")
+    return given
 
 
-def _long(given: str, value: str | None, rest: deque[str], fields: Fields, notes: list[str]) -> None:
-    names = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
-    if len(names) > 1:
-        raise SbatchError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(names))}")
+def _long(given: str, value: str | None, rest: deque[str], notes: list[str], known: Mapping[str, Option]) -> Given:
+    names = [name for name in (*OPTIONS, *ALIASES, *known) if name.startswith(given)]
+    names = [given] if given in names else sorted(set(names))
+    if len({ALIASES.get(name, name) for name in names}) > 1:
+        raise SbatchError(f"--{given} is ambiguous: it may be --{', --'.join(names)}")
     if not names:
         if value is None and rest and not rest[0].startswith("-"):
             value = rest.popleft()
         shown = f"--{given}" if value is None else f"--{given}={value}"
         notes.append(f"{shown}: unknown here, ignored")
-        return
-    name = names[0]
-    _, takes, set_field = OPTIONS[name]
+        return []
+    name = ALIASES.get(names[0], names[0])
+    takes = OPTIONS[name][1] if name in OPTIONS else (FLAG, ARGUMENT, OPTIONAL)[known[name].has_arg]
     if takes == FLAG and value is not None:
-        raise SbatchError(f"--{name} takes no argument")
+        raise SbatchError(f"--{names[0]} takes no argument")
     if takes == ARGUMENT and value is None:
         if not rest:
-            raise SbatchError(f"--{name} needs an argument")
+            raise SbatchError(f"--{names[0]} needs an argument")
         value = rest.popleft()
-    _set(f"--{name}", set_field, value or "", fields)
+    if name in known and value is None:
+        value = spank.OMITTED
+    return [(name, f"--{names[0]}", value or "")]
 
 
-def _short(letters: str, rest: deque[str], fields: Fields, notes: list[str]) -> None:
+def _short(letters: str, rest: deque[str], notes: list[str]) -> Given:
+    given: Given = []
     while letters:
         letter, letters = letters[0], letters[1:]
         if letter not in SHORT:
             notes.append(f"-{letter}{letters}: unknown here, ignored")
-            return
-        _, takes, set_field = OPTIONS[SHORT[letter]]
-        if takes == FLAG:
-            _set(f"-{letter}", set_field, "", fields)
-            continue
-        value, letters = letters, ""
-        if takes == ARGUMENT and not value:
+            break
+        name = SHORT[letter]
+        value = ""
+        if OPTIONS[name][1] != FLAG:
+            value, letters = letters, ""
+        if OPTIONS[name][1] == ARGUMENT and not value:
             if not rest:
                 raise SbatchError(f"-{letter} needs an argument")
             value = rest.popleft()
-        _set(f"-{letter}", set_field, value, fields)
+        given.append((name, f"-{letter}", value))
+    return given
 
 
-def _set(option: str, set_field: Setter, value: str, fields: Fields) -> None:
-    try:
-        set_field(fields, value)
-    except (NotationError, SbatchError) as error:
-        raise SbatchError(f"{option}: {error}") from error
+def _set(given: Given, fields: Fields, known: Mapping[str, Option]) -> None:
+    for name, how, value in given:
+        if name in known:
+            fields.setdefault("_spank", {})[name] = value
+            continue
+        try:
+            OPTIONS[name][2](fields, value)
+        except (NotationError, SbatchError) as error:
+            raise SbatchError(f"{how}: {error}") from error
+
+
+def check_script(script: str, text: str) -> None:
+    """Raise SbatchError if sbatch refuses the text of a script."""
+    if not text.startswith("#!"):
+        raise SbatchError(f"{script}: a batch script begins with #! and an interpreter, or sbatch refuses it")
+    if "\r\n" in text:
+        raise SbatchError(
+            f"{script}: Batch script contains DOS line breaks (\\r\\n), which sbatch refuses: dos2unix {script}"
+        )
 
 
 def submission(
@@ -133,25 +201,26 @@ def submission(
     work_dir: str | None = None,
     component: int = 0,
     environment: Mapping[str, str] | None = None,
+    options: Iterable[Option] = (),
 ) -> Fields:
     """Return the fields of the submission that sbatch would send.
 
     Args:
         script: name of the batch script.
         text: content of the script.
-        words: options of the command line, which override those in the script.
+        words: options of the command line, which override those in the script; ":" between those of components.
         notes: list to which notes on unknown options are added.
         arguments: of the script.
         release: of Slurm; some values differ.
         work_dir: where sbatch runs; by default the folder of this process.
         component: of a heterogeneous job.
         environment: of sbatch; by default that of this process.
+        options: of SPANK plugins.
 
     Raises:
         SbatchError: sbatch would refuse the script or an option.
     """
-    if not text.startswith("#!"):
-        raise SbatchError(f"{script}: a batch script begins with #! and an interpreter, or sbatch refuses it")
+    check_script(script, text)
     work_dir = os.getcwd() if work_dir is None else work_dir
     fields: Fields = {
         "name": os.path.basename(script),
@@ -159,17 +228,19 @@ def submission(
         "argv": [os.path.join(work_dir, script), *arguments],
         "submit_line": " ".join(["sbatch", *words, script, *arguments]),
     }
-    options = script_options(text)
-    _read(options[component], fields, notes)
-    _read(words, fields, notes)
-    export(fields, os.environ if environment is None else environment)
+    known = {option.name: option for option in options}
+    lines = script_options(text)
+    _set(_of_component(lines, words, component, notes, known), fields, known)
+    environment = os.environ if environment is None else environment
+    export(fields, environment)
+    spank.insert(fields, known, environment)
     insert(fields)
     try:
         derive(fields, work_dir, release)
     except NotationError as error:
         raise SbatchError(f"--nodelist: {error}") from error
     external(fields)
-    if len(options) > 1:
+    if components(text, words) > 1:
         fields["het_job_offset"] = component
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]

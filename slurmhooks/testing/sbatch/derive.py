@@ -118,8 +118,10 @@ def join(fields: Fields) -> None:
     if node:
         fields["tres_per_node"] = ",".join(node)
     _tres_per_task(fields)
+    if "_resources" in fields:
+        fields["licenses"] = ",".join(filter(None, [fields.get("licenses"), fields["_resources"]]))
     if "_ntasks_per_gpu" in fields:
-        fields["ntasks_per_tres"] = fields["_ntasks_per_gpu"]
+        fields.setdefault("ntasks_per_tres", fields["_ntasks_per_gpu"])
     for name in [name for name in fields if name.startswith("_")]:
         del fields[name]
 

@@ -261,6 +261,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "consolidate-segments": ("", FLAG, settings.flag("CONSOLIDATE_SEGMENTS")),
     "container": ("", ARGUMENT, text_of("container")),
     "container-id": ("", ARGUMENT, text_of("container_id")),
+    "container-type": ("", ARGUMENT, text_of("container_type")),
     "context": ("", ARGUMENT, text_of("req_context")),
     "contiguous": ("", FLAG, always("contiguous", 1)),
     "core-spec": ("S", ARGUMENT, value_of("core_spec", number)),
@@ -281,6 +282,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "extra": ("", ARGUMENT, text_of("extra")),
     "extra-node-info": ("B", ARGUMENT, settings.node_layout),
     "get-user-env": ("", OPTIONAL, nothing),
+    "gpu-bind": ("", ARGUMENT, settings.gpu_binding),
     "gid": ("", ARGUMENT, identity("group_id", "group")),
     "gpu-freq": ("", ARGUMENT, value_of("tres_freq", "gpu:{}".format)),
     "gpus": ("G", ARGUMENT, tres("tres_per_job", "gres/gpu:")),
@@ -307,6 +309,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
         ARGUMENT,
         memory_per_gpu,
     ),
+    "mem-update": ("", ARGUMENT, settings.memory_update),
     "mincpus": ("", ARGUMENT, value_of("pn_min_cpus", number)),
     "network": ("", ARGUMENT, text_of("network")),
     "nice": ("", OPTIONAL, value_of("nice", lambda text: number(text or "100"))),
@@ -320,6 +323,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "ntasks-per-gpu": ("", ARGUMENT, value_of("_ntasks_per_gpu", number)),
     "ntasks-per-node": ("", ARGUMENT, value_of("ntasks_per_node", number)),
     "ntasks-per-socket": ("", ARGUMENT, value_of("ntasks_per_socket", number)),
+    "ntasks-per-tres": ("", ARGUMENT, value_of("ntasks_per_tres", number)),
     "oom-kill-step": ("", OPTIONAL, value_of("oom_kill_step", lambda text: number(text or "1"))),
     "open-mode": ("", ARGUMENT, one_of("open_mode", MODES)),
     "output": ("o", ARGUMENT, value_of("std_out", file_name)),
@@ -336,6 +340,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "reboot": ("", FLAG, always("reboot", 1)),
     "requeue": ("", FLAG, always("requeue", 1)),
     "reservation": ("", ARGUMENT, text_of("reservation")),
+    "resources": ("", ARGUMENT, text_of("_resources")),
     "resv-ports": ("", OPTIONAL, value_of("resv_port_cnt", lambda text: number(text or "0"))),
     "segment": ("", ARGUMENT, value_of("segment_size", number)),
     "signal": ("", ARGUMENT, signal),
@@ -360,5 +365,18 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "wckey": ("", ARGUMENT, text_of("wckey")),
 }
 """By long name: the short name, whether the option takes an argument, and its setter."""
+
+ALIASES = {"cluster": "clusters", "tasks-per-node": "ntasks-per-node"}
+"""Other long names."""
+_OF_COMPONENT = """
+    bb constraint contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task distribution exclusive
+    extra-node-info gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint licenses
+    mail-type mail-user mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile nodelist nodes ntasks ntasks-per-core
+    ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres overcommit oversubscribe partition resources
+    resv-ports segment sockets-per-node spread-job switches thread-spec threads-per-core tmp tres-bind tres-per-task
+    use-min-nodes
+"""
+OF_COMPONENT = frozenset(_OF_COMPONENT.split())
+"""The options that a component of a heterogeneous job does not inherit: reset_each_pass of slurm_opt.c."""
 
 SHORT = {short: name for name, (short, _, _) in OPTIONS.items() if short}

@@ -130,3 +130,21 @@ def node_layout(fields: Fields, text: str) -> None:
         if part not in ("", "*"):
             fields[name] = number(part.partition("-")[0])
     fields["_extra"] = True
+
+
+def gpu_binding(fields: Fields, text: str) -> None:
+    """``--gpu-bind``; source: tres_bind.c."""
+    counted, ids = r"(single|per_task):[0-9]*[1-9][0-9]*", r"[0-9]+(\*[0-9]+)?"
+    masks = r"(0x)?[0-9a-f]+(\*[0-9]+)?"
+    kinds = rf"closest.*|none.*|{counted}|map(_gpu)?:{ids}(,{ids})*|mask(_gpu)?:{masks}(,{masks})*"
+    if not re.fullmatch(rf"(verbose,)?({kinds})", text, re.IGNORECASE):
+        raise SbatchError(f"{text!r} is not a binding of GPUs such as closest, single:2, map_gpu:0,1")
+    fields["tres_bind"] = f"gres/gpu:{text}"
+
+
+def memory_update(fields: Fields, text: str) -> None:
+    """``--mem-update=MARGIN@DELAY``."""
+    margin, at, delay = text.partition("@")
+    if not at:
+        raise SbatchError("--mem-update requires MARGIN@DELAY format")
+    fields.update(mem_update_margin=number(margin), mem_update_delay=number(delay))

@@ -37,8 +37,10 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
     done = run(*common[:-1], "salloc")
     assert (done.exit_code, "pre_submit: refused: no account" in done.output) == (1, True)
     for words, text in (
-        (("srun", "--", "-n", "3"), "write -n as --name=VALUE, by its long name"),
-        (("srun", "--", "--wrap=x"), "srun does not take this: srun has no option --wrap"),
+        (("srun", "--", "-n"), "-n needs an argument"),
+        (("srun", "--", "-a", "1"), "srun has no option -a"),
+        (("srun", "--", "--label=x"), "--label takes no argument"),
+        (("srun", "--", "--wrap=x"), "srun has no option --wrap"),
         (("srun", "--", "--time=junk"), "srun does not take this: "),
         (("--env", "X", "srun"), "--env needs NAME=VALUE, not 'X'"),
     ):
@@ -96,8 +98,10 @@ def test_a_launch(run: Run, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (done.exit_code, found["failed"], found["text"], found["tasks"]) == (1, "remote task_init", "never", [])
     for words, text in (
-        (("--gpu=a",), "no hook file adds --gpu; they add: gpu-mode"),
-        (("--gpu-mode",), "takes an arg"),
+        (("--gpu=a",), "--gpu is ambiguous: it may be --gpu-bind, --gpu-freq, --gpu-mode, --gpus,"),
+        (("--gpx=a",), "srun has no option --gpx; hook files add --gpu-mode"),
+        (("--gpu-mode",), "--gpu-mode needs an argument"),
+        (("-9",), "srun has no option -9"),
     ):
         done = run(*common, "--", *words)
         assert (done.exit_code, text in done.output) == (2, True), done.output
@@ -109,3 +113,102 @@ def test_no_launch(run: Run, tmp_path: Path) -> None:
     path.write_text(FILTERS)
     done = run("try", "spank", "--hooks", path)
     assert (done.exit_code, "Error: the hook files have no handler of SPANK" in done.output) == (2, True), done.output
+
+
+def test_options_of_srun(run: Run, tmp_path: Path) -> None:
+    """As in srun, options may be abbreviated, and short ones may be joined; its own have no effect but -n."""
+    path = tmp_path / "launched.py"
+    path.write_text(LAUNCHED)
+    common = ("try", "spank", "--hooks", path, "--json", "--")
+    for words in (["-n2", "--gpu-m=a"], ["-ln", "2", "--mem", "1G", "--gpu-mode", "a"], ["--ntasks=2", "--gpu-m", "a"]):
+        done = run(*common, *words, "--", "hostname", "-f")
+        found = json.loads(done.stdout)
+        assert [task["changes"]["MODE"] for task in found["tasks"]] == ["a0", "a1"], done.output
+        assert found["tasks"][0]["argv"] == ["hostname", "-f"]
+        assert ("note: no effect here: --label, --mem" in done.stderr) == ("--mem" in words)
+    variable = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode=x"
+    found = json.loads(run("try", "spank", "--hooks", path, "--env", variable, "--json").stdout)
+    assert found["tasks"][0]["changes"]["MODE"] == "x0"
+
+
+LINES = {
+    "a/one.py": "option = hook.spank.option('one', 'X', usage='')\n"
+    "@hook.spank.task_init\ndef one(spank):\n    spank.env['ONE'] = f'{option.value} {spank.args}'\n",
+    "b/two.py": "@hook.spank.task_init\ndef two(spank):\n"
+    "    spank.env['TWO'] = f'{spank.env[\"ONE\"]} {spank.args}'\n    spank.prepend_task_argv(['two'])\n",
+    "three.py": "option = hook.spank.option('three', usage='')\n"
+    "@hook.spank.task_init\ndef three(spank):\n    spank.env['THREE'] = f'{option.value} {spank.args}'\n",
+    "fails.py": "@hook.spank.task_init\ndef fails(spank): raise Reject('no')\n",
+}
+
+
+def test_lines_of_plugstack_conf(run: Run, tmp_path: Path) -> None:
+    """The hook files are those of the lines of plugstack.conf, with their arguments, in their order."""
+    for name, text in LINES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"from slurmhooks import Reject, hook\n{text}")
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["three.py"]\n')
+    (tmp_path / "more.conf").write_text("required spank_python.so -- x y\n")
+    (tmp_path / "plugstack.conf").write_text(
+        "# required spank_python.so fails.py\nrequired /usr/lib/slurm/spank_python.so failonerror a/*.py 1 2 # note\n"
+        f"optional spank_python b/two.py\noptional spank_python.so {tmp_path}/fails.py\ninclude more.conf\n"
+        "required other.so fails.py\n"
+    )
+    common = ("try", "spank", "--sysconfdir", tmp_path, "--json")
+    found = json.loads(run(*common, "--", "--one=x", "--three", "true").stdout)
+    assert (found["accepted"], found["failed"]) == (True, None)
+    assert found["tasks"][0]["changes"] == {"ONE": "x ('1', '2')", "TWO": "x ('1', '2') ()", "THREE": "True ('x', 'y')"}
+    assert found["tasks"][0]["argv"] == ["two", "true"]
+    (tmp_path / "plugstack.conf").write_text("required spank_python.so fails.py\nrequired spank_python.so a/*.py\n")
+    found = json.loads(run(*common).stdout)
+    assert (found["failed"], found["ran"]) == ("remote task_init", ["remote task_init fails:fails"])
+    (tmp_path / "plugstack.conf").write_text("required spank_python.so none/*.py init_failure_mode=none\n")
+    assert run(*common).exit_code == 2
+    (tmp_path / "plugstack.conf").write_text("required spank_python.so init_failure_mode=none\n")
+    assert run(*common).exit_code == 1
+    (tmp_path / "plugstack.conf").unlink()
+    found = json.loads(run(*common).stdout)
+    assert found["tasks"][0]["changes"] == {"THREE": "None ()"}
+    files = ("try", "spank", "--hooks", tmp_path / "three.py", "--json", "--arg", "p", "--arg=q")
+    assert json.loads(run(*files).stdout)["tasks"][0]["changes"] == {"THREE": "None ('p', 'q')"}
+    assert run(*common, "--arg", "p").exit_code == 2
+
+
+SPANK_IN_CLI = """
+from slurmhooks import hook, log
+
+mode = hook.spank.option("gpu-mode", "MODE", usage="how")
+flag = hook.spank.option("my-flag", usage="flag")
+level = hook.spank.option("level", "N", usage="opt", optional=True)
+
+@hook.cli_filter.pre_submit
+def pre(options):
+    log.info("%s %s", dict(options.spank), options.time_limit)
+"""
+
+
+def test_options_of_spank_and_of_the_script(run: Run, tmp_path: Path) -> None:
+    """cli_filter sees the options of SPANK plugins, and those of the script's #SBATCH lines, as in sbatch."""
+    path, script = tmp_path / "cli.py", tmp_path / "job.sh"
+    path.write_text(SPANK_IN_CLI)
+    script.write_text("#!/bin/sh\n#SBATCH -t5 --gpu-mode=s --my-flag\n#SBATCH --level\ntrue\n#SBATCH -t7\n")
+    common = ("try", "cli_filter", "--hooks", path, "--json")
+
+    def seen(*words: object) -> str:
+        done = run(*common, *words)
+        assert done.exit_code == 0, done.output
+        text: str = json.loads(done.stdout)["pre_submit"]["log"][0]
+        return text
+
+    assert seen("srun") == "info: {'python': {'gpu-mode': None, 'my-flag': None, 'level': None}} None"
+    assert seen("sbatch", "--", script) == "info: {'python': {'gpu-mode': 's', 'my-flag': 'set', 'level': 'set'}} 5"
+    given = seen("sbatch", "--", "--gpu-m=c", "-t", "9", "--level=", script)
+    assert given == "info: {'python': {'gpu-mode': 'c', 'my-flag': 'set', 'level': ''}} 9"
+    variable = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode=x"
+    assert seen("--env", variable, "salloc", "--", "-n2").startswith("info: {'python': {'gpu-mode': 'x',")
+    for text, says in (("echo\n", "begins with #!"), ("#!/bin/sh\r\n", "DOS line breaks")):
+        script.write_text(text)
+        done = run(*common, "sbatch", "--", script)
+        assert (done.exit_code, says in done.output) == (2, True), done.output
+    done = run(*common, "sbatch", "--", tmp_path / "none.sh")
+    assert (done.exit_code, "none.sh: No such file or directory: its options are not read" in done.output) == (0, True)

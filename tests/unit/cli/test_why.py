@@ -71,7 +71,7 @@ def test_a_refusal_in_words(written: Written) -> None:
         "refused after 41 us, by hooks abc (generation 2)",
         "limits:time: passed; changed time_limit from unset to 60, script (not logged)",
         "limits:account: refused with ESLURM_X: name an account",
-        "the user was told: name an account",
+        "text for the user: name an account",
     ):
         assert text in done.output
 

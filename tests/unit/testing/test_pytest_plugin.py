@@ -131,7 +131,9 @@ def test_launch(tmp_path: Path) -> None:
     )
     done = launch(path, ["hostname"], tasks=2)
     assert done.accepted
-    assert [(task.env, task.argv) for task in done.tasks] == [({"TASK": str(n)}, ["nice", "hostname"]) for n in (0, 1)]
+    expected = [({"TASK": str(number)}, ["nice", "hostname"]) for number in (0, 1)]
+    assert [(task.changes, task.argv) for task in done.tasks] == expected
+    assert [(task.env["TASK"], task.env["SLURM_PROCID"]) for task in done.tasks] == [("0", "0"), ("1", "1")]
     places = [text.rpartition(" ")[0] for text in done.ran]
     assert places[:8] == [
         "local init",

@@ -2,13 +2,16 @@
 """The stand-in for sbatch."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slurmhooks import loader
 from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
+from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.sbatch import options
 from slurmhooks.testing.sbatch.derive import ALWAYS
 from slurmhooks.testing.sbatch.values import moment, words_of
@@ -55,6 +58,13 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["--exclusive"], {"shared": 0}),
         (["--exclusive=user"], {"shared": 2}),
         (["-s"], {"shared": 1}),
+        (["--tasks-per-node=8"], {"ntasks_per_node": 8}),
+        (["--gpu-bind=verbose,single:2"], {"tres_bind": "gres/gpu:verbose,single:2"}),
+        (["--cluster=a,b"], {"clusters": "a,b"}),
+        (["--ntasks-per-tres=2", "--ntasks-per-gpu=2"], {"ntasks_per_tres": 2}),
+        (["--mem-update=10@20"], {"mem_update_margin": 10, "mem_update_delay": 20}),
+        (["-L", "a", "--resources=b"], {"licenses": "a,b"}),
+        (["--container-type=oci"], {"container_type": "oci"}),
         (["--nice", "--nice=-5"], {"nice": -5}),
         (["--nice"], {"nice": 100}),
         (["--mail-type=END,FAIL"], {"mail_type": MailType.MAIL_JOB_END | MailType.MAIL_JOB_FAIL}),
@@ -104,7 +114,16 @@ def test_now() -> None:
         *(["--time=soon"], ["--mem=much"], ["-N", "x"], ["--account"], ["-A"], ["--hold=yes"], ["script"]),
         *(["--mail-type=NEVER"], ["--signal=NOPE"], ["-m", "round"], ["--begin=whenever"], ["--exclusive=me"]),
         *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-N", "8-4,1"], ["-n", "0"], ["-B", "1:2:3:4"]),
-        *(["--hint=fast"], ["--cpu-freq=low-high"], ["--gres-flags=x"], ["--mem-bind=x"], ["--ti=1"]),
+        *(
+            ["--hint=fast"],
+            ["--gpu-bind=junk"],
+            ["--gpu-bind=single:0"],
+            ["--mem-update=10"],
+            ["--cpu-freq=low-high"],
+            ["--gres-flags=x"],
+            ["--mem-bind=x"],
+            ["--ti=1"],
+        ),
         *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
         # Inputs that int() and mktime() would misread are refused: other digits, too many digits, years out of range.
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
@@ -131,6 +150,8 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
             "9",
             "block",
             "root",
+            "closest",
+            "10@20",
         ):
             try:
                 take(fields, text)
@@ -143,6 +164,80 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
             or take is options.nothing
             or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep")
         ), name
+
+
+NOT_TRIED = {
+    *("autocomplete", "help", "usage", "version"),  # sbatch prints something and ends
+    *("power", "runtime"),  # of one release, which it had no effect in, and of one that is not out
+    "wrap",  # there is a script
+}
+
+
+def test_every_option_is_known() -> None:
+    """All options of sbatch are known, as are their other names."""
+    assert {*NAMES["sbatch"]} - NOT_TRIED == {*options.OPTIONS, *options.ALIASES}
+    assert {*options.OF_COMPONENT} <= {*options.OPTIONS}
+
+
+@pytest.mark.parametrize("options_of_lines", [[], ["hetjob"], ["packjob"]])
+def test_components_of_the_command_line(options_of_lines: list[str]) -> None:
+    """As in sbatch, components inherit from the one before what is not a resource."""
+    lines = ["#SBATCH -t5 --comment=x", *(f"#SBATCH {word}" for word in options_of_lines), "#SBATCH --mem=50"]
+    text = "\n".join(["#!/bin/sh", *lines, "true\n"])
+    words = ["-n2", ":", "-n4", "--comment=y", ":", "--mem=7"]
+    assert sbatch.components(text, words) == 3
+    names = ("num_tasks", "comment", "time_limit", "min_mem_per_node", "het_job_offset")
+    found = [sbatch.submission("a.sh", text, words, [], component=number) for number in range(3)]
+    assert [[fields.get(name) for name in names] for fields in found] == [
+        [2, "x", 5, 7 if options_of_lines else 50, 0],
+        [4, "y", 5, 50, 1],
+        [None, "y", 5, 7, 2],
+    ]
+    alone = [sbatch.submission("a.sh", text, ["-n2"], [], component=number) for number in range(2)]
+    if options_of_lines:
+        assert [fields["num_tasks"] for fields in alone] == [2, 2]
+
+
+SPANK = """
+mode = hook.spank.option("gpu-mode", "MODE", usage="")
+flag = hook.spank.option("my-flag", usage="")
+level = hook.spank.option("level", "N", usage="", optional=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "expected"),
+    [
+        (["--gpu-m=a", "--my-flag", "--level"], {}, {"gpu_mode": "a", "my_flag": "(null)", "level": "(null)"}),
+        (["--gpu-mode", "a", "--level=3"], {}, {"gpu_mode": "a", "level": "3"}),
+        (["--level="], {}, {"level": ""}),
+        ([], {"gpu_mode": "x"}, {"gpu_mode": "x"}),
+        (["--gpu-mode=a", "--export=NONE"], {"gpu_mode": "x"}, {"gpu_mode": "a"}),
+        ([], {}, {}),
+    ],
+)
+def test_options_of_spank(
+    hooks: Callable[[str], Path], words: list[str], environment: dict[str, str], expected: dict[str, str]
+) -> None:
+    """An option is in the three variables in which sbatch puts it."""
+    known = loader.load([loader.Source(path=str(hooks(SPANK)))]).options
+    name = "_SLURM_SPANK_OPTION_python_{}".format
+    fields = sbatch.submission(
+        "a.sh",
+        "#!/bin/sh\n",
+        words,
+        [],
+        options=known,
+        environment={f"SLURM_SPANK_{name(key)}": text for key, text in environment.items()},
+    )
+    assert fields.get("spank_job_env", {}) == {name(key): text for key, text in expected.items()}
+    assert fields["environment"] == {
+        **{name(key): "" if text == "(null)" else text for key, text in expected.items()},
+        **{f"SLURM_SPANK_{name(key)}": text for key, text in expected.items()},
+    }
+    for wrong in (["--gpu"], ["--gpu-mode"], ["--my-flag=x"]):
+        with pytest.raises(sbatch.SbatchError, match=r"ambiguous|needs an argument|takes no argument"):
+            sbatch.submission("a.sh", "#!/bin/sh\n", wrong, [], options=known)
 
 
 def test_unknown_options_are_named() -> None:

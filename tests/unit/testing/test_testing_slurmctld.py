@@ -20,6 +20,17 @@ def test_values_are_checked_as_in_slurm() -> None:
             FakeJob(**fields)
 
 
+def test_jobs_that_are_no_array_have_no_count_of_tasks(hooks: Callable[[str], Path]) -> None:
+    """As in slurmctld, array_task_cnt is None unless the job is an array: in record and in jobs."""
+    for fields, expected in (({}, None), ({"array_task_cnt": None}, None), ({"array_task_cnt": 0}, 0)):
+        assert FakeRecord(**fields).array_task_cnt == expected
+    path = hooks(
+        "@hook.job_submit\ndef h(job, jobs): job.comment = str([each.array_task_cnt for each in jobs.values()])\n"
+    )
+    jobs = [FakeRecord(job_id=1), FakeRecord(job_id=2, array_task_cnt=3)]
+    assert run(path, "job_submit", jobs=jobs).changes == {"comment": "[None, 3]"}
+
+
 def test_what_handlers_get_of_slurmctld(hooks: Callable[[str], Path]) -> None:
     """Tables and the record come from the test, as dicts or as tables."""
     path = hooks(

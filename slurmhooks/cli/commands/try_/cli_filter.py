@@ -3,6 +3,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_.site_handlers import common, load
+from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
 from slurmhooks.hook_specs import COMMANDS
-from slurmhooks.testing import FakeOptions, Result, run
+from slurmhooks.option import Option
+from slurmhooks.testing import FakeOptions, Result, command_lines, run, sbatch
+from slurmhooks.testing.command_lines import CommandLine
 from slurmhooks.testing.option_texts import ALONE
+from slurmhooks.testing.sbatch import spank
 
 CALLS = ("setup_defaults", "pre_submit")
 """The calls that are tried; post_submit is not, because nothing is submitted."""
@@ -35,21 +39,37 @@ def command(
 ) -> None:
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
-    setup_defaults runs first, then pre_submit with the user's options. Write long options after "--", as --name=VALUE
-    or --name for flags, then the words that follow them.
+    setup_defaults runs first, then pre_submit with the user's options: those after "--", which are followed by the
+    script or program, and for sbatch those of the #SBATCH lines of the script.
     """
     wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)
     if wrong is not None:
         raise click.UsageError(f"--env needs NAME=VALUE, not {wrong!r}")
-    given, argv = read_words(words)
     variables = os.environ | {name: value for name, _, value in (pair.partition("=") for pair in environment)}
     registry = load(sysconfdir, files, scripts=True)
-    defaults = FakeOptions(program, environment=variables, early=program in ("sbatch", "srun"))
+    known = {option.name: option for option in options_of(spank_lines(sysconfdir, files, (), registry))}
+    try:
+        line, script = read_words(program, words, list(known.values()))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    plugin: dict[str, str | None] = dict.fromkeys(known)
+    given = {**spank.given_in(variables, known), **line.spank}
+    plugin |= {name: "set" if text in (None, spank.OMITTED) else text for name, text in given.items()}
+    of_spank = {"python": plugin} if plugin else {}
+    defaults = FakeOptions(program, environment=variables, early=program in ("sbatch", "srun"), spank=of_spank)
     results = {"setup_defaults": run(registry, "cli_filter.setup_defaults", options=defaults)}
     if results["setup_defaults"].accepted:
         try:
             options = FakeOptions(
-                program, options=given, defaults=defaults, argv=argv, environment=defaults.environment
+                program,
+                options={
+                    name: ALONE.get(name, "set") if text is None else text for name, text in line.options.items()
+                },
+                defaults=defaults,
+                argv=line.rest,
+                script=script,
+                environment=defaults.environment,
+                spank=of_spank,
             )
         except (KeyError, ValueError) as error:
             raise click.UsageError(f"{program} does not take this: {error.args[0]}") from error
@@ -62,21 +82,27 @@ def command(
     sys.exit(0 if all(result.accepted for result in results.values()) else 1)
 
 
-def read_words(words: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the options of a command line, and the words after them.
+def read_words(program: str, words: Sequence[str], options: Sequence[Option]) -> tuple[CommandLine, str | None]:
+    """Return a command line, and the script of sbatch if it can be read; options of the script are in the result.
 
     Raises:
-        click.UsageError: an option is not spelt as ``--name=VALUE``.
+        ValueError: the command would refuse the command line or the script.
     """
-    given: dict[str, str] = {}
-    for at, word in enumerate(words):
-        if not word.startswith("-"):
-            return given, words[at:]
-        name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or (not equals and name not in ALONE):
-            raise click.UsageError(f"write {word} as --name=VALUE, by its long name")
-        given[name] = value if equals else ALONE[name]
-    return given, ()
+    line = command_lines.read(program, words, options)
+    if program != "sbatch" or not line.rest or "wrap" in line.options:
+        return line, None
+    try:
+        text = Path(line.rest[0]).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        click.echo(
+            f"{click.style('note:', bold=True)} {line.rest[0]}: {error.strerror}: its options are not read", err=True
+        )
+        return line, None
+    sbatch.check_script(line.rest[0], text)
+    lines = command_lines.read(program, sbatch.script_options(text)[0], options)
+    line.options = lines.options | line.options
+    line.spank = lines.spank | line.spank
+    return line, text
 
 
 def show(name: str, result: Result) -> None:

@@ -16,11 +16,13 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
+from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, spank_lines
+from slurmhooks.cli.commands.try_.site_handlers import release as release_here
 from slurmhooks.cli.findings import shown
+from slurmhooks.option import Option
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run, sbatch
-from slurmhooks.testing.job_submit import RELEASE, missing_fields
+from slurmhooks.testing.job_submit import missing_fields
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
 
@@ -82,7 +84,11 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
-@click.option("--release", callback=release_of, help="Release of Slurm, such as 24.11: decides which fields exist.")
+@click.option(
+    "--release",
+    callback=release_of,
+    help="Release of Slurm, such as 24.11: decides which fields exist. Default: that of the plugins, or the newest.",
+)
 @common(Tried | list[Tried])
 def command(
     source: str,
@@ -99,21 +105,24 @@ def command(
     """Run a submission through the handlers of job_submit.
 
     SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
-    is standard input. Options of sbatch follow "--", and arguments of the script another "--". Each component of a
+    is standard input. Options of sbatch follow "--", with ":" between those of components, and arguments of the script
+    another "--". Each component of a
     heterogeneous job is run; --json then prints a list. With --modify, the handlers of job_modify run.
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
-    release = release or RELEASE
+    release = release or release_here(sysconfdir)
     number, identity = submitter(uid, user)
     text = _text(source)
     registry = load(sysconfdir, files, scripts=True)
+    of_spank = options_of(spank_lines(sysconfdir, files, (), registry))
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
     accepted = True
-    for component in range(1 if text.lstrip().startswith("{") else sbatch.components(text)):
+    count = 1 if text.lstrip().startswith("{") else sbatch.components(text, own_options(options))
+    for component in range(count):
         notes: list[str] = []
-        fields = read_source(source, text, options, release, notes, component)
+        fields = read_source(source, text, options, release, notes, component, of_spank)
         request = Request(
             fields=fields if modify else {**identity, **fields},
             release=release,
@@ -137,11 +146,11 @@ def command(
 
 def _text(source: str) -> str:
     try:
-        with click.open_file(source, encoding="utf-8", errors="surrogateescape") as file:
-            text: str = file.read()
+        with click.open_file(source, "rb") as file:  # as text, DOS line breaks would not be seen
+            raw: bytes = file.read()
     except OSError as error:
         raise click.UsageError(f"{source}: {error.strerror}") from error
-    return text
+    return raw.decode("utf-8", "surrogateescape")
 
 
 @dataclass
@@ -223,8 +232,19 @@ def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], not
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: fill it with --tables")
 
 
+def own_options(words: Sequence[str]) -> Sequence[str]:
+    """Return the options of sbatch: the words before the arguments of the script."""
+    return words[: words.index("--")] if "--" in words else words
+
+
 def read_source(
-    name: str, text: str, words: Sequence[str], release: str, notes: list[str], component: int = 0
+    name: str,
+    text: str,
+    words: Sequence[str],
+    release: str,
+    notes: list[str],
+    component: int = 0,
+    options: Sequence[Option] = (),
 ) -> dict[str, Any]:
     """Return the fields of a submission.
 
@@ -235,20 +255,28 @@ def read_source(
         release: release of Slurm; fields that it lacks are ignored if options set them.
         notes: list to which notes for the user are added.
         component: of a heterogeneous job.
+        options: of SPANK plugins.
 
     Raises:
         click.UsageError: the text is invalid.
     """
-    end = words.index("--") if "--" in words else len(words)
-    words, arguments = words[:end], words[end + 1 :]
+    own = own_options(words)
+    words, arguments = own, words[len(own) + 1 :]
     try:
         if not text.lstrip().startswith("{"):
             fields = sbatch.submission(
-                name, text, words, notes, arguments=arguments, release=release, component=component
+                name,
+                text,
+                words,
+                notes,
+                arguments=arguments,
+                release=release,
+                component=component,
+                options=options,
             )
         else:
             fields = read_json(name, text)
-            sbatch.apply(words, fields, notes)
+            sbatch.apply(words, fields, notes, options)
             return fields
     except sbatch.SbatchError as error:
         raise click.UsageError(str(error)) from error

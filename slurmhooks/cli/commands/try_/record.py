@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_ import job_submit
+from slurmhooks.cli.commands.try_ import job_submit, site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.testing import FakeRecord, run
-from slurmhooks.testing.job_submit import RELEASE
 
 
 def _command(hook: str, what: str) -> click.Command:
@@ -26,7 +25,7 @@ def _command(hook: str, what: str) -> click.Command:
     @common(job_submit.Tried)
     def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
         try:
-            job = FakeRecord(release=release or RELEASE, **job_submit.read_file(record))
+            job = FakeRecord(release=release or site_handlers.release(sysconfdir), **job_submit.read_file(record))
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from error
         before = job.site_factor

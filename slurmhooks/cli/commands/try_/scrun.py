@@ -11,7 +11,7 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from slurmhooks.cli import output
+from slurmhooks.cli import isolation, output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.dispatch import Outcome
@@ -55,7 +55,8 @@ def staging(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--gid", "group_id", type=click.IntRange(0), help="Group id of the job. Default: yours."),
         click.option("--uid", "user_id", type=click.IntRange(0), help="User id of the job. Default: yours."),
         click.option("--id", "container_id", help="Name of the container. Default: name of the bundle."),
-        click.option("--in-place", is_flag=True, help="Give the handlers the bundle itself, not a copy."),
+        click.option("--in-place", is_flag=True,
+                     help="Give the handlers the bundle itself, not a copy. Root needs --really, too."),
         click.option("--bundle", required=True, help="The bundle: a folder with config.json.",
                      type=click.Path(exists=True, file_okay=False, path_type=Path)),
     ):  # fmt: skip
@@ -68,8 +69,8 @@ def staging(function: Callable[..., None]) -> Callable[..., None]:
 def stage_in(**options: Any) -> None:
     """Run the handlers of stage_in on a copy of a bundle.
 
-    Handlers really run, with your permissions: files that they stage elsewhere remain. Their allocator_command and
-    remote_command run on this machine.
+    Handlers really run, with your permissions: files that they stage elsewhere remain, except without --really as root.
+    Their allocator_command and remote_command run on this machine.
     """
     _stage(("stage_in",), **options)
 
@@ -178,5 +179,5 @@ def report(stages: list[Staged], bundle: str, as_json: bool) -> None:
     for stage in stages:
         stage.show()
     staged = stages[-1].bundle
-    if staged != bundle and os.path.exists(staged):
+    if staged != bundle and os.path.exists(staged) and not isolation.discards:
         click.echo(f"{click.style('note:', bold=True)} the staged bundle remains: {shown(staged)}", err=True)

@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The options common to the commands of `try`, and the handlers that they select."""
 
+import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from slurmhooks import config, loader, site, slurm_conf, trusted
-from slurmhooks.cli import loading, output, parameters
+from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
+from slurmhooks.cli import configuration, isolation, loading, output, parameters
+from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
+from slurmhooks.option import Option
 from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import assign
+from slurmhooks.testing.job_submit import RELEASE
+from slurmhooks.testing.launch import Line
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options that select handlers and the output format.
+    """Add the options that select handlers and the output format, and run root's handlers where they harm nothing.
 
     Args:
         model: see :func:`slurmhooks.cli.output.json_option`.
@@ -32,12 +37,22 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
                      help="Load this hook file instead of those of slurmhooks.toml; may be given several times."),
         parameters.sysconfdir_option,
+        click.option("--really", is_flag=True,
+                     help="As root: run the handlers on this machine itself, not on a discarded copy of its files."),
     )  # fmt: skip
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def called(*, really: bool, **arguments: Any) -> None:
+            if really or os.geteuid() != 0:
+                function(**arguments)
+            else:
+                isolation.run(functools.partial(function, **arguments))
+
+        command: Callable[..., None] = called
         for option in options:
-            function = option(function)
-        return function
+            command = option(command)
+        return command
 
     return add
 
@@ -54,7 +69,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         Findings: hook files do not load, refuse with an error code that does not exist, or there is no slurmhooks.toml.
     """
     sys.dont_write_bytecode = True
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    parameters.use(sysconfdir)
     registry = _load(sysconfdir, files, scripts)
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)
@@ -81,6 +96,59 @@ def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
         return registry
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
+
+
+def release(sysconfdir: Path) -> str:
+    """Return the release of Slurm that the installed plugins are built for; the newest one if there are none.
+
+    Changes of its third number do not change fields.
+    """
+    folder = configuration.installed_in(sysconfdir)
+    record = None if folder is None else BuildRecord.load(folder)
+    return RELEASE if record is None else ".".join(record.slurm.split(".")[:2])
+
+
+def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], registry: Registry) -> list[Line]:
+    """Return the lines of plugstack.conf that load the plugin; call :func:`load` before.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        files: hook files that are loaded instead.
+        words: arguments for the handlers of these files.
+        registry: the handlers of these files, or of slurmhooks.toml.
+
+    Returns:
+        the lines; if there are none, one for ``registry``.
+
+    Raises:
+        Findings: hook files do not load, or refuse with an error code that does not exist.
+    """
+    if files:
+        return [Line(registry, words)]
+    lines = []
+    for text in configuration.spank_lines(sysconfdir):
+        args = tuple(text.split("#")[0].split()[2:])
+        config, pattern, rest = plugstack.split(args)
+        own = registry if config is None and pattern is None else _load_line(args)
+        lines.append(Line(own, rest, text.split()[0].lower() == "optional"))
+    return lines or [Line(registry)]
+
+
+def _load_line(args: Sequence[str]) -> Registry:
+    """Return the handlers of a line with hook files of its own; those of Lua scripts are left out."""
+    try:
+        sources, _, require = site.of_plugstack(args)
+        registry = loader.load([source for source in sources if not source.scripted], require)
+    except (ConfigError, LoadError) as error:
+        raise Findings(error.findings) from error
+    if wrong := unknown_codes([registry]):
+        raise Findings(wrong)
+    return registry
+
+
+def options_of(lines: Iterable[Line]) -> list[Option]:
+    """Return the options that lines add to srun, sbatch and salloc."""
+    return [option for line in lines for option in line.registry.options]
 
 
 def _named_in(read: config.Config, path: Path) -> list[loader.Source]:

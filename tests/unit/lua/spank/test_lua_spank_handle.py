@@ -26,7 +26,7 @@ def test_a_handle_in_each_lua(site: Site, version: str) -> None:
     )
     site.load(version=version)
     assert site.call("task_init", args=("a=1", "b=2")) == 0
-    assert site.said() == ["remote yes 24.11.5 2", "a=1|b=2", "1 /home/alice", "nil text of ESPANK_NOT_TASK"]
+    assert site.said() == ["remote yes 24.11.5 2", "a=1|b=2", "67108863 /home/alice", "nil text of ESPANK_NOT_TASK"]
 
 
 def test_items(site: Site) -> None:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The variables that Slurm sets for the processes of a launch, as Slurm 24.11 does.
+
+Source: srun of a cluster; tests/cluster/test_testing_kit.py compares the names.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NODE = "n1"
+_START = 1767225600
+_OF_SRUN = {
+    "SLURMD_DEBUG": "2",
+    "SLURM_PRIO_PROCESS": "0",
+    "SLURM_SUBMIT_HOST": "login",
+    "SLURM_UMASK": "0022",
+    "SRUN_DEBUG": "3",
+}
+_OF_STEP = {
+    "SLURM_SRUN_COMM_HOST": "127.0.0.1",
+    "SLURM_SRUN_COMM_PORT": "38039",
+    "SLURM_STEP_LAUNCHER_PORT": "38039",
+    "SLURM_STEP_NODELIST": NODE,
+    "SLURM_TOPOLOGY_ADDR": NODE,
+    "SLURM_TOPOLOGY_ADDR_PATTERN": "node",
+}
+_OF_TASK = {"SLURMD_NODENAME": NODE, "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1", "SLURM_OOM_KILL_STEP": "0"}
+_OF_SCRIPT = {
+    "SLURMD_NODENAME": NODE,
+    "SLURM_CONF": "/etc/slurm/slurm.conf",
+    "SLURM_JOB_CORE_SPEC_COUNT": "0",
+    "SLURM_JOB_CORE_SPEC_TYPE": "cores",
+    "SLURM_JOB_END_TIME": str(_START + 3600),
+    "SLURM_JOB_OVERSUBSCRIBE": "YES",
+    "SLURM_JOB_START_TIME": str(_START),
+}
+
+
+def of_srun(items: Mapping[str, Any]) -> dict[str, str]:
+    """Return what srun sets once it has a step: from local_user_init on."""
+    tasks, argv = str(items["job_total_task_count"]), items["job_argv"]
+    return {
+        **_OF_SRUN,
+        **_of_job(items),
+        "SLURM_JOB_GROUP": _group(items["job_gid"]),
+        "SLURM_JOB_NAME": os.path.basename(argv[0]) if argv else "",
+        "SLURM_NNODES": str(items["job_nnodes"]),
+        "SLURM_NPROCS": tasks,
+        "SLURM_NTASKS": tasks,
+        "SLURM_STEPID": str(items["job_stepid"]),
+        "SLURM_STEP_ID": str(items["job_stepid"]),
+        "SLURM_SUBMIT_DIR": os.getcwd(),
+        "SLURM_TASKS_PER_NODE": str(items["job_local_task_count"]),
+    }
+
+
+def of_step(items: Mapping[str, Any]) -> dict[str, str]:
+    """Return what slurmstepd has in addition to the variables of srun."""
+    return {
+        **_OF_STEP,
+        "SLURM_JOB_NODELIST": NODE,
+        "SLURM_STEP_NUM_NODES": str(items["job_nnodes"]),
+        "SLURM_STEP_NUM_TASKS": str(items["job_total_task_count"]),
+        "SLURM_STEP_TASKS_PER_NODE": str(items["job_local_task_count"]),
+    }
+
+
+def of_task(items: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a task has in addition: from task_init on."""
+    return {
+        **_OF_TASK,
+        **_place(items),
+        "SLURM_CPUS_ON_NODE": str(items["job_ncpus"]),
+        "SLURM_GTIDS": ",".join(map(str, items["job_local_to_global_id"].values())),
+        "SLURM_JOB_END_TIME": str(_START + 3600),
+        "SLURM_JOB_START_TIME": str(_START),
+        "SLURM_TASK_PID": str(items["task_pid"]),
+    }
+
+
+def after_task(items: Mapping[str, Any]) -> dict[str, str]:
+    """Return what slurmstepd has in addition after a task has ended: in task_exit and exit."""
+    return {**_OF_TASK, **_place(items), "SLURM_SCRIPT_CONTEXT": "epilog_task"}
+
+
+def of_script(items: Mapping[str, Any], callback: str) -> dict[str, str]:
+    """Return the whole environment of prolog and epilog."""
+    variables = {
+        **_OF_SCRIPT,
+        **_of_job(items),
+        "SLURM_JOB_NODELIST": NODE,
+        "SLURM_JOB_NTASKS": str(items["job_total_task_count"]),
+        "SLURM_JOB_RESTART_COUNT": str(items["slurm_restart_count"]),
+        "SLURM_JOB_WORK_DIR": os.getcwd(),
+        "SLURM_SCRIPT_CONTEXT": "prolog_slurmd",
+        "SLURM_UID": str(items["job_uid"]),
+    }
+    if callback == "job_epilog":
+        status = items["task_exit_status"]
+        raw = int(getattr(status, "raw", status))
+        variables |= {
+            "SLURM_JOB_DERIVED_EC": str(raw),
+            "SLURM_JOB_EXIT_CODE": str(raw),
+            "SLURM_JOB_EXIT_CODE2": f"{raw >> 8 & 255}:{raw & 127}",
+            "SLURM_SCRIPT_CONTEXT": "epilog_slurmd",
+        }
+    return variables
+
+
+def _of_job(items: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "SLURM_CLUSTER_NAME": "cluster",
+        "SLURM_JOBID": str(items["job_id"]),
+        "SLURM_JOB_CPUS_PER_NODE": str(items["job_ncpus"]),
+        "SLURM_JOB_GID": str(items["job_gid"]),
+        "SLURM_JOB_ID": str(items["job_id"]),
+        "SLURM_JOB_NUM_NODES": str(items["job_nnodes"]),
+        "SLURM_JOB_PARTITION": "debug",
+        "SLURM_JOB_UID": str(items["job_uid"]),
+        "SLURM_JOB_USER": _user(items["job_uid"]),
+        "SLURM_NODELIST": NODE,
+    }
+
+
+def _place(items: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "SLURM_LOCALID": str(items["task_id"]),
+        "SLURM_NODEID": str(items["job_nodeid"]),
+        "SLURM_PROCID": str(items["task_global_id"]),
+    }
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

@@ -72,6 +72,11 @@ class Job(JobFields, View):
         super().__init__(struct)
         self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
 
+    @property
+    def _keeps_empty(self) -> bool:
+        """An update clears a field by an empty text; in a submission, Slurm treats such a field as unset."""
+        return self._modify
+
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Iterate as the base class does; environments and words are copied, too."""
         for name, value in super().__iter__():

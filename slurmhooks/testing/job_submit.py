@@ -18,6 +18,7 @@ from slurmhooks.slurmctld.rows import (
     ANY_RELEASE,
     Computed,
     Field,
+    Lowered,
     Names,
     Sluid,
     Status,
@@ -112,6 +113,7 @@ class FakeJob(model.Job):
 
 def request_of(job: FakeJob, hook: str) -> FakeStruct:
     """Return the struct that slurmctld would send for a hook; commits pending writes of the job."""
+    job._set(_modify=hook == "job_modify")
     job.commit()
     struct = struct_of(job)
     struct.settle()
@@ -122,7 +124,7 @@ def request_of(job: FakeJob, hook: str) -> FakeStruct:
 
 def fields_of(job: FakeJob) -> dict[str, Any]:
     """Return the values of all fields of a job; discards pending writes."""
-    model.Job.__init__(job, job._struct)
+    model.Job.__init__(job, job._struct, modify=job._modify)
     return values_of(job)
 
 
@@ -271,6 +273,8 @@ def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     """
     if isinstance(row, Strings):
         return [text_to_c(row.name, text) for text in value]
+    if isinstance(row, Lowered):  # the user's spelling
+        return None if value is None else text_to_c(row.name, value)
     if isinstance(row, Bit):
         return (old | row.bit) if value else (old & ~row.bit)
     if isinstance(row, Truth):

@@ -21,7 +21,7 @@ from slurmhooks.slurmctld.constants import (
 )
 from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
 from slurmhooks.slurmctld.number_rows import Identity, Number, Offset, Plain, Tagged, Time
-from slurmhooks.slurmctld.rows import Computed, Gres, Sluid, Text
+from slurmhooks.slurmctld.rows import Computed, Gres, Lowered, Sluid, Text
 
 CRON_JOB = JobFlag.CRON_JOB
 TASK_DIST_BASE = 0xFFFF
@@ -38,7 +38,7 @@ class JobFields:
     __slots__ = ()
 
     # Who: user, account, policy
-    account = Text("Account to charge.")
+    account = Lowered("Account to charge, in lower case, as slurmctld will write it.")
     admin_comment = Text("Comment that only administrators may write.")
     assoc_comment = Computed(str, "Comment of the association of user, account and partition; None before 23.02.")
     assoc_qos = Computed(str, "Names of all QOS that this association may use, separated by commas.")
@@ -54,7 +54,7 @@ class JobFields:
     reservation = Text("Reservations to use, separated by commas.")
     user_id = Identity(32, "User that the job runs as.", writable=False)
     user_name = Computed(str, "Name of the user.", private=False)
-    wckey = Text("Workload characterization key.")
+    wckey = Lowered("Workload characterization key, in lower case.")
 
     # What: name, script, container
     acctg_freq = Text("Sampling intervals of accounting: type=seconds, separated by commas.")

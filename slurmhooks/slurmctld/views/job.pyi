@@ -26,10 +26,10 @@ class JobFields:
     """
     @property
     def account(self) -> str | None:
-        """Account to charge."""
+        """Account to charge, in lower case, as slurmctld will write it."""
     @account.setter
     def account(self, value: str | None) -> None:
-        """Account to charge."""
+        """Account to charge, in lower case, as slurmctld will write it."""
     @property
     def admin_comment(self) -> str | None:
         """Comment that only administrators may write."""
@@ -95,10 +95,10 @@ class JobFields:
         """Name of the user."""
     @property
     def wckey(self) -> str | None:
-        """Workload characterization key."""
+        """Workload characterization key, in lower case."""
     @wckey.setter
     def wckey(self, value: str | None) -> None:
-        """Workload characterization key."""
+        """Workload characterization key, in lower case."""
     @property
     def acctg_freq(self) -> str | None:
         """Sampling intervals of accounting: type=seconds, separated by commas."""

@@ -9,6 +9,7 @@
 #include "src/common/slurm_xlator.h"
 #include "src/common/assoc_mgr.h"
 #include "src/common/uid.h"
+#include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "slurmctld/weak.h"
@@ -81,6 +82,34 @@ char *slurmhooks_default_account(uint32_t user_id)
     if (assoc_mgr_user_list &&
         assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) != SLURM_ERROR)
         name = duplicate(user.default_acct);
+    assoc_mgr_unlock(&locks);
+    return name;
+}
+
+char *slurmhooks_default_partition(char *reservation)
+{
+    slurmctld_resv_t *found = reservation && reservation[0] ? find_resv_name(reservation) : NULL;
+    part_record_t *partition = found && found->part_ptr ? found->part_ptr : default_part_loc;
+
+    return partition ? duplicate(partition->name) : NULL;
+}
+
+char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition)
+{
+    slurmdb_qos_rec_t wanted = {0}, *found = NULL;
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+    char *name = NULL;
+
+    lock_assoc(&locks);
+    assoc = find_assoc(user_id, account, partition);
+    if (!assoc && !(accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS))
+        assoc = find_assoc(user_id, NULL, partition);
+    if (assoc_mgr_qos_list) {
+        assoc_mgr_get_default_qos_info(assoc, &wanted);
+        if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) != SLURM_ERROR && found)
+            name = duplicate(found->name);
+    }
     assoc_mgr_unlock(&locks);
     return name;
 }

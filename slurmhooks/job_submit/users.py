@@ -51,14 +51,32 @@ class Users:
 
 
 class Facts(Users):
-    """Facts about users that slurmctld knows, as in job_submit/lua; only in a build with Slurm's sources."""
+    """Facts that slurmctld knows; only in a build with Slurm's sources.
+
+    What a request does not name is what Slurm will choose; an update that names nothing keeps what the job has.
+    """
 
     def _association(self, fact: Fact, job: Any) -> str | None:
+        """Return a fact about the association of user, account and partition that Slurm will find for the job."""
         user_id = owner_of(job)
         if user_id is None:
             return None
-        texts = [None if text is None else text_to_c("text", text) for text in (job.account, job.partition)]
+        account, partition, record = job.account, job.partition, job._record
+        if record is not None:
+            account = record.account if account is None else account
+            partition = partition or record.alloc_partition or record.partition
+        # As in Slurm, the first of several partitions counts.
+        first = next(iter(split_names(partition)), None) or self.default_partition(job)
+        texts = [text_to_c("text", text) if text else None for text in (account, first)]
         found: str | None = job._struct.asking.text(fact, user_id, *texts)
+        return found
+
+    def default_partition(self, job: Any) -> str | None:
+        """Return the partition of a job that names none: that of its reservation, or the default one."""
+        name = job.reservation
+        found: str | None = job._struct.asking.text(
+            Fact.DEFAULT_PARTITION, 0, text_to_c("reservation", name) if name else None
+        )
         return found
 
     def user_name(self, job: Any) -> str | None:
@@ -74,8 +92,8 @@ class Facts(Users):
         return name
 
     def default_qos(self, job: Any) -> str | None:
-        """Return the default QOS of the association of user, account and partition."""
-        return self._association(Fact.DEFAULT_QOS, job)
+        """Return the QOS of a job that names none."""
+        return self._association(Fact.CHOSEN_QOS, job)
 
     def assoc_comment(self, job: Any) -> str | None:
         """Return the comment of that association."""
@@ -83,5 +101,27 @@ class Facts(Users):
 
     def assoc_qos(self, job: Any) -> str | None:
         """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
-        names = self._association(Fact.ASSOC_QOS, job)
-        return None if names is None else ",".join(sorted(names.split(",")))
+        return _sorted(self._association(Fact.ASSOC_QOS, job))
+
+
+def fact_of_lua(job: Any, name: str) -> str | None:
+    """Return a computed field as job_submit/lua shows it, which passes only what the request names.
+
+    Args:
+        job: the request.
+        name: ``default_qos``, ``assoc_comment`` or ``assoc_qos``.
+    """
+    members = job.members()
+    texts = [members.get(member) for member in ("account", "partition")]
+    user_id = owner_of(job)
+    found = None if user_id is None else job._struct.asking.text(Fact[name.upper()], user_id, *texts)
+    return _sorted(found) if name == "assoc_qos" else found
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names in a list of partitions, QOS or reservations; Slurm ignores empty ones."""
+    return tuple(name for name in (text or "").split(",") if name)
+
+
+def _sorted(names: str | None) -> str | None:
+    return None if names is None else ",".join(sorted(names.split(",")))

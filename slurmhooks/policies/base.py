@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from slurmhooks.errors import Reject
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
-from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COMMON = {
     "user": "the user of the job",
     "account": "its account",
-    "partition": "its partitions",
+    "partition": "those of its partitions that the rule is for",
     "qos": "its QOS",
     "job": "its name",
 }
@@ -155,8 +155,16 @@ class Rule(BaseModel):
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether the rule must know in which partitions a job may run."""
+        """Whether the rule decides by the partitions in which a job may run."""
         return bool(self.partitions or self.except_partitions)
+
+    def limiting(self, request: Request) -> tuple[str, ...]:
+        """Return the partitions of a job that the rule is for."""
+        return tuple(
+            name
+            for name in request.partitions
+            if (not self.partitions or matches(name, self.partitions)) and not matches(name, self.except_partitions)
+        )
 
     # Decisions
 
@@ -216,7 +224,7 @@ class Rule(BaseModel):
     def say(self, request: Request, **values: object) -> str:
         """Return the message with its placeholders filled in."""
         template = self.text if self.message is None else self.message
-        return template.format_map(_Values(request, values))
+        return template.format_map(_Values(self, request, values))
 
     def refuse(self, request: Request, **values: object) -> NoReturn:
         """Refuse a request; ``values`` are those of the placeholders.
@@ -257,14 +265,15 @@ class Rule(BaseModel):
 class _Values(dict[str, object]):
     """The values of a message; those of the request are looked up only if the message has them."""
 
-    def __init__(self, request: Request, values: dict[str, object]) -> None:
+    def __init__(self, rule: Rule, request: Request, values: dict[str, object]) -> None:
         super().__init__(values)
+        self._rule = rule
         self._request = request
 
     def __missing__(self, name: str) -> Any:
         request = self._request
         if name == "partition":
-            value: object = ",".join(request.partitions)
+            value: object = ",".join(self._rule.limiting(request)) or "the default partition"
         elif name == "job":
             value = request.get("name")
         else:

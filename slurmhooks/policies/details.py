@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed
-from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

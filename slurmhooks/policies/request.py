@@ -6,6 +6,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.origin import FROM_SIBLINGS
+from slurmhooks.job_submit.users import split_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -17,11 +20,6 @@ NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
 """Fields of requests that slurmctld does not keep under a name of their own."""
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
-
-
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Return the names in a list of partitions, QOS or reservations; Slurm ignores empty ones."""
-    return tuple(name for name in (text or "").split(",") if name)
 
 
 class Site:
@@ -69,6 +67,7 @@ class Request:
         modify: bool = False,
         record: Record | None = None,
         tables: Mapping[str, Any] | None = None,
+        present: bool = False,
     ) -> None:
         """Store the request; see the class."""
         self.job = job
@@ -77,10 +76,15 @@ class Request:
         self.uid = uid
         self.site = site
         self.tables = tables or {}
+        self._present = present
+
+    def before(self) -> Request:
+        """Return the job of an update as it is now, as if the request changed nothing."""
+        return Request(self.job, self.uid, self.site, modify=True, record=self.record, tables=self.tables, present=True)
 
     def get(self, name: str) -> Any:
         """Return a field of the job as it would be; None if it is unset, or the update clears it."""
-        value = getattr(self.job, name)
+        value = None if self._present else getattr(self.job, name)
         if value is None and self.record is not None and not self._is_replaced(name):
             value = getattr(self.record, RECORD_NAMES.get(name, name))
         return None if value == "" else value
@@ -100,15 +104,14 @@ class Request:
 
     @property
     def is_admin(self) -> bool:
-        """Whether the sender is root or SlurmUser."""
-        return self.uid in self.site.admins
+        """Whether the sender is root or SlurmUser; a cluster of a federation sends jobs of users as root."""
+        sender = self.job.user_id if self.job.origin in FROM_SIBLINGS else self.uid
+        return sender in self.site.admins
 
     @property
     def interactive(self) -> bool:
         """Whether the job comes from srun or salloc."""
-        if self.modify:
-            return self.record is not None and self.record.batch_flag == 0
-        return not self.job._is_set("script")
+        return bool(self.job.interactive)
 
     @property
     def groups(self) -> frozenset[str]:
@@ -127,13 +130,16 @@ class Request:
         return split_names(self.get("partition") or self._default_partition())
 
     def _default_partition(self) -> str | None:
-        if self.site.default_partition is not None or "partitions" not in self.tables:
+        """Return the partition that Slurm chooses: that of the reservation, or the default one."""
+        if self.modify:
+            return None
+        reservation = self.job.reservation
+        if self.site.default_partition is not None and reservation is None:
             return self.site.default_partition
-        name: str | None = self.site.once(self.job, "default partition", self._ask_for_default)
-        return name
-
-    def _ask_for_default(self) -> str | None:
-        return next((each.name for each in self.tables["partitions"].where(flag_default=True)), None)
+        name: str | None = self.site.once(
+            self.job, f"partition {reservation}", lambda: getattr(self.job, "default_partition", None)
+        )
+        return name or self.site.default_partition
 
     @cached_property
     def account(self) -> str | None:

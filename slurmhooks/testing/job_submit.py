@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.slurmctld.binding import bind
 from slurmhooks.slurmctld.fields import COUNTERS
 from slurmhooks.slurmctld.flag_rows import Bit, Enumerated
@@ -211,7 +212,8 @@ def _reader_of(name: str) -> Callable[[Any], Any]:
     """Return the getter of a computed field."""
 
     def get(view: Any) -> Any:
-        return view._struct.facts.get(name)
+        facts = view._struct.facts
+        return OF_REQUESTS[name](view) if name in OF_REQUESTS and name not in facts else facts.get(name)
 
     return get
 

@@ -44,7 +44,8 @@ class JobFields:
     assoc_qos = Computed(str, "Names of all QOS that this association may use, separated by commas.")
     comment = Text("Comment of the user.")
     default_account = Computed(str, "Account that is charged if the request names none.")
-    default_qos = Computed(str, "QOS of this user, account and partition if the request names none.")
+    default_partition = Computed(str, "Partition if the request names none: that of its reservation, or the default.")
+    default_qos = Computed(str, "QOS that Slurm chooses if the request names none.")
     extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).")
     group_id = Identity(32, "Group that the job runs as.", writable=False)
     group_name = Computed(str, "Name of the group.", private=False)
@@ -207,8 +208,16 @@ class JobFields:
     fed_siblings_active = Plain(64, "Clusters of the federation that have the job, as bits.", writable=False)
     fed_siblings_viable = Plain(64, "Clusters of the federation that may run the job, as bits.", writable=False)
     het_job_offset = Number(32, "Number of the component of a heterogeneous job, from 0.", writable=False)
+    interactive = Computed(
+        bool, "Whether srun or salloc asks for the job, or for the job that an update changes.", private=False
+    )
     job_id = Number(32, "Job id, in updates.", member=("job_id", "step_id.job_id"), writable=False)
     job_id_str = Text("Job id, in updates, as the user wrote it.", writable=False)
+    origin = Computed(
+        str,
+        "Who sent the request: user, update, or in a federation sibling or requeue.",
+        private=False,
+    )
     origin_cluster = Text("Cluster that the job was submitted to.", writable=False)
     other_port = Plain(16, "Port of the client that gets messages about the job.", writable=False)
     pack_job_offset = Number(32, "Older name of het_job_offset.", member="het_job_offset", writable=False)

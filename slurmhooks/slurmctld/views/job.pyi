@@ -52,8 +52,11 @@ class JobFields:
     def default_account(self) -> str | None:
         """Account that is charged if the request names none."""
     @property
+    def default_partition(self) -> str | None:
+        """Partition if the request names none: that of its reservation, or the default."""
+    @property
     def default_qos(self) -> str | None:
-        """QOS of this user, account and partition if the request names none."""
+        """QOS that Slurm chooses if the request names none."""
     @property
     def extra(self) -> str | None:
         """Text that Slurm stores and may compare with that of nodes (--extra)."""
@@ -787,11 +790,17 @@ class JobFields:
     def het_job_offset(self) -> int | Unlimited | None:
         """Number of the component of a heterogeneous job, from 0."""
     @property
+    def interactive(self) -> bool | None:
+        """Whether srun or salloc asks for the job, or for the job that an update changes."""
+    @property
     def job_id(self) -> int | Unlimited | None:
         """Job id, in updates."""
     @property
     def job_id_str(self) -> str | None:
         """Job id, in updates, as the user wrote it."""
+    @property
+    def origin(self) -> str | None:
+        """Who sent the request: user, update, or of a federation sibling or requeue (see submit_uid)."""
     @property
     def origin_cluster(self) -> str | None:
         """Cluster that the job was submitted to."""

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks import loader
+from slurmhooks.lua import job_submit
 from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.slurmctld.rows import Lowered, Text, rows
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.job_submit.views import raw, view_of
 
-TEXTS = [
-    name for name, row in rows(JobFields).items() if isinstance(row, Text) and name not in FakeJob(release="24.11")._missing
-]
+MISSING = FakeJob(release="24.11")._missing
+TEXTS = [name for name, row in rows(JobFields).items() if isinstance(row, Text) and name not in MISSING]
 LOWERED = [name for name, row in rows(JobFields).items() if isinstance(row, Lowered)]
 
 
@@ -53,17 +54,12 @@ def test_an_update_clears_by_an_empty_text(tmp_path: Path) -> None:
 
 def test_lua_sees_what_slurm_shows(tmp_path: Path) -> None:
     """A job_submit.lua sees the text of the request as it is: empty, and in the user's spelling."""
-    pytest.importorskip("lupa")
-    from slurmhooks.lua import job_submit
-
     path = tmp_path / "job_submit.lua"
     path.write_text(
         "function slurm_job_submit(job, parts, uid)\n"
         "  slurm.log_user(string.format('%q %q', tostring(job.account), tostring(job.comment)))\n"
         "  return slurm.SUCCESS\nend\nfunction slurm_job_modify(job, rec, parts, uid) return slurm.SUCCESS end\n"
     )
-    from slurmhooks import loader
-
     made = loader.load([loader.Source(path=str(path), read=lambda _: job_submit.load(str(path)))])
     assert run(made, "job_submit", job=FakeJob(comment="", account="Maths")).user_messages == ['"Maths" ""']
 
@@ -90,7 +86,7 @@ def test_names_that_slurm_lowers(name: str) -> None:
     assert getattr(job, name) is None
 
 
-def test_the_members_stay(tmp_path: Path) -> None:
+def test_the_members_stay() -> None:
     """Reading changes nothing in the request."""
     fake = FakeJob(release="24.11", account="Physics", comment="")
     assert (raw(fake, "account"), raw(fake, "comment")) == (b"Physics", b"")

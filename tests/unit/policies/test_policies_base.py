@@ -217,12 +217,12 @@ def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "finding"),
     [
-        ("", 'takes record; set updates = "refuse" or "ignore", or build with the sources'),
+        ("", 'needs record; set updates = "refuse" or "ignore", or build with the sources'),
         ('updates = "refuse"\n', None),
         ('updates = "ignore"\n', None),
         (
             'updates = "refuse"\npartitions = ["debug"]\n',
-            'takes partitions; set [policy_defaults] default_partition = "NAME", or build with the sources',
+            'needs the default partition; set [policy_defaults] default_partition = "NAME", or build with the sources',
         ),
         ('updates = "refuse"\npartitions = ["debug"]\n[policy_defaults]\ndefault_partition = "debug"\n', None),
     ],

@@ -104,9 +104,13 @@ class Request:
 
     @property
     def is_admin(self) -> bool:
-        """Whether the sender is root or SlurmUser; a cluster of a federation sends jobs of users as root."""
-        sender = self.job.user_id if self.job.origin in FROM_SIBLINGS else self.uid
-        return sender in self.site.admins
+        """Whether root or SlurmUser asks."""
+        return self.sender in self.site.admins
+
+    @property
+    def sender(self) -> int | None:
+        """User id of who asks; a cluster of a federation sends jobs of users as root."""
+        return self.job.user_id if self.job.origin in FROM_SIBLINGS else self.uid
 
     @property
     def interactive(self) -> bool:

@@ -35,14 +35,23 @@ class Users:
             return None
 
     def groups(self, job: Any) -> dict[str, int]:
-        """Return the ids of the user's groups by their names; a group without a name has its number as name."""
+        """Return the ids of the user's groups by their names; a group without a name has its number as name.
+
+        slurmctld may know a user, by the client, whom the name service does not know.
+        """
         name = self.user_name(job)
         if name is None:
             return {}
         ids = {}
         user_id = owner_of(job)
         assert user_id is not None
-        for number in os.getgrouplist(name, pwd.getpwuid(user_id).pw_gid):
+        group_id: Any
+        try:
+            group_id = pwd.getpwuid(user_id).pw_gid
+        except KeyError:
+            own = job if job._record is None else job._record
+            group_id = own.group_id
+        for number in [] if group_id is None else os.getgrouplist(name, group_id):
             try:
                 ids[grp.getgrgid(number).gr_name] = number
             except KeyError:

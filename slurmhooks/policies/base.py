@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import grp
 import inspect
 from fnmatch import fnmatchcase
 from string import Formatter
@@ -26,6 +27,7 @@ COMMON = {
     "partition": "those of its partitions that the rule is for",
     "qos": "its QOS",
     "job": "its name",
+    "option": "the option of sbatch that the rule is about; for an update, the key of scontrol",
 }
 """The placeholders that every message may have."""
 
@@ -38,6 +40,17 @@ _NAMES = (
 )
 """The keys that select jobs, in words."""
 
+OPTIONS = {
+    "account": ("--account", "Account"),
+    "mail_user": ("--mail-user", "MailUser"),
+    "name": ("--job-name", "JobName"),
+    "qos": ("--qos", "QOS"),
+    "reservation": ("--reservation", "ReservationName"),
+    "time_limit": ("--time", "TimeLimit"),
+    "work_dir": ("--chdir", "WorkDir"),
+}
+"""How users set fields, by sbatch and by scontrol update."""
+
 
 class Rule(BaseModel):
     """A rule that is switched on.
@@ -46,6 +59,7 @@ class Rule(BaseModel):
 
     Attributes:
         hooks: the hooks that it has handlers for.
+        option: the field in OPTIONS that messages name as {option}; empty: they name the command's options themselves.
         own_fields: the fields of a job that it decides about. It checks an update that sets one of them.
         text: its default message.
         placeholders: the placeholders that only its messages have, with their meanings.
@@ -57,6 +71,7 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit", "job_modify")
+    option: ClassVar[str] = ""
     own_fields: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
     placeholders: ClassVar[dict[str, str]] = {}
@@ -207,8 +222,20 @@ class Rule(BaseModel):
             return False
         if self.groups or self.except_groups:
             own = request.groups
-            return not (self.groups and own.isdisjoint(self.groups)) and own.isdisjoint(self.except_groups)
+            if self.groups and own.isdisjoint(self.groups):
+                self._be_sure(own)
+                return False
+            return own.isdisjoint(self.except_groups)
         return True
+
+    def _be_sure(self, own: frozenset[str]) -> None:
+        """Refuse the request if the user may be in one of the rule's groups, because a name of a group is missing.
+
+        Raises:
+            Reject: the name service knows neither all groups of the user nor those of the rule.
+        """
+        if any(name.isdecimal() for name in own) and not all(map(_is_group, self.groups)):
+            raise Reject(self._with_help("the name service does not know all groups; try again later"), code=self.code)
 
     def _refuse_update(self, request: Request) -> None:
         """Refuse an update without looking at the job, so that slurmctld need not send it."""
@@ -221,9 +248,13 @@ class Rule(BaseModel):
 
     # Texts
 
+    def own_text(self) -> str:
+        """Return the rule's message if the site has none."""
+        return self.text
+
     def say(self, request: Request, **values: object) -> str:
         """Return the message with its placeholders filled in."""
-        template = self.text if self.message is None else self.message
+        template = self.own_text() if self.message is None else self.message
         return template.format_map(_Values(self, request, values))
 
     def refuse(self, request: Request, **values: object) -> NoReturn:
@@ -273,12 +304,22 @@ class _Values(dict[str, object]):
     def __missing__(self, name: str) -> Any:
         request = self._request
         if name == "partition":
-            value: object = ",".join(self._rule.limiting(request)) or "the default partition"
+            value: object = ",".join(self._rule.limiting(request)) or "(default)"
+        elif name == "option":
+            value = OPTIONS.get(self._rule.option, ("", ""))[request.modify]
         elif name == "job":
             value = request.get("name")
         else:
             value = getattr(request, name)
         return value or "(none)"
+
+
+def _is_group(name: str) -> bool:
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def matches(name: str | None, patterns: tuple[str, ...]) -> bool:

@@ -112,7 +112,8 @@ class RequireQos(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("qos",)
-    text: ClassVar[str] = "name a QOS with --qos: {allowed}"
+    option: ClassVar[str] = "qos"
+    text: ClassVar[str] = "name a QOS with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the QOS that are allowed"}
     code: ClassVar[str | None] = QOS
     example: ClassVar[str] = 'partitions = ["long"]\nallowed = ["long", "long-*"]'

@@ -18,6 +18,8 @@ RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
 NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
 """Fields of requests that slurmctld does not keep under a name of their own."""
+TIMES = frozenset({"begin_time", "deadline", "end_time"})
+"""Points in time: in an update, 0 leaves them as they are."""
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 
@@ -84,7 +86,7 @@ class Request:
 
     def get(self, name: str) -> Any:
         """Return a field of the job as it would be; None if it is unset, or the update clears it."""
-        value = None if self._present else getattr(self.job, name)
+        value = None if self._present else self._given(name)
         if value is None and self.record is not None and not self._is_replaced(name):
             value = getattr(self.record, RECORD_NAMES.get(name, name))
         return None if value == "" else value
@@ -100,7 +102,12 @@ class Request:
 
     def sets(self, names: Iterable[str]) -> bool:
         """Tell whether the request itself sets at least one of the given fields."""
-        return any(getattr(self.job, name) is not None for name in names)
+        return any(self._given(name) is not None for name in names)
+
+    def _given(self, name: str) -> Any:
+        """Return a field of the request itself."""
+        value = getattr(self.job, name)
+        return None if self.modify and value == 0 and name in TIMES else value
 
     @property
     def is_admin(self) -> bool:

@@ -3,6 +3,7 @@
 
 import itertools
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,14 +31,14 @@ def submit(job, submit_uid):
 def modify(job, record, modify_uid):
     tell(name=record.name, modify=True, default_qos=job.default_qos, interactive=job.interactive, origin=job.origin)
 """
-RULES = f"""\
+RULES = """\
 [hooks]
 paths = ["/etc/slurm/hooks.d/*.py"]
 
 [[policies]]
 rule = "forbid"
 partitions = ["fb"]
-message = "{{partition}} is closed"
+message = "{partition} is closed"
 except_users = ["bob"]
 
 [[policies]]
@@ -64,7 +65,7 @@ def module_site(cluster: Cluster) -> Site:
 
 
 @pytest.fixture
-def site(module_site: Site):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of Site
+def site(module_site: Site) -> Iterator[Site]:
     """Lend the site to a test."""
     yield from lend(module_site)
 

@@ -193,6 +193,28 @@ def test_the_origin_of_an_update(tmp_path: Path) -> None:
     assert run(path, "job_modify", job=FakeJob(**SIBLING), record=FakeRecord(), modify_uid=0).accepted
 
 
+# Groups.
+
+
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        ({"users": 1}, None),
+        ({"students": 7}, "name a time limit"),
+        ({"7001": 7001}, "does not know all groups"),
+        ({"students": 7, "7001": 7001}, "name a time limit"),
+        ({}, None),
+    ],
+)
+def test_groups_that_the_name_service_does_not_know(rules: Rules, groups: dict[str, int], text: str | None) -> None:
+    """While the name service knows neither all groups of a user nor those of a rule, the rule is not passed by."""
+    made = rules('[[policies]]\nrule = "require_time"\ngroups = ["students"]\n')
+    result = run(made, "job_submit", job=FakeJob(groups=groups))
+    assert (result.text is None) if text is None else (text in (result.text or ""))
+    made = rules('[[policies]]\nrule = "require_time"\ngroups = ["root"]\n')  # which is known
+    assert run(made, "job_submit", job=FakeJob(groups=groups)).accepted
+
+
 # Interactive jobs.
 
 BATCH: dict[str, Any] = {"environment": {"PATH": "/bin"}}

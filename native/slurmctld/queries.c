@@ -18,7 +18,8 @@ enum fact {
     CLUSTER_NAME,
     JOB_SCRIPT,
     DEFAULT_PARTITION,
-    CHOSEN_QOS
+    CHOSEN_QOS,
+    CHARGED_ACCOUNT
 };
 /* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
@@ -118,6 +119,7 @@ static bool fact(struct slurmhooks_question *question)
     case CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
     case DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
     case CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
+    case CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
     case JOB_SCRIPT: text = script_of(user_id); break;
     default: return false;
     }

@@ -19,6 +19,9 @@ char *slurmhooks_default_account(uint32_t user_id);
 /* RET the partition of a request that names none: as in _get_job_parts() of job_mgr.c. IN reservation: may be NULL */
 char *slurmhooks_default_partition(char *reservation);
 
+/* RET the account that is charged, as in _job_create(); NULL if there is no association, or no accounting */
+char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition);
+
 /*
  * RET the QOS of a request that names none, as in _job_create() and assoc_mgr_get_default_qos_info().
  * IN account: NULL for the user's default account; partition: that of the job

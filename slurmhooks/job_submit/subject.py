@@ -36,18 +36,14 @@ class Subject:
 
     @property
     def accounts(self) -> list[str]:
-        """The accounts that are charged; may ask slurmctld for the default account."""
-        return self._named("account")
+        """The accounts that are charged; may ask slurmctld."""
+        job, record = self._job, self._job._record
+        charged = getattr(job, "charged_account", job.account) or getattr(job, "default_account", None)
+        return [name for name in (charged, record and record.account) if name]
 
     @property
     def partitions(self) -> list[str]:
         """The partitions in which the job may run; may ask slurmctld for the default partition."""
-        return [name for names in self._named("partition") for name in split_names(names)]
-
-    def _named(self, field: str) -> list[str]:
-        """Return the values of a field in the request and in the job that it changes, or the default."""
-        record = self._job._record
-        names = [getattr(self._job, field), None if record is None else getattr(record, field)]
-        return [name for name in names if name] or [
-            name for name in (getattr(self._job, f"default_{field}", None),) if name
-        ]
+        job, record = self._job, self._job._record
+        named = [*split_names(job.partition), *split_names(record and record.partition)]
+        return named or list(split_names(getattr(job, "default_partition", None)))

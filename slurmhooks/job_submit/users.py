@@ -70,9 +70,8 @@ class Facts(Users):
         user_id = owner_of(job)
         if user_id is None:
             return None
-        account, partition, record = job.account, job.partition, job._record
+        account, partition, record = named_account(job), job.partition, job._record
         if record is not None:
-            account = record.account if account is None else account
             partition = partition or record.alloc_partition or record.partition
         # As in Slurm, the first of several partitions counts.
         first = next(iter(split_names(partition)), None) or self.default_partition(job)
@@ -100,6 +99,13 @@ class Facts(Users):
         name: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
         return name
 
+    def charged_account(self, job: Any) -> str | None:
+        """Return the account that is charged.
+
+        Where associations are not enforced, slurmctld replaces an account that the user does not have by the default.
+        """
+        return self._association(Fact.CHARGED_ACCOUNT, job) or named_account(job)
+
     def default_qos(self, job: Any) -> str | None:
         """Return the QOS of a job that names none."""
         return self._association(Fact.CHOSEN_QOS, job)
@@ -111,6 +117,12 @@ class Facts(Users):
     def assoc_qos(self, job: Any) -> str | None:
         """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
         return _sorted(self._association(Fact.ASSOC_QOS, job))
+
+
+def named_account(job: Any) -> str | None:
+    """Return the account that a request names, or that the job of an update has."""
+    account: str | None = job.account
+    return job._record.account if account is None and job._record is not None else account or None
 
 
 def fact_of_lua(job: Any, name: str) -> str | None:

@@ -155,7 +155,10 @@ class Request:
     @cached_property
     def account(self) -> str | None:
         """The account that is charged, by default that of the user; None if slurmctld did not send that."""
-        return self.get("account") or self._of_association("default_account")
+        named: str | None = self.get("account")
+        if self._present:
+            return named
+        return self._of_association("charged_account") or named or self._of_association("default_account")
 
     @cached_property
     def qos(self) -> str | None:

@@ -42,7 +42,7 @@ ROWS_EVERY = 600.0
 """Seconds before tables, and the facts about a user, are recorded again."""
 USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT)
 OF_LUA = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
-OF_PYTHON = (Fact.CHOSEN_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
+OF_PYTHON = (Fact.CHARGED_ACCOUNT, Fact.CHOSEN_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
 """Facts about an association: that of the names in the request, and that which Slurm will find for the job."""
 
 PARTITION_OF_A_RECORD = ("alloc_partition", "part_ptr.name", "partition")

@@ -9,7 +9,7 @@ from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service, Views
-from slurmhooks.job_submit.users import Facts
+from slurmhooks.job_submit.users import Facts, named_account
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.slurmctld.rows import release_of, rows
@@ -171,6 +171,10 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
     raise ValueError(f"the record is of Slurm {release}, the job of {tables.release}")
 
 
+def _charged(job: Any) -> str | None:
+    return named_account(job) or job.default_account
+
+
 def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
     """Return the classes of views, which read computed fields from the values of the test.
 
@@ -183,7 +187,7 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
     """
     facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
-    known = {"default_partition": Facts().default_partition, **OF_REQUESTS}
+    known = {"default_partition": Facts().default_partition, "charged_account": _charged, **OF_REQUESTS}
     of_job = {
         name: known[name] if name in known.keys() - job.facts.keys() else (lambda view, name=name: job.facts.get(name))
         for name in (*dir(Facts), *OF_REQUESTS)

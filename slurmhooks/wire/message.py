@@ -84,6 +84,7 @@ class Fact(IntEnum):
     JOB_SCRIPT = 8
     DEFAULT_PARTITION = 9
     CHOSEN_QOS = 10
+    CHARGED_ACCOUNT = 11
 
 
 def text_value(raw: bytes | None) -> bytes:

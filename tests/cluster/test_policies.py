@@ -174,7 +174,7 @@ def test_a_changed_rule_goes_into_force(site: Site) -> None:
     """
     now = site.cluster.root("cat", TOML).stdout
     site.cluster.put(now.replace("limit = 60", "limit = 30"), TOML)
-    site.cluster.wait(lambda: "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))
+    site.cluster.wait(lambda: "at most 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))
     said = site.reload(f"sed -i 's/^limit = 30/limit = \"soon\"/' {TOML}")
     assert "limit: not a time: 'soon'" in said
-    assert "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")
+    assert "at most 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")

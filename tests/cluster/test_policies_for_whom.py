@@ -24,8 +24,8 @@ TELLS = """
 @hook.job_submit(order=10)
 def submit(job, submit_uid):
     tell(name=job.name, partition=job.partition, default_partition=job.default_partition, account=job.account,
-         default_account=job.default_account, default_qos=job.default_qos, interactive=job.interactive,
-         script=job.script is not None, origin=job.origin)
+         default_account=job.default_account, charged=job.charged_account, default_qos=job.default_qos,
+         interactive=job.interactive, script=job.script is not None, origin=job.origin)
 
 @hook.job_modify(order=10)
 def modify(job, record, modify_uid):
@@ -175,7 +175,7 @@ WAYS = ["", "-p debug", "-p rich", "-p rich,debug", "-p debug,rich", "-p fb", "-
     [("associations", None), ("associations,limits,qos", None), ("associations", "low"), ("", "low"), ("", None)],
 )
 def test_the_qos(large_cluster: Cluster, enforce: str, root: str | None) -> None:
-    """job.default_qos is the QOS that a job gets, for each shape of associations, partition, and kind of enforcement.
+    """job.default_qos and job.charged_account are what a job gets, for each shape of associations and enforcement.
 
     In an update, it is that of the job's association.
     """
@@ -197,6 +197,7 @@ def test_the_qos(large_cluster: Cluster, enforce: str, root: str | None) -> None
     assert {requests[int(number)]: told[number]["default_qos"] for number in jobs} == {
         requests[int(number)]: qos for number, qos in expected.items()
     }
+    assert {number: told[number]["charged"] for number in jobs} == {n: job["Account"] for n, job in jobs.items()}
     assert len(set(expected.values())) >= 3
     ids = " ".join(job["JobId"] for job in jobs.values())
     site.shell(f"for id in {ids}; do scontrol update jobid=$id comment=x; done")

@@ -42,6 +42,7 @@ class JobFields:
     admin_comment = Text("Comment that only administrators may write.")
     assoc_comment = Computed(str, "Comment of the association of user, account and partition; None before 23.02.")
     assoc_qos = Computed(str, "Names of all QOS that this association may use, separated by commas.")
+    charged_account = Computed(str, "Account that slurmctld will charge, which need not be the named one.")
     comment = Text("Comment of the user.")
     default_account = Computed(str, "Account that is charged if the request names none.")
     default_partition = Computed(str, "Partition if the request names none: that of its reservation, or the default.")

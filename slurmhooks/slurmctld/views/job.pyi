@@ -43,6 +43,9 @@ class JobFields:
     def assoc_qos(self) -> str | None:
         """Names of all QOS that this association may use, separated by commas."""
     @property
+    def charged_account(self) -> str | None:
+        """Account that slurmctld will charge, which need not be the named one."""
+    @property
     def comment(self) -> str | None:
         """Comment of the user."""
     @comment.setter
@@ -800,7 +803,7 @@ class JobFields:
         """Job id, in updates, as the user wrote it."""
     @property
     def origin(self) -> str | None:
-        """Who sent the request: user, update, or of a federation sibling or requeue (see submit_uid)."""
+        """Who sent the request: user, update, or in a federation sibling or requeue."""
     @property
     def origin_cluster(self) -> str | None:
         """Cluster that the job was submitted to."""

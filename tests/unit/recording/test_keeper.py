@@ -130,6 +130,7 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
         Fact.ASSOC_COMMENT,
         Fact.ASSOC_QOS,
         Fact.DEFAULT_PARTITION,
+        Fact.CHARGED_ACCOUNT,
         Fact.CHOSEN_QOS,
         Fact.ASSOC_COMMENT,
         Fact.ASSOC_QOS,

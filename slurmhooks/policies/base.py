@@ -240,7 +240,7 @@ class Rule(BaseModel):
     def _refuse_update(self, request: Request) -> None:
         """Refuse an update without looking at the job, so that slurmctld need not send it."""
         if self._concerns_user(request):
-            changed = [name for name in self.fields if getattr(request.job, name) is not None]
+            changed = [name for name in self.fields if request.sets((name,))]
             raise Reject(
                 self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
                 code="ESLURM_ACCESS_DENIED",

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
             """The owner's name."""
 
         @property
-        def account(self) -> str | None:
-            """The account that is charged."""
+        def accounts(self) -> Iterable[str]:
+            """The accounts that are charged; an update may change the account."""
 
         @property
         def partitions(self) -> Iterable[str]:
@@ -57,7 +57,7 @@ class Rollout:
         mode: one of MODES, for requests inside the share; without conditions, the share is all requests.
         percent: of the users, 0 to 100; here and below, None means no condition.
         users: names, or user ids, of the owners of jobs.
-        accounts: the accounts that are charged.
+        accounts: the accounts that are charged, in any case, as in Slurm.
         partitions: partitions of which the request names at least one.
         otherwise: the mode for requests outside the share.
         note: what follows each warning, such as the day from which on the handler is to be enforced.
@@ -135,7 +135,9 @@ class Rollout:
             return False
         if self.users is not None and not _names(self.users, subject):
             return False
-        if self.accounts is not None and subject.account not in self.accounts:
+        if self.accounts is not None and not {name.lower() for name in self.accounts}.intersection(
+            name.lower() for name in subject.accounts
+        ):
             return False
         return self.partitions is None or any(name in self.partitions for name in subject.partitions)
 

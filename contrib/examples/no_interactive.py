@@ -9,8 +9,8 @@ BATCH_ONLY = {"night", "large"}
 
 @hook.job_submit
 def batch_only(job: Job) -> None:
-    """A job without a script is interactive."""
-    if job.script is None and job.partition is not None:
+    """Refuse jobs of srun and salloc; components of a heterogeneous batch job have no script of their own either."""
+    if job.interactive and job.partition is not None:
         refused = BATCH_ONLY.intersection(job.partition.split(","))
         if refused:
             raise Reject(f"partition {', '.join(sorted(refused))} takes batch jobs only: use sbatch")

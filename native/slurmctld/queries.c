@@ -16,7 +16,10 @@ enum fact {
     ASSOC_QOS,
     QOS_PRIORITY,
     CLUSTER_NAME,
-    JOB_SCRIPT
+    JOB_SCRIPT,
+    DEFAULT_PARTITION,
+    CHOSEN_QOS,
+    CHARGED_ACCOUNT
 };
 /* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
@@ -114,6 +117,9 @@ static bool fact(struct slurmhooks_question *question)
         return true;
     }
     case CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
+    case DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
+    case CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
+    case CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
     case JOB_SCRIPT: text = script_of(user_id); break;
     default: return false;
     }

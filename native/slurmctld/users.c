@@ -8,7 +8,9 @@
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
 #include "src/common/assoc_mgr.h"
+#include "src/common/slurm_protocol_api.h"
 #include "src/common/uid.h"
+#include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "slurmctld/weak.h"
@@ -81,6 +83,58 @@ char *slurmhooks_default_account(uint32_t user_id)
     if (assoc_mgr_user_list &&
         assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) != SLURM_ERROR)
         name = duplicate(user.default_acct);
+    assoc_mgr_unlock(&locks);
+    return name;
+}
+
+char *slurmhooks_default_partition(char *reservation)
+{
+    slurmctld_resv_t *found = reservation && reservation[0] ? find_resv_name(reservation) : NULL;
+    part_record_t *partition = found && found->part_ptr ? found->part_ptr : default_part_loc;
+
+    return partition ? duplicate(partition->name) : NULL;
+}
+
+/*
+ * RET the association of a job, as in _job_create() of job_mgr.c: where associations are not enforced, an account that
+ * the user does not have is replaced by the default one. The caller holds the locks.
+ */
+static slurmdb_assoc_rec_t *find_charged(uint32_t user_id, char *account, char *partition)
+{
+    slurmdb_assoc_rec_t *assoc = find_assoc(user_id, account, partition);
+
+    if (!assoc && account && slurm_with_slurmdbd() && !(accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS))
+        assoc = find_assoc(user_id, NULL, partition);
+    return assoc;
+}
+
+char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition)
+{
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+    char *name = NULL;
+
+    lock_assoc(&locks);
+    if ((assoc = find_charged(user_id, account, partition)))
+        name = duplicate(assoc->acct);
+    assoc_mgr_unlock(&locks);
+    return name;
+}
+
+char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition)
+{
+    slurmdb_qos_rec_t wanted = {0}, *found = NULL;
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+    char *name = NULL;
+
+    lock_assoc(&locks);
+    assoc = find_charged(user_id, account, partition);
+    if (assoc_mgr_qos_list) {
+        assoc_mgr_get_default_qos_info(assoc, &wanted);
+        if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) != SLURM_ERROR && found)
+            name = duplicate(found->name);
+    }
     assoc_mgr_unlock(&locks);
     return name;
 }

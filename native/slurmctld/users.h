@@ -16,7 +16,19 @@ char *slurmhooks_user_name(void *identity, uint32_t user_id);
 
 char *slurmhooks_default_account(uint32_t user_id);
 
-/* RET the default QOS of an association. IN account: NULL for the user's default account; partition: may be NULL */
+/* RET the partition of a request that names none: as in _get_job_parts() of job_mgr.c. IN reservation: may be NULL */
+char *slurmhooks_default_partition(char *reservation);
+
+/* RET the account that is charged, as in _job_create(); NULL if there is no association, or no accounting */
+char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition);
+
+/*
+ * RET the QOS of a request that names none, as in _job_create() and assoc_mgr_get_default_qos_info().
+ * IN account: NULL for the user's default account; partition: that of the job
+ */
+char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition);
+
+/* RET the default QOS that an association names. IN account: NULL for the user's default one; partition: may be NULL */
 char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition);
 
 /* RET the comment of an association. Before 23.02 associations have no comments. */

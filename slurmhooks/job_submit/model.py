@@ -58,19 +58,36 @@ class Job(JobFields, View):
         _mappings: the two environments, after their first use.
         _modify: the request is an update.
         _owner: user id of the job's owner, if the request does not have it.
+        _sender: user id of the sender, which Slurm has checked; None: not known.
+        _record: the job that an update changes; None for submissions, and in builds without Slurm's sources.
     """
 
-    __slots__ = ("_argv", "_mappings", "_modify", "_owner")
+    __slots__ = ("_argv", "_mappings", "_modify", "_owner", "_record", "_sender")
 
     _argv: list[bytes] | None
     _mappings: dict[str, Environment]
     _modify: bool
     _owner: int | None
+    _record: Record | None
+    _sender: int | None
 
-    def __init__(self, struct: Struct, *, modify: bool = False, owner: int | None = None) -> None:
+    def __init__(
+        self,
+        struct: Struct,
+        *,
+        modify: bool = False,
+        owner: int | None = None,
+        sender: int | None = None,
+        record: Record | None = None,
+    ) -> None:
         """View a request."""
         super().__init__(struct)
-        self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
+        self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner, _sender=sender, _record=record)
+
+    @property
+    def _keeps_empty(self) -> bool:
+        """An update clears a field by an empty text; in a submission, Slurm treats such a field as unset."""
+        return self._modify
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Iterate as the base class does; environments and words are copied, too."""

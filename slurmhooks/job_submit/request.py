@@ -40,7 +40,11 @@ class Request:
     def job(self) -> Job:
         """Return a new view of the request."""
         modify = self.hook == "job_modify"
-        job: Job = self._views.job(self.structs[0], modify=modify, owner=self.message.third if modify else None)
+        owner = self.message.third if modify else None
+        record = None if self._record is None else self._views.record(self._record)
+        job: Job = self._views.job(
+            self.structs[0], modify=modify, owner=owner, sender=self.message.second, record=record
+        )
         return job
 
     def fresh(self, savepoint: object) -> Job:
@@ -51,7 +55,7 @@ class Request:
 
     def subject(self, job: Job) -> Subject:
         """Return whose request it is, including what handlers have written to a view."""
-        return Subject(job, self._views, self._asking, self._record)
+        return Subject(job)
 
     def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
         """Return the arguments of handlers; :func:`close_records` closes those that are views of slurmctld's records.

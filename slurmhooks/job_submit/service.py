@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.observing import Observing
+from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.sources import named_in
 from slurmhooks.job_submit.users import Facts, Users
@@ -56,6 +57,7 @@ class Views(source.Views):
         if of_job is None:
             users = Facts() if self.private else Users()
             of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+        of_job = {**OF_REQUESTS, **of_job}
         self.job: Any = self.bound(model.Job, "job", of_job)
 
 

@@ -35,14 +35,23 @@ class Users:
             return None
 
     def groups(self, job: Any) -> dict[str, int]:
-        """Return the ids of the user's groups by their names; a group without a name has its number as name."""
+        """Return the ids of the user's groups by their names; a group without a name has its number as name.
+
+        slurmctld may know a user, by the client, whom the name service does not know.
+        """
         name = self.user_name(job)
         if name is None:
             return {}
         ids = {}
         user_id = owner_of(job)
         assert user_id is not None
-        for number in os.getgrouplist(name, pwd.getpwuid(user_id).pw_gid):
+        group_id: Any
+        try:
+            group_id = pwd.getpwuid(user_id).pw_gid
+        except KeyError:
+            own = job if job._record is None else job._record
+            group_id = own.group_id
+        for number in [] if group_id is None else os.getgrouplist(name, group_id):
             try:
                 ids[grp.getgrgid(number).gr_name] = number
             except KeyError:
@@ -51,14 +60,31 @@ class Users:
 
 
 class Facts(Users):
-    """Facts about users that slurmctld knows, as in job_submit/lua; only in a build with Slurm's sources."""
+    """Facts that slurmctld knows; only in a build with Slurm's sources.
+
+    What a request does not name is what Slurm will choose; an update that names nothing keeps what the job has.
+    """
 
     def _association(self, fact: Fact, job: Any) -> str | None:
+        """Return a fact about the association of user, account and partition that Slurm will find for the job."""
         user_id = owner_of(job)
         if user_id is None:
             return None
-        texts = [None if text is None else text_to_c("text", text) for text in (job.account, job.partition)]
+        account, partition, record = named_account(job), job.partition, job._record
+        if record is not None:
+            partition = partition or record.alloc_partition or record.partition
+        # As in Slurm, the first of several partitions counts.
+        first = next(iter(split_names(partition)), None) or self.default_partition(job)
+        texts = [text_to_c("text", text) if text else None for text in (account, first)]
         found: str | None = job._struct.asking.text(fact, user_id, *texts)
+        return found
+
+    def default_partition(self, job: Any) -> str | None:
+        """Return the partition of a job that names none: that of its reservation, or the default one."""
+        name = job.reservation
+        found: str | None = job._struct.asking.text(
+            Fact.DEFAULT_PARTITION, 0, text_to_c("reservation", name) if name else None
+        )
         return found
 
     def user_name(self, job: Any) -> str | None:
@@ -73,9 +99,16 @@ class Facts(Users):
         name: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
         return name
 
+    def charged_account(self, job: Any) -> str | None:
+        """Return the account that is charged.
+
+        Where associations are not enforced, slurmctld replaces an account that the user does not have by the default.
+        """
+        return self._association(Fact.CHARGED_ACCOUNT, job) or named_account(job)
+
     def default_qos(self, job: Any) -> str | None:
-        """Return the default QOS of the association of user, account and partition."""
-        return self._association(Fact.DEFAULT_QOS, job)
+        """Return the QOS of a job that names none."""
+        return self._association(Fact.CHOSEN_QOS, job)
 
     def assoc_comment(self, job: Any) -> str | None:
         """Return the comment of that association."""
@@ -83,5 +116,33 @@ class Facts(Users):
 
     def assoc_qos(self, job: Any) -> str | None:
         """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
-        names = self._association(Fact.ASSOC_QOS, job)
-        return None if names is None else ",".join(sorted(names.split(",")))
+        return _sorted(self._association(Fact.ASSOC_QOS, job))
+
+
+def named_account(job: Any) -> str | None:
+    """Return the account that a request names, or that the job of an update has."""
+    account: str | None = job.account
+    return job._record.account if account is None and job._record is not None else account or None
+
+
+def fact_of_lua(job: Any, name: str) -> str | None:
+    """Return a computed field as job_submit/lua shows it, which passes only what the request names.
+
+    Args:
+        job: the request.
+        name: ``default_qos``, ``assoc_comment`` or ``assoc_qos``.
+    """
+    members = job.members()
+    texts = [members.get(member) for member in ("account", "partition")]
+    user_id = owner_of(job)
+    found = None if user_id is None else job._struct.asking.text(Fact[name.upper()], user_id, *texts)
+    return _sorted(found) if name == "assoc_qos" else found
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names in a list of partitions, QOS or reservations; Slurm ignores empty ones."""
+    return tuple(name for name in (text or "").split(",") if name)
+
+
+def _sorted(names: str | None) -> str | None:
+    return None if names is None else ",".join(sorted(names.split(",")))

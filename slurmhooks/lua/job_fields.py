@@ -43,16 +43,17 @@ def _words(text: str) -> frozenset[str]:
 
 # Rows that scripts cannot reach: job_submit_lua.c and slurm_lua.c do not have these names.
 _NO_DESC = _words(
-    "alloc_resp_port alloc_sid alloc_tls_cert cluster_features container_id container_type cpu_bind cpu_bind_type"
-    " deadline env_size fed_siblings_active fed_siblings_viable group_name groups job_id job_id_str job_size_str"
-    " kill_on_node_fail licenses_tot mem_bind mem_bind_type mem_update_delay mem_update_margin oom_kill_step open_mode"
-    " origin_cluster other_port overcommit plane_size profile resp_host restart_cnt resv_port_cnt runtime sluid"
-    " submit_line task_dist task_dist_flags wait_all_nodes warn_flags warn_signal warn_time x11 x11_magic_cookie"
-    " x11_target x11_target_port"
+    "alloc_resp_port alloc_sid alloc_tls_cert charged_account cluster_features container_id container_type"
+    " cpu_bind cpu_bind_type deadline default_partition env_size fed_siblings_active fed_siblings_viable"
+    " group_name groups interactive job_id job_id_str job_size_str kill_on_node_fail licenses_tot mem_bind"
+    " mem_bind_type mem_update_delay mem_update_margin oom_kill_step open_mode origin origin_cluster other_port"
+    " overcommit plane_size profile resp_host restart_cnt resv_port_cnt runtime sluid submit_line task_dist"
+    " task_dist_flags wait_all_nodes warn_flags warn_signal warn_time x11 x11_magic_cookie x11_target"
+    " x11_target_port"
 )
 _NO_RECORD = _words(
-    "batch_flag begin_time bitflags container_id cpus_per_task deadline job_state_flags mail_type mail_user network"
-    " num_tasks prefer req_nodes requeue runtime state_desc state_reason submit_line system_comment"
+    "alloc_partition batch_flag begin_time bitflags container_id cpus_per_task deadline job_state_flags mail_type"
+    " mail_user network num_tasks prefer req_nodes requeue runtime state_desc state_reason submit_line system_comment"
 )
 _NO_PARTITION = _words("grace_time tres_fmt_str")
 _NO_RESERVATION = _words("burst_buffer comment groups name tres_fmt_str")

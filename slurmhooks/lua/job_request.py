@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.job_submit.users import fact_of_lua
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import conversions, job_fields
 from slurmhooks.lua.runtime import to_bytes, to_text
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.rows import Release
 
 PLUGIN = "job_submit/lua"
+OF_ASSOCIATIONS = ("default_qos", "assoc_comment", "assoc_qos")
+"""Computed fields that differ from those of Python."""
 NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": "newindex"}
 """The name of the assigning function in messages of luaL_argerror, by version."""
 
@@ -116,7 +119,8 @@ class Request:
             return self._state.value({float(index): item for index, item in enumerate(items)}) if items else None
         if text not in self._computed:
             return None
-        computed = getattr(self._job, text)
+        known = text not in self._job._missing  # otherwise the attribute explains what is missing
+        computed = fact_of_lua(self._job, text) if known and text in OF_ASSOCIATIONS else getattr(self._job, text)
         return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:

@@ -26,7 +26,8 @@ class RequireAccount(Rule):
     forbidden: Words = Field(default=(), description="accounts that are refused; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("account",)
-    text: ClassVar[str] = "name a project with --account"
+    option: ClassVar[str] = "account"
+    text: ClassVar[str] = "name a project with {option}"
     code: ClassVar[str | None] = ACCOUNT
     example: ClassVar[str] = 'forbidden = ["guest"]'
 

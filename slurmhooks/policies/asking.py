@@ -40,7 +40,11 @@ class Answer(NamedTuple):
 
 
 class UnansweredError(SlurmhooksError):
-    """A service has not answered: it is too slow, or cannot be reached."""
+    """A service does not work: it is too slow, cannot be reached, or has failed itself."""
+
+
+class InvalidAnswerError(SlurmhooksError):
+    """A service has answered a question, perhaps one with an odd value of a user, but not with a decision."""
 
 
 def program(words: Sequence[str], deadline: float) -> Answer:
@@ -55,6 +59,7 @@ def program(words: Sequence[str], deadline: float) -> Answer:
 
     Raises:
         UnansweredError: the program cannot be started, was ended by a signal, or has not ended by the deadline.
+        InvalidAnswerError: the output is longer than LARGEST.
     """
     end = time.monotonic() + deadline
     try:
@@ -81,7 +86,7 @@ def _read(descriptor: int, end: float) -> str:
 
     Raises:
         TimeoutError: the output has no end by then.
-        UnansweredError: the output is longer than LARGEST.
+        InvalidAnswerError: the output is longer than LARGEST.
     """
     parts: list[bytes] = []
     size = 0
@@ -94,7 +99,7 @@ def _read(descriptor: int, end: float) -> str:
             return b"".join(parts).decode("utf-8", "replace")
         parts.append(part)
         size += len(part)
-    raise UnansweredError(f"its output has more than {LARGEST >> 10} KiB")
+    raise InvalidAnswerError(f"its output has more than {LARGEST >> 10} KiB")
 
 
 class _SameAddress(urllib.request.HTTPRedirectHandler):
@@ -119,7 +124,7 @@ def web(url: str, deadline: float) -> Answer:
         deadline: in seconds from now.
 
     Raises:
-        UnansweredError: the service cannot be reached, or has not answered by the deadline.
+        UnansweredError: the service cannot be reached, has not answered by the deadline, or has status 500 or above.
     """
     if not _waiting.acquire(blocking=False):
         raise UnansweredError(f"{url}: {MOST_WAITING} earlier requests have no answer yet")
@@ -131,6 +136,8 @@ def web(url: str, deadline: float) -> Answer:
         raise UnansweredError(f"{url}: no answer after {deadline:g} s") from None
     if isinstance(result, str):
         raise UnansweredError(f"{url}: {result}")
+    if result.code >= 500:
+        raise UnansweredError(f"{url}: status {result.code}")
     return result
 
 
@@ -154,12 +161,12 @@ def table(text: str) -> dict[str, Any]:
     """Return an answer that is a JSON object.
 
     Raises:
-        UnansweredError: the answer is not a JSON object.
+        InvalidAnswerError: the answer is not a JSON object.
     """
     try:
         value = json.loads(text)
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise UnansweredError("the answer is not a JSON object")
+        raise InvalidAnswerError("the answer is not a JSON object")
     return value

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import grp
 import inspect
 from fnmatch import fnmatchcase
 from string import Formatter
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from slurmhooks.errors import Reject
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
-from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 COMMON = {
     "user": "the user of the job",
     "account": "its account",
-    "partition": "its partitions",
+    "partition": "those of its partitions that the rule is for",
     "qos": "its QOS",
     "job": "its name",
+    "option": "the option of sbatch that the rule is about; for an update, the key of scontrol",
 }
 """The placeholders that every message may have."""
 
@@ -38,6 +40,17 @@ _NAMES = (
 )
 """The keys that select jobs, in words."""
 
+OPTIONS = {
+    "account": ("--account", "Account"),
+    "mail_user": ("--mail-user", "MailUser"),
+    "name": ("--job-name", "JobName"),
+    "qos": ("--qos", "QOS"),
+    "reservation": ("--reservation", "ReservationName"),
+    "time_limit": ("--time", "TimeLimit"),
+    "work_dir": ("--chdir", "WorkDir"),
+}
+"""How users set fields, by sbatch and by scontrol update."""
+
 
 class Rule(BaseModel):
     """A rule that is switched on.
@@ -46,6 +59,7 @@ class Rule(BaseModel):
 
     Attributes:
         hooks: the hooks that it has handlers for.
+        option: the field in OPTIONS that messages name as {option}; empty: they name the command's options themselves.
         own_fields: the fields of a job that it decides about. It checks an update that sets one of them.
         text: its default message.
         placeholders: the placeholders that only its messages have, with their meanings.
@@ -57,6 +71,7 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit", "job_modify")
+    option: ClassVar[str] = ""
     own_fields: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
     placeholders: ClassVar[dict[str, str]] = {}
@@ -155,8 +170,16 @@ class Rule(BaseModel):
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether the rule must know in which partitions a job may run."""
+        """Whether the rule decides by the partitions in which a job may run."""
         return bool(self.partitions or self.except_partitions)
+
+    def limiting(self, request: Request) -> tuple[str, ...]:
+        """Return the partitions of a job that the rule is for."""
+        return tuple(
+            name
+            for name in request.partitions
+            if (not self.partitions or matches(name, self.partitions)) and not matches(name, self.except_partitions)
+        )
 
     # Decisions
 
@@ -199,13 +222,25 @@ class Rule(BaseModel):
             return False
         if self.groups or self.except_groups:
             own = request.groups
-            return not (self.groups and own.isdisjoint(self.groups)) and own.isdisjoint(self.except_groups)
+            if self.groups and own.isdisjoint(self.groups):
+                self._be_sure(own)
+                return False
+            return own.isdisjoint(self.except_groups)
         return True
+
+    def _be_sure(self, own: frozenset[str]) -> None:
+        """Refuse the request if the user may be in one of the rule's groups, because a name of a group is missing.
+
+        Raises:
+            Reject: the name service knows neither all groups of the user nor those of the rule.
+        """
+        if any(name.isdecimal() for name in own) and not all(map(_is_group, self.groups)):
+            raise Reject(self._with_help("the name service does not know all groups; try again later"), code=self.code)
 
     def _refuse_update(self, request: Request) -> None:
         """Refuse an update without looking at the job, so that slurmctld need not send it."""
         if self._concerns_user(request):
-            changed = [name for name in self.fields if getattr(request.job, name) is not None]
+            changed = [name for name in self.fields if request.sets((name,))]
             raise Reject(
                 self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
                 code="ESLURM_ACCESS_DENIED",
@@ -213,10 +248,14 @@ class Rule(BaseModel):
 
     # Texts
 
+    def own_text(self) -> str:
+        """Return the rule's message if the site has none."""
+        return self.text
+
     def say(self, request: Request, **values: object) -> str:
         """Return the message with its placeholders filled in."""
-        template = self.text if self.message is None else self.message
-        return template.format_map(_Values(request, values))
+        template = self.own_text() if self.message is None else self.message
+        return template.format_map(_Values(self, request, values))
 
     def refuse(self, request: Request, **values: object) -> NoReturn:
         """Refuse a request; ``values`` are those of the placeholders.
@@ -257,19 +296,30 @@ class Rule(BaseModel):
 class _Values(dict[str, object]):
     """The values of a message; those of the request are looked up only if the message has them."""
 
-    def __init__(self, request: Request, values: dict[str, object]) -> None:
+    def __init__(self, rule: Rule, request: Request, values: dict[str, object]) -> None:
         super().__init__(values)
+        self._rule = rule
         self._request = request
 
     def __missing__(self, name: str) -> Any:
         request = self._request
         if name == "partition":
-            value: object = ",".join(request.partitions)
+            value: object = ",".join(self._rule.limiting(request)) or "(default)"
+        elif name == "option":
+            value = OPTIONS.get(self._rule.option, ("", ""))[request.modify]
         elif name == "job":
             value = request.get("name")
         else:
             value = getattr(request, name)
         return value or "(none)"
+
+
+def _is_group(name: str) -> bool:
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def matches(name: str | None, patterns: tuple[str, ...]) -> bool:

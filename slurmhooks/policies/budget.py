@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from slurmhooks.errors import Reject
+from slurmhooks.job_submit.model import owner_of
 from slurmhooks.log import log
 from slurmhooks.policies import asking, resources
-from slurmhooks.policies.asking import Answer, UnansweredError
+from slurmhooks.policies.asking import Answer, InvalidAnswerError, UnansweredError
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Url, Word, Words
 
@@ -26,6 +27,9 @@ MOST_KEPT = 4096
 VALUES = ("user", "account", "partition", "qos", "uid", "time_limit", "nodes", "cpus", "gpus")
 """The placeholders of commands and URLs."""
 FAILED = "the service that checks budgets does not answer; try again later"
+INVALID = "the service that checks budgets has no valid answer about it; check account, partition and QOS"
+ENOUGH = 2
+"""How many users' questions must fail, with no success in between, before nobody's are asked for a while."""
 
 Seconds = Annotated[float, Field(strict=False, ge=0.0, le=86400.0)]
 Verdict = tuple[bool, str]
@@ -43,7 +47,12 @@ class Budget(Rule):
 
     A program accepts with exit status 0 and refuses with 1; the first line of its output is the reason. A web service
     answers with status 200 and a JSON object. The job is accepted if the configured member is true, or a number above a
-    threshold; the member "text" is the reason of a refusal. Status 403 refuses. Anything else is a failure.
+    threshold; the member "text" is the reason of a refusal. Status 403 refuses.
+
+    Any other answer concerns only the question, because values of users may have caused it: the job is refused. The
+    service fails if it does not answer by the deadline, cannot be reached, or has a status of 500 or above, or if the
+    program cannot be started or is ended by a signal. Then it is not asked for the same user for a while, and if it
+    fails for two users in a row, for nobody; afterwards a single question finds out whether it works again.
 
     The rule never takes longer than its deadline. Keep the deadline short, because slurmctld holds locks meanwhile.
     """
@@ -60,7 +69,7 @@ class Budget(Rule):
         default=60.0,
         description="seconds that an answer is reused for the same question; each worker keeps its own answers",
     )
-    retry: Seconds = Field(default=10.0, description="seconds after a failure in which the service is not asked")
+    retry: Seconds = Field(default=10.0, description="seconds after a failure in which the service is not asked again")
     on_failure: Literal["refuse", "accept"] = Field(
         default="refuse", description="what happens to jobs while the service fails"
     )
@@ -74,7 +83,9 @@ class Budget(Rule):
     )
 
     _answers: OrderedDict[tuple[str, ...], tuple[float, Verdict]] = PrivateAttr(default_factory=OrderedDict)
-    _failed: list[float] = PrivateAttr(default_factory=list)
+    _pauses: OrderedDict[int | None, float] = PrivateAttr(default_factory=OrderedDict)
+    _failing: set[int | None] = PrivateAttr(default_factory=set)
+    _pause: list[float] = PrivateAttr(default_factory=lambda: [0.0])
 
     @field_validator("command", "url")
     @classmethod
@@ -106,7 +117,7 @@ class Budget(Rule):
 
     def check(self, request: Request) -> None:
         """Ask the service, unless it has recently answered the same question."""
-        allowed, reason = self._verdict(self._question(request))
+        allowed, reason = self._verdict(self._question(request), owner_of(request.job))
         if not allowed:
             self.refuse(request, reason=reason or "no budget is left")
 
@@ -117,7 +128,7 @@ class Budget(Rule):
             "account": request.account,
             "partition": ",".join(request.partitions),
             "qos": request.qos,
-            "uid": request.uid,
+            "uid": request.sender,
             "time_limit": limit if isinstance(limit, int) else None,
             "nodes": resources.nodes(request),
             "cpus": resources.cpus(request),
@@ -128,18 +139,22 @@ class Budget(Rule):
             return (self.url.format(**{name: urllib.parse.quote(value, safe="") for name, value in words.items()}),)
         return tuple(word.format(**words) for word in self.command)
 
-    def _verdict(self, question: tuple[str, ...]) -> Verdict:
+    def _verdict(self, question: tuple[str, ...], user_id: int | None) -> Verdict:
         now = time.monotonic()
         kept = self._answers.get(question)
         if kept is not None and now < kept[0]:
             return kept[1]
         try:
-            if self._failed and now < self._failed[0]:
+            if now < max(self._pause[0], self._pauses.get(user_id, 0.0)):
                 raise UnansweredError("")
             verdict = self._ask(question)
         except UnansweredError as error:
-            return self._failure(str(error), now)
-        self._failed.clear()
+            return self._failure(str(error), now, user_id)
+        except InvalidAnswerError as error:
+            log.error("%s: %s: the job is refused", self.label, error)
+            verdict = False, INVALID
+        self._failing.clear()
+        self._pauses.pop(user_id, None)
         if self.cache:
             self._answers[question] = (now + self.cache, verdict)
             self._answers.move_to_end(question)
@@ -147,11 +162,20 @@ class Budget(Rule):
                 self._answers.popitem(last=False)
         return verdict
 
-    def _failure(self, reason: str, now: float) -> Verdict:
-        """Return the verdict while the service fails; log only new reasons."""
+    def _failure(self, reason: str, now: float, user_id: int | None) -> Verdict:
+        """Return the verdict while the service fails, and log a new reason.
+
+        Values of one user may make the service fail, so one user's failures do not concern others.
+        """
         if reason:
             log.error("%s: %s: jobs are %sed", self.label, reason, self.on_failure.removesuffix("e"))
-            self._failed[:] = [now + self.retry]
+            self._failing.add(user_id)
+            self._pauses[user_id] = now + self.retry
+            self._pauses.move_to_end(user_id)
+            while len(self._pauses) > MOST_KEPT:
+                self._pauses.popitem(last=False)
+            if len(self._failing) >= ENOUGH:
+                self._pause[0] = now + self.retry
         if self.on_failure == "accept":
             return True, ""
         raise Reject(self._with_help(FAILED), code=self.code)
@@ -160,26 +184,26 @@ class Budget(Rule):
         if self.url is None:
             answer = asking.program(question, self.deadline)
             if answer.code not in (0, 1):
-                raise UnansweredError(f"{question[0]}: exit status {answer.code}")
+                raise InvalidAnswerError(f"{question[0]}: exit status {answer.code}")
             return answer.code == 0, answer.text.partition("\n")[0].strip()
         return self._of_web(asking.web(question[0], self.deadline), question[0])
 
     def _of_web(self, answer: Answer, url: str) -> Verdict:
         if answer.code not in (200, 403):
-            raise UnansweredError(f"{url}: status {answer.code}")
+            raise InvalidAnswerError(f"{url}: status {answer.code}")
         try:
             members = asking.table(answer.text)
-        except UnansweredError as error:
+        except InvalidAnswerError as error:
             if answer.code == 403:
                 return False, ""
-            raise UnansweredError(f"{url}: {error}") from None
+            raise InvalidAnswerError(f"{url}: {error}") from None
         reason = members.get("text")
         reason = reason if isinstance(reason, str) else ""
         if answer.code == 403:
             return False, reason
         value = members.get(self.member)
         if not isinstance(value, bool | int | float):
-            raise UnansweredError(f"{url}: the answer has no {self.member} that is true, false or a number")
+            raise InvalidAnswerError(f"{url}: the answer has no {self.member} that is true, false or a number")
         return value if isinstance(value, bool) else value > self.above, reason
 
     def effect(self) -> str:

@@ -4,32 +4,41 @@
 from __future__ import annotations
 
 import posixpath
+import re
+import unicodedata
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed
-from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurmhooks.policies.request import Request
 
 
 class ReservedNames(Rule):
-    """Some job names are reserved, for example those that tools of the site look for."""
+    """Some job names are reserved, for example those that tools of the site look for.
+
+    Names are compared without regard to case, blanks around them, and characters that cannot be seen.
+    """
 
     rule: Literal["reserved_names"] = "reserved_names"
     names: Words = Field(min_length=1, description="the names; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("name",)
-    text: ClassVar[str] = "the job name {job} is reserved: choose another one with --job-name"
+    option: ClassVar[str] = "name"
+    text: ClassVar[str] = "the job name {job} is reserved: choose another one with {option}"
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'names = ["sys/*", "healthcheck"]\nexcept_groups = ["admins"]'
 
     def check(self, request: Request) -> None:
         """Refuse a job with such a name."""
-        if matches(request.get("name"), self.names):
+        name = request.get("name")
+        if name is not None and matches(_folded(name), tuple(map(_folded, self.names))):
             self.refuse(request)
 
     def effect(self) -> str:
@@ -45,7 +54,8 @@ class Reservation(Rule):
     allowed: Words = Field(default=(), description="the reservations that they may name; shell patterns; empty: all")
 
     own_fields: ClassVar[tuple[str, ...]] = ("reservation",)
-    text: ClassVar[str] = "name another reservation with --reservation: {allowed}"
+    option: ClassVar[str] = "reservation"
+    text: ClassVar[str] = "name another reservation with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the reservations that are allowed"}
     code: ClassVar[str | None] = "ESLURM_RESERVATION_INVALID"
     example: ClassVar[str] = 'partitions = ["course"]\nrequired = true\nallowed = ["course-*"]'
@@ -74,7 +84,8 @@ class WorkDirectory(Rule):
     """Jobs must start in certain folders (--chdir), or outside others, such as home directories.
 
     The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
-    users' file systems. Jobs of old clients may have no path; they pass.
+    users' file systems; paths in /proc and other places whose links depend on the process are refused. Jobs of old
+    clients may have no path; they pass.
     """
 
     rule: Literal["work_directory"] = "work_directory"
@@ -82,7 +93,8 @@ class WorkDirectory(Rule):
     outside: AbsolutePaths = Field(default=(), description="the folders in or below which it must not be")
 
     own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
-    text: ClassVar[str] = "jobs may not start in {asked}: go to another folder, or use --chdir"
+    option: ClassVar[str] = "work_dir"
+    text: ClassVar[str] = "jobs may not run in {asked}: change directory, or use {option}"
     placeholders: ClassVar[dict[str, str]] = {"asked": "the working directory"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'outside = ["/home"]'
@@ -99,7 +111,12 @@ class WorkDirectory(Rule):
         if given is None:
             return
         path = posixpath.normpath(f"/{given}").replace("//", "/")
-        if (self.inside and not _below(path, self.inside)) or _below(path, self.outside):
+        names = {path, *_prefixes(given)}  # a link is followed before the ".." behind it
+        if (
+            (self.inside and not _below(path, self.inside))
+            or _below(path, self.outside)
+            or any(_below(name, LINKS) for name in names)
+        ):
             self.refuse(request, asked=given)
 
     def effect(self) -> str:
@@ -110,7 +127,11 @@ class WorkDirectory(Rule):
 
 
 class MailAddress(Rule):
-    """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one."""
+    """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one.
+
+    Addresses are separated by commas. Characters with a meaning to mail programs, such as blanks and ``;|<>``, and
+    names that begin with a dash, are refused.
+    """
 
     rule: Literal["mail_address"] = "mail_address"
     domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
@@ -120,7 +141,8 @@ class MailAddress(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)
-    text: ClassVar[str] = "mail of jobs goes to addresses of {domains}, not to {asked}: use --mail-user"
+    option: ClassVar[str] = "mail_user"
+    text: ClassVar[str] = "{option} must be in {domains}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {"domains": "the domains", "asked": "the address of the job"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'domains = ["example.org"]\nvalue = "{user}@example.org"'
@@ -135,8 +157,8 @@ class MailAddress(Rule):
         """Refuse an address of another domain; set a missing address."""
         address = request.job.mail_user
         if address:
-            if self.domains and not all(_is_of(each.strip(), self.domains) for each in address.split(",")):
-                self.refuse(request, domains=listed(self.domains), asked=address)
+            if not all(_is_of(each.strip(" "), self.domains) for each in address.split(",")):
+                self.refuse(request, domains=listed(self.domains) if self.domains else "a valid form", asked=address)
         elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
             request.job.mail_user = self.value.replace("{user}", request.user)
 
@@ -147,9 +169,32 @@ class MailAddress(Rule):
         return " ".join(parts)
 
 
+ADDRESS = re.compile(r"(?!-)[^\s;|<>()\[\]:\"'`\\@]+(?:@(?!-)[^\s;|<>()\[\]:\"'`\\@]+)?")
+"""An address without characters that mean something to a mail program or a shell."""
+LINKS = ("/proc", "/dev/fd", "/sys")
+"""Folders whose links lead elsewhere, on every node."""
+
+
 def _is_of(address: str, domains: tuple[str, ...]) -> bool:
+    """Tell whether an address is one, and of one of some domains; without domains, of any."""
+    if not ADDRESS.fullmatch(address) or not address.isprintable():
+        return False
     name, _, domain = address.rpartition("@")
-    return bool(name) and matches(domain.lower(), domains)
+    return not domains or (bool(name) and matches(domain.lower(), tuple(each.lower() for each in domains)))
+
+
+def _folded(name: str) -> str:
+    """Return a name as a reader may take it: without case, characters that cannot be seen, and blanks around it."""
+    seen = "".join(each for each in unicodedata.normalize("NFKC", name) if each.isprintable() or each.isspace())
+    return " ".join(seen.split()).casefold()
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """Yield the beginning of a path before each of its components "..", normalized."""
+    parts = path.split("/")
+    for number, part in enumerate(parts):
+        if part == "..":
+            yield posixpath.normpath("/" + "/".join(parts[:number])).replace("//", "/")
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:

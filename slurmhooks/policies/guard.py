@@ -27,6 +27,9 @@ class GuardUpdates(Rule):
     """Users may not change some properties of their jobs by scontrol update.
 
     The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on.
+
+    Partitions, QOS and accounts that select jobs count before and after the update. If the rule selects jobs by one of
+    them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.
     """
 
     rule: Literal["guard_updates"] = "guard_updates"
@@ -56,6 +59,10 @@ class GuardUpdates(Rule):
     def fields(self) -> tuple[str, ...]:
         """The fields that the rule guards."""
         return self.changes
+
+    def concerns(self, request: Request) -> bool:
+        """Tell whether the rule applies to the job as it is, or as it would be."""
+        return super().concerns(request) or super().concerns(request.before())
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""

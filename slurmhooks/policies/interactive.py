@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
-from slurmhooks.policies.kinds import Count, Minutes, shown_time
+from slurmhooks.policies.kinds import Count, Minutes, counted, shown_time
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class InteractiveLimit(Rule):
     """Jobs of srun and salloc have ceilings of their own, or are refused.
 
-    A job without a time limit gets the ceiling.
+    Components of a heterogeneous batch job are not interactive, although only the first one has a script. A job without
+    a time limit gets the ceiling.
     """
 
     rule: Literal["interactive_limit"] = "interactive_limit"
@@ -31,7 +32,8 @@ class InteractiveLimit(Rule):
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "max_nodes", *resources.CPU_FIELDS)
-    text: ClassVar[str] = "interactive jobs in {partition} may have {allowed}; use sbatch for others"
+    text: ClassVar[str] = "interactive jobs in partition {partition} may have {allowed}; use sbatch for others"
+    forbidding: ClassVar[str] = "interactive jobs are not allowed in partition {partition}; use sbatch"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'time = "8:00:00"\nnodes = 2'
@@ -41,6 +43,10 @@ class InteractiveLimit(Rule):
         if not self.forbid and {self.time, self.nodes, self.cpus, self.gpus} == {None}:
             raise ValueError("needs forbid, time, nodes, cpus or gpus")
         return self
+
+    def own_text(self) -> str:
+        """Return the message if the site has none."""
+        return self.forbidding if self.forbid else self.text
 
     def check(self, request: Request) -> None:
         """Refuse an interactive job that asks for too much."""
@@ -55,17 +61,17 @@ class InteractiveLimit(Rule):
             elif asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
         if self.nodes is not None and max(resources.nodes(request), request.number("max_nodes")) > self.nodes:
-            self.refuse(request, allowed=f"at most {self.nodes} nodes")
+            self.refuse(request, allowed=f"at most {counted(self.nodes, 'node')}")
         if self.cpus is not None and resources.cpus(request) > self.cpus:
-            self.refuse(request, allowed=f"at most {self.cpus} CPUs")
+            self.refuse(request, allowed=f"at most {counted(self.cpus, 'CPU')}")
         if self.gpus is not None and resources.gpus(request).total > self.gpus:
-            self.refuse(request, allowed=f"at most {self.gpus} GPUs")
+            self.refuse(request, allowed=f"at most {counted(self.gpus, 'GPU')}")
 
     def effect(self) -> str:
         """Describe the rule."""
         if self.forbid:
             return "Interactive jobs (`srun`, `salloc`) are refused: use `sbatch`."
-        pairs = (("nodes", self.nodes), ("CPUs", self.cpus), ("GPUs", self.gpus))
+        pairs = (("node", self.nodes), ("CPU", self.cpus), ("GPU", self.gpus))
         parts = [f"{shown_time(self.time)} of time"] if self.time is not None else []
-        parts += [f"{number} {what}" for what, number in pairs if number is not None]
+        parts += [counted(number, what) for what, number in pairs if number is not None]
         return f"Interactive jobs (`srun`, `salloc`) may have at most {', '.join(parts)}."

@@ -75,6 +75,11 @@ def shown_memory(mib: int) -> str:
     return mib_to_mem_str(mib)
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things: ``1 node``, ``2 nodes``."""
+    return f"{number} {what if number == 1 else f'{what}s'}"
+
+
 def listed(words: Sequence[str], last: str = "or") -> str:
     """Return names as a text: ``a, b or c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "none"

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
-from slurmhooks.slurmctld.constants import ReservationFlag
+from slurmhooks.slurmctld.constants import JobState, ReservationFlag
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Maintenance(Rule):
 
     The rule names start and end of the maintenance; without them, the next reservation with the flag MAINT counts. A
     job without a time limit counts as a job that cannot end before the maintenance; one that may not begin before its
-    end (--begin) is not concerned.
+    end (--begin) is not concerned. If such jobs are refused, so are updates that make one of a job.
     """
 
     rule: Literal["maintenance"] = "maintenance"
@@ -56,7 +56,7 @@ class Maintenance(Rule):
         description="what happens to jobs that cannot end before; Slurm starts accepted ones afterwards",
     )
 
-    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "begin_time")
     text: ClassVar[str] = "maintenance from {start} to {end}: with {asked} of time, the job can only start afterwards"
     placeholders: ClassVar[dict[str, str]] = {
         "start": "the start",
@@ -64,7 +64,7 @@ class Maintenance(Rule):
         "asked": "the time limit of the job",
     }
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
-    example: ClassVar[str] = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00"
+    example: ClassVar[str] = 'start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\njobs = "refuse"'
 
     @model_validator(mode="after")
     def _has_both(self) -> Maintenance:
@@ -74,6 +74,10 @@ class Maintenance(Rule):
             raise ValueError("start must be before end")
         return self
 
+    def active_hooks(self) -> tuple[str, ...]:
+        """Return only job_submit if the rule just informs."""
+        return tuple(hook for hook in super().active_hooks() if self.jobs == "refuse" or hook == "job_submit")
+
     def tables(self) -> tuple[str, ...]:
         """Return the table of reservations if the rule names no times."""
         return () if self.start is not None else ("reservations",)
@@ -81,7 +85,7 @@ class Maintenance(Rule):
     def check(self, request: Request) -> None:
         """Tell the user, or refuse the job."""
         now = time.time()
-        begin = max(now, request.number("begin_time"))
+        begin = _begin(request, now)
         window = self._window(request, begin)
         if window is None:
             return
@@ -116,6 +120,14 @@ class Maintenance(Rule):
             when = f"the maintenance from {_shown(self.start.timestamp())} to {_shown(self.end.timestamp())}"
         what = "are refused" if self.jobs == "refuse" else "start afterwards"
         return f"Jobs whose time limit reaches into {when} {what}."
+
+
+def _begin(request: Request, now: float) -> float:
+    """Return when a job starts at the earliest, or has started, in seconds since 1970."""
+    record = request.record
+    if record is not None and record.job_state in (JobState.JOB_RUNNING, JobState.JOB_SUSPENDED):
+        return record.start_time or now
+    return max(now, request.number("begin_time"))
 
 
 def _shown(moment: float) -> str:

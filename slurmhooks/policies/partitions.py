@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.base import Rule, matches_any_case
 from slurmhooks.policies.cases import Case, Cases, choose, effects
 from slurmhooks.policies.kinds import Word, Words, listed
-from slurmhooks.policies.request import split_names
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -21,7 +21,8 @@ QOS = "ESLURM_INVALID_QOS"
 class ChoosePartition(Rule):
     """Jobs without a partition get one that depends on what they ask for: GPUs, memory, time, account and so on.
 
-    The first case that fits decides; if none fits, the job is not changed.
+    The first case that fits decides; if none fits, the job is not changed. Jobs in a reservation are left alone: Slurm
+    chooses the partition of the reservation.
     """
 
     rule: Literal["choose_partition"] = "choose_partition"
@@ -39,7 +40,7 @@ class ChoosePartition(Rule):
 
     def check(self, request: Request) -> None:
         """Set the partition."""
-        if request.job.partition is not None and not self.override:
+        if request.job.reservation is not None or (request.job.partition is not None and not self.override):
             return
         chosen = choose(self.cases, request)
         if chosen is not None and chosen != request.job.partition:
@@ -48,12 +49,15 @@ class ChoosePartition(Rule):
 
     def effect(self) -> str:
         """Describe the rule."""
-        which = "A job" if self.override else "A job without `--partition`"
+        which = "A job without `--reservation`" if self.override else "A job without `--partition` and `--reservation`"
         return f"{which} gets the first partition that fits: {effects(self.cases)}."
 
 
 class DefaultPartition(Rule):
-    """Jobs without a partition get this one, instead of Slurm's default."""
+    """Jobs without a partition get this one, instead of Slurm's default.
+
+    Jobs in a reservation are left alone: Slurm chooses the partition of the reservation.
+    """
 
     rule: Literal["default_partition"] = "default_partition"
     value: Word = Field(description="the partition, or several separated by commas")
@@ -65,13 +69,13 @@ class DefaultPartition(Rule):
 
     def check(self, request: Request) -> None:
         """Set a missing partition."""
-        if request.job.partition is None:
+        if request.job.partition is None and request.job.reservation is None:
             request.job.partition = self.value
             self.tell(request, chosen=self.value)
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job without `--partition` goes to `{self.value}`."
+        return f"A job without `--partition` and `--reservation` goes to `{self.value}`."
 
 
 class Forbid(Rule):
@@ -108,7 +112,8 @@ class RequireQos(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("qos",)
-    text: ClassVar[str] = "name a QOS with --qos: {allowed}"
+    option: ClassVar[str] = "qos"
+    text: ClassVar[str] = "name a QOS with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the QOS that are allowed"}
     code: ClassVar[str | None] = QOS
     example: ClassVar[str] = 'partitions = ["long"]\nallowed = ["long", "long-*"]'

@@ -6,6 +6,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.origin import FROM_SIBLINGS
+from slurmhooks.job_submit.users import split_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -15,13 +18,10 @@ RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
 NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
 """Fields of requests that slurmctld does not keep under a name of their own."""
+TIMES = frozenset({"begin_time", "deadline", "end_time"})
+"""Points in time: in an update, 0 leaves them as they are."""
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
-
-
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Return the names in a list of partitions, QOS or reservations; Slurm ignores empty ones."""
-    return tuple(name for name in (text or "").split(",") if name)
 
 
 class Site:
@@ -69,6 +69,7 @@ class Request:
         modify: bool = False,
         record: Record | None = None,
         tables: Mapping[str, Any] | None = None,
+        present: bool = False,
     ) -> None:
         """Store the request; see the class."""
         self.job = job
@@ -77,10 +78,15 @@ class Request:
         self.uid = uid
         self.site = site
         self.tables = tables or {}
+        self._present = present
+
+    def before(self) -> Request:
+        """Return the job of an update as it is now, as if the request changed nothing."""
+        return Request(self.job, self.uid, self.site, modify=True, record=self.record, tables=self.tables, present=True)
 
     def get(self, name: str) -> Any:
         """Return a field of the job as it would be; None if it is unset, or the update clears it."""
-        value = getattr(self.job, name)
+        value = None if self._present else self._given(name)
         if value is None and self.record is not None and not self._is_replaced(name):
             value = getattr(self.record, RECORD_NAMES.get(name, name))
         return None if value == "" else value
@@ -96,19 +102,27 @@ class Request:
 
     def sets(self, names: Iterable[str]) -> bool:
         """Tell whether the request itself sets at least one of the given fields."""
-        return any(getattr(self.job, name) is not None for name in names)
+        return any(self._given(name) is not None for name in names)
+
+    def _given(self, name: str) -> Any:
+        """Return a field of the request itself."""
+        value = getattr(self.job, name)
+        return None if self.modify and value == 0 and name in TIMES else value
 
     @property
     def is_admin(self) -> bool:
-        """Whether the sender is root or SlurmUser."""
-        return self.uid in self.site.admins
+        """Whether root or SlurmUser asks."""
+        return self.sender in self.site.admins
+
+    @property
+    def sender(self) -> int | None:
+        """User id of who asks; a cluster of a federation sends jobs of users as root."""
+        return self.job.user_id if self.job.origin in FROM_SIBLINGS else self.uid
 
     @property
     def interactive(self) -> bool:
         """Whether the job comes from srun or salloc."""
-        if self.modify:
-            return self.record is not None and self.record.batch_flag == 0
-        return not self.job._is_set("script")
+        return bool(self.job.interactive)
 
     @property
     def groups(self) -> frozenset[str]:
@@ -127,18 +141,24 @@ class Request:
         return split_names(self.get("partition") or self._default_partition())
 
     def _default_partition(self) -> str | None:
-        if self.site.default_partition is not None or "partitions" not in self.tables:
+        """Return the partition that Slurm chooses: that of the reservation, or the default one."""
+        if self.modify:
+            return None
+        reservation = self.job.reservation
+        if self.site.default_partition is not None and reservation is None:
             return self.site.default_partition
-        name: str | None = self.site.once(self.job, "default partition", self._ask_for_default)
-        return name
-
-    def _ask_for_default(self) -> str | None:
-        return next((each.name for each in self.tables["partitions"].where(flag_default=True)), None)
+        name: str | None = self.site.once(
+            self.job, f"partition {reservation}", lambda: getattr(self.job, "default_partition", None)
+        )
+        return name or self.site.default_partition
 
     @cached_property
     def account(self) -> str | None:
         """The account that is charged, by default that of the user; None if slurmctld did not send that."""
-        return self.get("account") or self._of_association("default_account")
+        named: str | None = self.get("account")
+        if self._present:
+            return named
+        return self._of_association("charged_account") or named or self._of_association("default_account")
 
     @cached_property
     def qos(self) -> str | None:

@@ -28,8 +28,8 @@ class ScriptContent(Rule):
     have no script, and pass.
 
     The cost of a search is limited: it ends at a deadline, for any expression and script, and only the first part of a
-    long script is searched. A script whose search is not finished by then is refused by default, so that no user can
-    evade the rule by a script that is hard to search.
+    long script is searched. A script that is longer, or whose search is not finished by then, is refused by default, so
+    that no user can evade the rule by a script that is hard to search.
     """
 
     rule: Literal["script_content"] = "script_content"
@@ -40,6 +40,9 @@ class ScriptContent(Rule):
     )
     deadline: Annotated[float, Field(strict=False, ge=0.001, le=10.0)] = Field(
         default=0.1, description="time limit of the search in seconds"
+    )
+    longer: Literal["refuse", "accept"] = Field(
+        default="refuse", description="what happens to scripts that are longer, if nothing is found in the first part"
     )
     on_timeout: Literal["refuse", "accept"] = Field(
         default="refuse", description="what happens to scripts that take longer to search"
@@ -80,6 +83,8 @@ class ScriptContent(Rule):
         try:
             with time_limit(self.deadline):
                 problem = self._problem(script[: self.first << 10])
+                if problem is None and self.longer == "refuse" and len(script) > self.first << 10:
+                    problem = f"it is longer than {self.first} KiB"
         except SearchTimeoutError:
             problem = "it takes too long to search" if self.on_timeout == "refuse" else None
         if problem is not None:

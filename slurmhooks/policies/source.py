@@ -50,12 +50,13 @@ def handlers(read: Config, path: Path) -> list[Handler]:
         raise LoadError(error.findings) from None
     lines = _lines(path)
     site = Site({0, slurm_conf.slurm_user()}, read.policy_defaults.default_partition)
-    made = [
-        _handler(rule, hook, site, str(path), line)
-        for rule, line in zip(switched_on, lines + [1] * len(switched_on), strict=False)
-        for hook in rule.active_hooks()
-    ]
-    findings = [finding for handler in made if (finding := _lacking(handler)) is not None]
+    made = []
+    findings = []
+    for rule, line in zip(switched_on, lines + [1] * len(switched_on), strict=False):
+        for hook in rule.active_hooks():
+            handler = _handler(rule, hook, site, str(path), line)
+            made.append(handler)
+            findings += _lacking(handler, default=rule.needs_partitions and site.default_partition is None)
     findings += [finding for rule in switched_on for program in rule.programs() for finding in _exposed(program)]
     waiting = [rule for rule in switched_on if rule.longest]
     if waiting and sum(rule.longest for rule in waiting) >= read.job_submit.timeout:
@@ -87,8 +88,6 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     modify = hook == "job_modify"
     checks = not (modify and rule.updates == "refuse")
     tables = rule.tables() if checks else ()
-    if checks and rule.needs_partitions and site.default_partition is None:
-        tables = tuple(dict.fromkeys((*tables, "partitions")))
     record = ("record",) if modify and checks else ()
     made = Handler(
         _function(rule, site, modify, bool(record), tables),
@@ -115,16 +114,22 @@ def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: t
     return apply
 
 
-def _lacking(handler: Handler) -> str | None:
-    """Return what a handler needs from slurmctld that this build cannot provide, with the remedy; or None."""
+def _lacking(handler: Handler, *, default: bool) -> list[str]:
+    """Return a finding if a handler needs from slurmctld what this build cannot provide, with the remedy.
+
+    Args:
+        handler: of a rule.
+        default: the rule must know the default partition.
+    """
     tables = installed()
-    missing = PRIVATE_ARGUMENTS.intersection(handler.names)
-    if tables is None or "record" in tables or not missing:
-        return None
+    missing = set(PRIVATE_ARGUMENTS.intersection(handler.names))
     remedies = []
     if "record" in missing:
         remedies.append('updates = "refuse" or "ignore"')
-    if "partitions" in missing:
+    elif default and handler.spec.name == "job_submit":
+        missing.add("the default partition")
         remedies.append('[policy_defaults] default_partition = "NAME"')
+    if tables is None or "record" in tables or not missing:
+        return []
     others = f"set {' and '.join(remedies)}, or build with the sources: " if remedies else ""
-    return f"{handler.where}: handler {handler.label} takes {', '.join(sorted(missing))}; {others}{NEEDS_SOURCES}"
+    return [f"{handler.where}: handler {handler.label} needs {', '.join(sorted(missing))}; {others}{NEEDS_SOURCES}"]

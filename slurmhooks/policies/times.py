@@ -24,13 +24,14 @@ class RequireTime(Rule):
 
     rule: Literal["require_time"] = "require_time"
 
-    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
-    text: ClassVar[str] = "name a time limit with --time"
+    option: ClassVar[str] = "time_limit"
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
+    text: ClassVar[str] = "name a time limit with {option}"
     code: ClassVar[str | None] = "ESLURM_MISSING_TIME_LIMIT"
 
     def check(self, request: Request) -> None:
         """Refuse a job without a time limit."""
-        limit = request.job.time_limit
+        limit = request.get("time_limit")
         if not isinstance(limit, int) or not limit:  # sbatch sends UNLIMITED for --time=0, other clients may send 0
             self.refuse(request)
 
@@ -80,7 +81,8 @@ class TimeCeiling(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
-    text: ClassVar[str] = "the longest time limit in {partition} is {limit}, not {asked}: use --time"
+    option: ClassVar[str] = "time_limit"
+    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked} ({option})"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling", "asked": "the time limit of the job"}
     code: ClassVar[str | None] = TIME
     example: ClassVar[str] = 'partitions = ["debug"]\nlimit = "30:00"'
@@ -92,7 +94,7 @@ class TimeCeiling(Rule):
             if self.unset == "set":
                 request.job.time_limit = self.limit
             elif self.unset == "refuse":
-                self.refuse(request, limit=shown_time(self.limit), asked="an unset one")
+                self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
         elif asked > self.limit:  # UNLIMITED is greater than every number
             words = {"limit": shown_time(self.limit), "asked": shown_time(asked)}
             if self.longer == "refuse":
@@ -104,4 +106,4 @@ class TimeCeiling(Rule):
         """Describe the rule."""
         longer = "Jobs that ask for more are refused." if self.longer == "refuse" else "Jobs that ask for more get it."
         unset = {"set": " Jobs without `--time` get it.", "refuse": " Jobs without `--time` are refused.", "accept": ""}
-        return f"The longest time limit is {shown_time(self.limit)}. {longer}{unset[self.unset]}"
+        return f"The time limit is at most {shown_time(self.limit)}. {longer}{unset[self.unset]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.similar import nearest
 from slurmhooks.slurmctld.flag_rows import Enumerated
-from slurmhooks.slurmctld.rows import Computed, Field, release_of, rows
+from slurmhooks.slurmctld.rows import Computed, Field, Lowered, Text, release_of, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,8 +49,8 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         if isinstance(row, Computed):
             bound[name] = property(_computed(computed[name]), doc=row.doc)
             continue
-        bound[name] = property(_getter(row, member), doc=row.doc)
-        if isinstance(row, Enumerated) and row.mask is not None and row.writable:
+        bound[name] = property((_text_getter if isinstance(row, Text) else _getter)(row, member), doc=row.doc)
+        if row.writable and (isinstance(row, Lowered) or (isinstance(row, Enumerated) and row.mask is not None)):
             parts[name] = (member, row, row.encoder(running))
         elif row.writable:
             setters[name] = (member, row.encoder(running))
@@ -113,6 +113,17 @@ def _computed(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def get(view: Any) -> Any:
         view._struct  # noqa: B018 - raises if the call is over
         return compute(view)
+
+    return get
+
+
+def _text_getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
+    decode = row.decoder()
+
+    def get(view: Any) -> Any:
+        struct, writes = view._struct, view._writes
+        raw = writes[member] if member in writes else struct.raw(member)
+        return None if raw is None or (not raw and not view._keeps_empty) else decode(raw)
 
     return get
 

@@ -13,7 +13,18 @@ from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.source import Asking
-from slurmhooks.wire.message import LEFT_OUT, Fact, Message, MessageError, Packed, Type, What, decode, text_value
+from slurmhooks.wire.message import (
+    LEFT_OUT,
+    Fact,
+    Message,
+    MessageError,
+    Packed,
+    Type,
+    What,
+    decode,
+    read_text,
+    text_value,
+)
 from slurmhooks.worker import reporting
 
 if TYPE_CHECKING:
@@ -29,8 +40,12 @@ PATIENCE = 0.1
 
 ROWS_EVERY = 600.0
 """Seconds before tables, and the facts about a user, are recorded again."""
-ASSOCIATION_FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
-USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT, *ASSOCIATION_FACTS)
+USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT)
+OF_LUA = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
+OF_PYTHON = (Fact.CHARGED_ACCOUNT, Fact.CHOSEN_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
+"""Facts about an association: that of the names in the request, and that which Slurm will find for the job."""
+
+PARTITION_OF_A_RECORD = ("alloc_partition", "part_ptr.name", "partition")
 
 
 class Recording:
@@ -163,27 +178,50 @@ class Keeper:
         A new rule may read facts that no present rule reads, such as the default account.
         """
         message = decode(request, self._tables)
-        struct = Packed(self._tables.tables[0], message.items[0][1])
         try:
-            texts = tuple(struct.raw(member) for member in ("account", "partition"))
+            named, reservation = self._texts(message, 0, "account", "partition"), self._texts(message, 0, "reservation")
+            present = self._texts(message, 1, "account", *PARTITION_OF_A_RECORD) if len(message.items) > 1 else ()
         except MessageError:  # left out of the request: no account and no partition has such a long name
             return None
         now = time.time()
         if now >= self._facts_until:
             self._facts_of.clear()
             self._facts_until = now + ROWS_EVERY
-        key = (message.third, *texts)
+        key = (message.third, *named, *reservation, *present)
         if "record" not in self._tables or key in self._facts_of:
             return None
         assert self._query is not None
         self._facts_of.add(key)
-        items = tuple(enumerate(text_value(text) for text in texts if text is None or isinstance(text, bytes)))
-        pairs = []
+        pairs: dict[bytes, bytes] = {}
+
+        def ask(fact: Fact, number: int, *texts: bytes | None) -> bytes | None:
+            items = tuple(enumerate(map(text_value, texts)))
+            question = Message(Type.QUERY, What.FACT, fact, number, items).encode(self._tables)
+            pairs[question] = self._query(question)  # type: ignore[misc]
+            return next((read_text(value) for _, value in decode(pairs[question], self._tables).items), None)
+
         for fact in USER_FACTS:
-            given = items if fact in ASSOCIATION_FACTS else ()
-            question = Message(Type.QUERY, What.FACT, fact, message.third, given).encode(self._tables)
-            pairs.append((question, self._query(question)))
-        return UserFacts(now, tuple(pairs))
+            ask(fact, message.third)
+        for fact in OF_LUA:
+            ask(fact, message.third, *named)
+        account, partition = named
+        if present:
+            account = present[0] if account is None else account
+            partition = partition or next(filter(None, present[1:]), None)
+        first = next(filter(None, (partition or b"").split(b",")), None) or ask(
+            Fact.DEFAULT_PARTITION, 0, *(text or None for text in reservation)
+        )
+        for fact in OF_PYTHON:
+            ask(fact, message.third, account.lower() if account else None, first)
+        return UserFacts(now, tuple(pairs.items()))
+
+    def _texts(self, message: Message, place: int, *members: str) -> tuple[bytes | None, ...]:
+        """Return texts of a struct of a request; a member that this release lacks is None."""
+        tag, value = message.items[place]
+        table = self._tables.tables[tag]
+        struct = Packed(table, value)
+        raws = (struct.raw(member) if member in table.places else None for member in members)
+        return tuple(raw if isinstance(raw, bytes) else None for raw in raws)
 
     def recorded(self, call: Call, request: bytes, answer: bytes) -> Recorded:
         """Return the record of a request that has been answered."""

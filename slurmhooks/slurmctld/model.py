@@ -37,6 +37,7 @@ class View:
         _struct: the struct that slurmctld sent.
         _writes: staged raw values by member.
         _missing: fields that this release lacks.
+        _keeps_empty: an empty text is one; otherwise it reads as None.
         _release: the release of Slurm.
     """
 
@@ -47,6 +48,10 @@ class View:
 
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
+
+    @property
+    def _keeps_empty(self) -> bool:
+        return True
 
     def __init__(self, struct: Struct) -> None:
         """View a struct."""

@@ -131,6 +131,30 @@ class Text(Field[str]):
         return text_to_c(self.name, value)
 
 
+class Lowered(Text):
+    """A name that slurmctld converts to lower case after its plugins have run, so a handler sees it like that."""
+
+    __slots__ = ()
+
+    def decoder(self) -> Callable[[bytes], str]:
+        """See Field; only ASCII letters have a lower case, as in xstrtolower() of Slurm."""
+        return lambda raw: text_from_c(raw.lower())
+
+    def encoder(self, release: Release) -> Callable[[object], bytes | None]:
+        """See Field."""
+        encode = super().encoder(release)
+
+        def lower(value: object) -> bytes | None:
+            raw = encode(value)
+            return None if raw is None else raw.lower()
+
+        return lower
+
+    def merge(self, old: Any, new: Any) -> Any:
+        """See Field: the present name in another case is no change."""
+        return old if old is not None and new is not None and old.lower() == new else new
+
+
 class Gres(Text):
     """GRES, which a handler may write without their prefix, as in ``gpu:2``."""
 

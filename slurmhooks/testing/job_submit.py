@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.slurmctld.binding import bind
 from slurmhooks.slurmctld.fields import COUNTERS
 from slurmhooks.slurmctld.flag_rows import Bit, Enumerated
@@ -18,6 +19,7 @@ from slurmhooks.slurmctld.rows import (
     ANY_RELEASE,
     Computed,
     Field,
+    Lowered,
     Names,
     Sluid,
     Status,
@@ -121,6 +123,7 @@ class FakeJob(model.Job):
 
 def request_of(job: FakeJob, hook: str) -> FakeStruct:
     """Return the struct that slurmctld would send for a hook; commits pending writes of the job."""
+    job._set(_modify=hook == "job_modify")
     job.commit()
     struct = struct_of(job)
     struct.settle()
@@ -131,7 +134,7 @@ def request_of(job: FakeJob, hook: str) -> FakeStruct:
 
 def fields_of(job: FakeJob) -> dict[str, Any]:
     """Return the values of all fields of a job; discards pending writes."""
-    model.Job.__init__(job, job._struct)
+    model.Job.__init__(job, job._struct, modify=job._modify)
     return values_of(job)
 
 
@@ -218,7 +221,8 @@ def _reader_of(name: str) -> Callable[[Any], Any]:
     """Return the getter of a computed field."""
 
     def get(view: Any) -> Any:
-        return view._struct.facts.get(name)
+        facts = view._struct.facts
+        return OF_REQUESTS[name](view) if name in OF_REQUESTS and name not in facts else facts.get(name)
 
     return get
 
@@ -283,6 +287,8 @@ def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     """
     if isinstance(row, Strings):
         return [text_to_c(row.name, text) for text in value]
+    if isinstance(row, Lowered):  # the user's spelling
+        return None if value is None else text_to_c(row.name, value)
     if isinstance(row, Bit):
         return (old | row.bit) if value else (old & ~row.bit)
     if isinstance(row, Truth):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch
 from slurmhooks.errors import Reject
 from slurmhooks.rollout import ENFORCE
+from slurmhooks.slurmctld.rows import Computed, rows
 from slurmhooks.testing.job_submit import values_of
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ def observed_in(calls: Iterable[Call]) -> list[Observed]:
 def _observed(call: Call, step: Step) -> Observed:
     wrong, changes = step.wrong, {}
     if call.fresh is not None and wrong is None:
-        before, after = values_of(call.fresh(step.before)), values_of(call.fresh(step.savepoint))
-        changes = {name: value for name, value in after.items() if value != before[name]}
+        job = call.fresh(step.savepoint)
+        before, after = values_of(call.fresh(step.before)), values_of(job)
+        computed = {name for name, row in rows(type(job)).items() if isinstance(row, Computed)}
+        changes = {name: value for name, value in after.items() if value != before[name] and name not in computed}
     return Observed(
         handler=step.handler.label,
         mode=step.mode,

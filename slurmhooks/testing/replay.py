@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit import request as submitted
 from slurmhooks.recording.contents import Contents
 from slurmhooks.replay import clock, hooks, run
 from slurmhooks.replay.answers import Answers, Snapshots
@@ -131,10 +132,8 @@ class Request:
         message = decode(self._request.request, self._played.tables)
         assert message.type == Type.REQUEST
         asking = Asking(self._played.tables, self._played.answers)
-        modify = self.hook == "job_modify"
-        struct = asking.struct(*message.items[0])
-        job: Job = self._played.views.job(struct, modify=modify, owner=message.third if modify else None)
-        return job
+        structs = [asking.struct(*item) for item in message.items]
+        return submitted.Request(message, self._played.views, asking, structs).job()
 
     def run(self, path: Path) -> Decision:
         """Run hooks over the request, and return their decision.

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import Outcome
+from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service, Views
-from slurmhooks.job_submit.users import Facts
+from slurmhooks.job_submit.users import Facts, named_account
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.slurmctld.rows import release_of, rows
@@ -16,7 +17,8 @@ from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, releas
 from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
-from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_text
+from slurmhooks.values import text_to_c
+from slurmhooks.wire.message import Fact, Message, Type, What, decode, read_answer, read_text, text_value
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
     from slurmhooks.wire.tables import Tables
+
+
+FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PARTITION)
+"""What only slurmctld knows, and a test can give."""
 
 
 class Unwatched:
@@ -45,16 +51,23 @@ class Unwatched:
 
 
 class FakeSlurmctld:
-    """Answers questions of handlers from the tables of a test."""
+    """Answers questions of handlers from the tables and the fields of a test."""
 
-    def __init__(self, tables: Tables, records: Mapping[str, FakeTable]) -> None:
-        """Store the tables by the names of their structs in messages."""
+    def __init__(
+        self, tables: Tables, records: Mapping[str, FakeTable], facts: Mapping[str, str | None] | None = None
+    ) -> None:
+        """Store the tables by the names of their structs in messages, and the computed fields of the request."""
         self._tables = tables
         self._records = records
+        self._facts = facts or {}
 
     def __call__(self, question: bytes) -> bytes:
         """Answer a question; see slurmhooks.worker.service.Query."""
         query = decode(question, self._tables)
+        if query.first == What.FACT and query.second in FACTS:
+            text = self._fact(Fact(query.second), query)
+            known = () if text is None else ((0, text_value(text_to_c("fact", text))),)
+            return Message(Type.RESULT, items=known).encode(self._tables)
         if query.first not in (What.ROW, What.PAGE):
             raise NotImplementedError("only slurmctld can answer this question, and here is none")
         table = self._tables.tables[query.second]
@@ -69,6 +82,15 @@ class FakeSlurmctld:
         structs = self._records[table.name].packed(key, conditions)
         items = tuple((query.second, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
+
+    def _fact(self, fact: Fact, query: Message) -> str | None:
+        if fact != Fact.DEFAULT_PARTITION:
+            return self._facts.get(fact.name.lower())
+        reservations, partitions = self._records["reservation"], self._records["partition"]
+        reservation = reservations.get((read_text(query.items[0][1]) or b"").decode("utf-8", "surrogateescape"))
+        if reservation is not None and reservation.partition:
+            return str(reservation.partition)
+        return next((partition.name for partition in partitions.where(flag_default=True)), None)
 
 
 def submit(
@@ -103,7 +125,7 @@ def submit(
     )
     assigned: set[str] = set()
     service = Service(tables, registry, Settings(), _views(tables, struct, record, records["record"], assigned))
-    slurmctld = FakeSlurmctld(tables, records)
+    slurmctld = FakeSlurmctld(tables, records, struct.facts)
     calls: list[Call] = []
     service.followers.append(calls.append)
     sent: list[bytes] = []
@@ -149,6 +171,10 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
     raise ValueError(f"the record is of Slurm {release}, the job of {tables.release}")
 
 
+def _charged(job: Any) -> str | None:
+    return named_account(job) or job.default_account
+
+
 def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
     """Return the classes of views, which read computed fields from the values of the test.
 
@@ -161,7 +187,12 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
     """
     facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
-    of_job = {name: (lambda view, name=name: job.facts.get(name)) for name in dir(Facts) if not name.startswith("_")}
+    known = {"default_partition": Facts().default_partition, "charged_account": _charged, **OF_REQUESTS}
+    of_job = {
+        name: known[name] if name in known.keys() - job.facts.keys() else (lambda view, name=name: job.facts.get(name))
+        for name in (*dir(Facts), *OF_REQUESTS)
+        if not name.startswith("_")
+    }
     of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
     views = Views(tables, of_job, of_record)
     assign: Any = views.job.__setattr__

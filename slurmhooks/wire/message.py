@@ -82,6 +82,9 @@ class Fact(IntEnum):
     QOS_PRIORITY = 6
     CLUSTER_NAME = 7
     JOB_SCRIPT = 8
+    DEFAULT_PARTITION = 9
+    CHOSEN_QOS = 10
+    CHARGED_ACCOUNT = 11
 
 
 def text_value(raw: bytes | None) -> bytes:

@@ -41,7 +41,9 @@ SHOWN = {
     "forbid": Shown("", "", "you may not use this partition, QOS or account: debug, .*, forbid"),
     "require_time": Shown("", "", "name a time limit with --time"),
     "default_time": Shown("value = 7", "", "limited to 00:07:00", "TimeLimit=00:07:00"),
-    "time_ceiling": Shown("limit = 60", "-t61", "the longest time limit in debug is 01:00:00, not 01:01:00"),
+    "time_ceiling": Shown(
+        "limit = 60", "-t61", r"at most 01:00:00 in partition debug; you asked for 01:01:00 \(--time\)"
+    ),
     "require_memory": Shown("", "", "how much memory"),
     "default_memory": Shown("per_cpu = 5", "", "gets 5M per CPU", "MinMemoryCPU=5M"),
     "memory_ceiling": Shown('per_node = "1G"', "--mem=2G", "in debug is 1G per node, not 2G"),
@@ -54,15 +56,17 @@ SHOWN = {
     "task_count": Shown("most = 1", "-n2", "at most 1 tasks, not 2"),
     "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs, not 4"),
     "array_size": Shown("most = 10", "--array=0-10", "may have 10 tasks, not 11"),
-    "interactive_limit": Shown("time = 60", "--srun -t61", "interactive jobs in debug may have at most 01:00:00"),
+    "interactive_limit": Shown(
+        "time = 60", "--srun -t61", "interactive jobs in partition debug may have at most 01:00:00"
+    ),
     "require_features": Shown('one_of = ["rome"]', "", "--constraint: rome"),
     "default_features": Shown('value = "rome"\nmessage = "{chosen}"', "", "rome", "?"),
     "forbid_nodelist": Shown("", "-w n1", "do not name nodes"),
     "licenses": Shown('allowed = ["ansys"]', "-L matlab", "only ansys"),
     "reserved_names": Shown('names = ["sys-*"]', "-J sys-x", "the job name sys-x is reserved"),
     "reservation": Shown("required = true", "", "name another reservation"),
-    "work_directory": Shown('outside = ["/tmp"]', "-D /tmp", "may not start in /tmp"),
-    "mail_address": Shown('domains = ["a.b"]', "--mail-user=x@c.d", "not to x@c.d"),
+    "work_directory": Shown('outside = ["/tmp"]', "-D /tmp", "may not run in /tmp"),
+    "mail_address": Shown('domains = ["a.b"]', "--mail-user=x@c.d", "must be in a.b, not x@c.d"),
     "script_content": Shown("forbidden = ['^mpirun']", "--wrap=mpirun", "line [0-9]+ has 'mpirun'"),
     "budget": Shown(f'command = ["{BUDGET}", "{{account}}"]', "", "may not run this job: budget is used up"),
     "maintenance": Shown(
@@ -170,7 +174,7 @@ def test_a_changed_rule_goes_into_force(site: Site) -> None:
     """
     now = site.cluster.root("cat", TOML).stdout
     site.cluster.put(now.replace("limit = 60", "limit = 30"), TOML)
-    site.cluster.wait(lambda: "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))
+    site.cluster.wait(lambda: "at most 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))
     said = site.reload(f"sed -i 's/^limit = 30/limit = \"soon\"/' {TOML}")
     assert "limit: not a time: 'soon'" in said
-    assert "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")
+    assert "at most 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")

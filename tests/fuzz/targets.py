@@ -127,7 +127,7 @@ def _encoders() -> list[tuple[int | None, Callable[[Any], Any]]]:
     for release in RELEASES:
         fields = job_fields.names("job_desc", release)
         for name in sorted(job_fields.writable(release)):
-            is_text = type(fields[name]).__name__ in ("Text", "Gres")
+            is_text = type(fields[name]).__name__ in ("Text", "Gres", "Lowered")
             found.append(
                 (None if is_text else getattr(fields[name], "bits", 64), job_fields.encoder(fields[name], release))
             )

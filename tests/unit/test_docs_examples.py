@@ -181,10 +181,12 @@ def test_free_gpus(large: dict[str, Any], gres_used: str | None, partition: str 
 
 
 def test_no_interactive() -> None:
-    """A partition for batch jobs accepts no job without a script."""
+    """A partition for batch jobs accepts no job of srun or salloc, but all components of batch jobs."""
     refused = run(example("no_interactive"), "job_submit", job=FakeJob(partition="debug,night"))
     assert refused.text == "partition night takes batch jobs only: use sbatch"
     assert run(example("no_interactive"), "job_submit", job=FakeJob(partition="night", script="#!/bin/sh\n")).accepted
+    component = FakeJob(partition="night", het_job_offset=1, environment={"PATH": "/bin"})
+    assert run(example("no_interactive"), "job_submit", job=component).accepted
     assert run(example("no_interactive"), "job_submit", job=FakeJob()).accepted
 
 

@@ -14,11 +14,11 @@ from slurmhooks.rollout import Rollout, assign, share_of
 
 @dataclass
 class Subject:
-    """The user, account and partition of a request."""
+    """The user, accounts and partitions of a request."""
 
     user_id: int | None = 1000
     user_name: str | None = "anna"
-    account: str | None = "physics"
+    accounts: list[str] = field(default_factory=lambda: ["physics"])
     partitions: list[str] = field(default_factory=lambda: ["gpu", "long"])
 
 
@@ -38,6 +38,7 @@ def loaded(folder: Path, text: str) -> Registry:
         ({"users": ["bert", 1001]}, False),
         ({"accounts": ["physics", "chemistry"]}, True),
         ({"accounts": "chemistry"}, False),
+        ({"accounts": "PHYSICS"}, True),
         ({"partitions": ["long"]}, True),
         ({"partitions": ["short"]}, False),
         ({"users": "anna", "partitions": "short"}, False),
@@ -54,7 +55,7 @@ def test_a_request_meets_all_that_is_given(conditions: dict[str, object], inside
 
 def test_what_is_unknown_meets_no_condition() -> None:
     """Where neither user nor account nor partition is known, a request is outside of every share."""
-    nobody = Subject(None, None, None, [])
+    nobody = Subject(None, None, [], [])
     for conditions in ({"percent": 99.9}, {"users": "anna"}, {"accounts": "physics"}, {"partitions": "gpu"}):
         assert Rollout(**conditions).mode_for("limits:check", nobody) == "observe"
 

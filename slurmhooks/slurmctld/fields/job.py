@@ -21,7 +21,7 @@ from slurmhooks.slurmctld.constants import (
 )
 from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
 from slurmhooks.slurmctld.number_rows import Identity, Number, Offset, Plain, Tagged, Time
-from slurmhooks.slurmctld.rows import Computed, Gres, Sluid, Text
+from slurmhooks.slurmctld.rows import Computed, Gres, Lowered, Sluid, Text
 
 CRON_JOB = JobFlag.CRON_JOB
 TASK_DIST_BASE = 0xFFFF
@@ -38,13 +38,15 @@ class JobFields:
     __slots__ = ()
 
     # Who: user, account, policy
-    account = Text("Account to charge.")
+    account = Lowered("Account to charge, in lower case, as slurmctld will write it.")
     admin_comment = Text("Comment that only administrators may write.")
     assoc_comment = Computed(str, "Comment of the association of user, account and partition; None before 23.02.")
     assoc_qos = Computed(str, "Names of all QOS that this association may use, separated by commas.")
+    charged_account = Computed(str, "Account that slurmctld will charge, which need not be the named one.")
     comment = Text("Comment of the user.")
     default_account = Computed(str, "Account that is charged if the request names none.")
-    default_qos = Computed(str, "QOS of this user, account and partition if the request names none.")
+    default_partition = Computed(str, "Partition if the request names none: that of its reservation, or the default.")
+    default_qos = Computed(str, "QOS that Slurm chooses if the request names none.")
     extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).")
     group_id = Identity(32, "Group that the job runs as.", writable=False)
     group_name = Computed(str, "Name of the group.", private=False)
@@ -54,7 +56,7 @@ class JobFields:
     reservation = Text("Reservations to use, separated by commas.")
     user_id = Identity(32, "User that the job runs as.", writable=False)
     user_name = Computed(str, "Name of the user.", private=False)
-    wckey = Text("Workload characterization key.")
+    wckey = Lowered("Workload characterization key, in lower case.")
 
     # What: name, script, container
     acctg_freq = Text("Sampling intervals of accounting: type=seconds, separated by commas.")
@@ -207,8 +209,16 @@ class JobFields:
     fed_siblings_active = Plain(64, "Clusters of the federation that have the job, as bits.", writable=False)
     fed_siblings_viable = Plain(64, "Clusters of the federation that may run the job, as bits.", writable=False)
     het_job_offset = Number(32, "Number of the component of a heterogeneous job, from 0.", writable=False)
+    interactive = Computed(
+        bool, "Whether srun or salloc asks for the job, or for the job that an update changes.", private=False
+    )
     job_id = Number(32, "Job id, in updates.", member=("job_id", "step_id.job_id"), writable=False)
     job_id_str = Text("Job id, in updates, as the user wrote it.", writable=False)
+    origin = Computed(
+        str,
+        "Who sent the request: user, update, or in a federation sibling or requeue.",
+        private=False,
+    )
     origin_cluster = Text("Cluster that the job was submitted to.", writable=False)
     other_port = Plain(16, "Port of the client that gets messages about the job.", writable=False)
     pack_job_offset = Number(32, "Older name of het_job_offset.", member="het_job_offset", writable=False)

@@ -32,6 +32,8 @@ class RecordFields:
     wckey = Text("Workload characterization key.", writable=False)
 
     # What
+    alloc_partition = Text("Partition in which the job runs or ran; before it starts, one of those of partition.",
+                           member=("alloc_partition", "part_ptr.name"), writable=False)  # fmt: skip
     alloc_node = Text("Host from which the job was submitted.", writable=False)
     argv = Strings("The script's name and arguments.", member="details.argv", count="details.argc")
     array_job_id = Plain(32, "Job id of the job array; 0: not an array.", writable=False)
@@ -69,7 +71,8 @@ class RecordFields:
     features = Text("Features that nodes must have.", member="details.features", writable=False)
     network = Text("Requirements on the interconnect.", writable=False)
     nodes = Text("Nodes of the job, as a node list.", writable=False)
-    partition = Text("Partitions, separated by commas.", writable=False)
+    partition = Text("Partitions that the user named, in any order; alloc_partition is the one it runs in.",
+                     writable=False)  # fmt: skip
     prefer = Text("Features that nodes should have.", member="details.prefer", writable=False)
     reboot = Plain(8, "1: the nodes are booted before the job starts.", writable=False)
     req_nodes = Text("Nodes that the job must get, as a node list.", member="details.req_nodes", writable=False)

@@ -26,10 +26,10 @@ class JobFields:
     """
     @property
     def account(self) -> str | None:
-        """Account to charge."""
+        """Account to charge, in lower case, as slurmctld will write it."""
     @account.setter
     def account(self, value: str | None) -> None:
-        """Account to charge."""
+        """Account to charge, in lower case, as slurmctld will write it."""
     @property
     def admin_comment(self) -> str | None:
         """Comment that only administrators may write."""
@@ -43,6 +43,9 @@ class JobFields:
     def assoc_qos(self) -> str | None:
         """Names of all QOS that this association may use, separated by commas."""
     @property
+    def charged_account(self) -> str | None:
+        """Account that slurmctld will charge, which need not be the named one."""
+    @property
     def comment(self) -> str | None:
         """Comment of the user."""
     @comment.setter
@@ -52,8 +55,11 @@ class JobFields:
     def default_account(self) -> str | None:
         """Account that is charged if the request names none."""
     @property
+    def default_partition(self) -> str | None:
+        """Partition if the request names none: that of its reservation, or the default."""
+    @property
     def default_qos(self) -> str | None:
-        """QOS of this user, account and partition if the request names none."""
+        """QOS that Slurm chooses if the request names none."""
     @property
     def extra(self) -> str | None:
         """Text that Slurm stores and may compare with that of nodes (--extra)."""
@@ -95,10 +101,10 @@ class JobFields:
         """Name of the user."""
     @property
     def wckey(self) -> str | None:
-        """Workload characterization key."""
+        """Workload characterization key, in lower case."""
     @wckey.setter
     def wckey(self, value: str | None) -> None:
-        """Workload characterization key."""
+        """Workload characterization key, in lower case."""
     @property
     def acctg_freq(self) -> str | None:
         """Sampling intervals of accounting: type=seconds, separated by commas."""
@@ -787,11 +793,17 @@ class JobFields:
     def het_job_offset(self) -> int | Unlimited | None:
         """Number of the component of a heterogeneous job, from 0."""
     @property
+    def interactive(self) -> bool | None:
+        """Whether srun or salloc asks for the job, or for the job that an update changes."""
+    @property
     def job_id(self) -> int | Unlimited | None:
         """Job id, in updates."""
     @property
     def job_id_str(self) -> str | None:
         """Job id, in updates, as the user wrote it."""
+    @property
+    def origin(self) -> str | None:
+        """Who sent the request: user, update, or in a federation sibling or requeue."""
     @property
     def origin_cluster(self) -> str | None:
         """Cluster that the job was submitted to."""

@@ -42,6 +42,9 @@ class RecordFields:
     def wckey(self) -> str | None:
         """Workload characterization key."""
     @property
+    def alloc_partition(self) -> str | None:
+        """Partition in which the job runs or ran; before it starts, one of those of partition."""
+    @property
     def alloc_node(self) -> str | None:
         """Host from which the job was submitted."""
     @property
@@ -142,7 +145,7 @@ class RecordFields:
         """Nodes of the job, as a node list."""
     @property
     def partition(self) -> str | None:
-        """Partitions, separated by commas."""
+        """Partitions that the user named, in any order; alloc_partition is the one it runs in."""
     @property
     def prefer(self) -> str | None:
         """Features that nodes should have."""

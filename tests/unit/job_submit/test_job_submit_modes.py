@@ -123,7 +123,7 @@ def test_share_of_a_request(fields: dict[str, str], accepted: bool, tmp_path: Pa
 
 
 def test_share_of_an_update(tmp_path: Path) -> None:
-    """User, account and partition of an update are those of the changed job, unless the update names others."""
+    """User, accounts and partitions of an update are those that the changed job has, and those that it will have."""
     registry = loaded(
         tmp_path,
         "@hook.job_modify(users=[1001], accounts='physics', partitions='gpu')\n"
@@ -131,7 +131,16 @@ def test_share_of_an_update(tmp_path: Path) -> None:
     )
     record = FakeRecord(user_id=1001, account="physics", partition="gpu,long")
     assert not run(registry, "job_modify", job=FakeJob(), record=record, modify_uid=0).accepted
-    assert run(registry, "job_modify", job=FakeJob(partition="long"), record=record, modify_uid=0).accepted
+    for changes in ({"partition": "long"}, {"account": "Physics"}, {"account": "maths"}):
+        assert not run(registry, "job_modify", job=FakeJob(**changes), record=record, modify_uid=0).accepted
+    other = FakeRecord(user_id=1001, account="maths", partition="long")
+    for changes, accepted in (
+        ({"partition": "gpu"}, True),
+        ({"account": "physics"}, True),
+        ({"partition": "gpu", "account": "PHYSICS"}, False),
+    ):
+        result = run(registry, "job_modify", job=FakeJob(**changes), record=other, modify_uid=0)
+        assert result.accepted is accepted, changes
     assert run(registry, "job_modify", job=FakeJob(), record=FakeRecord(), modify_uid=1001).accepted
 
 

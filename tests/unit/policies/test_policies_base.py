@@ -26,6 +26,7 @@ def test_rules_are_handlers(rules: Rules) -> None:
         ("job_submit", "policies:first", 7, 1),
         ("job_submit", "policies:require_time", 50, 7),
         ("job_modify", "policies:first", 7, 1),
+        ("job_modify", "policies:require_time", 50, 7),
     ]
 
 
@@ -135,7 +136,7 @@ def test_messages(rules: Rules) -> None:
     job = FakeJob(**TOO_LONG, user_name="alice", account="physics")
     defaults = '[policy_defaults]\nhelp_url = "https://a.example"\n'
     result = run(rules(defaults + CEILING), "job_submit", job=job)
-    assert result.text == "the longest time limit in debug is 01:00:00, not 01:01:00: use --time\nSee https://a.example"
+    assert result.text == "at most 01:00:00 in partition debug; you asked for 01:01:00 (--time)\nSee https://a.example"
     text = 'message = "{user} of {account}, {qos}: {limit} {{!}}"\nhelp_url = "https://b.example"\n'
     result = run(rules(defaults + CEILING + text), "job_submit", job=job)
     assert result.text == "alice of physics, (none): 01:00:00 {!}\nSee https://b.example"
@@ -217,12 +218,12 @@ def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "finding"),
     [
-        ("", 'takes record; set updates = "refuse" or "ignore", or build with the sources'),
+        ("", 'needs record; set updates = "refuse" or "ignore", or build with the sources'),
         ('updates = "refuse"\n', None),
         ('updates = "ignore"\n', None),
         (
             'updates = "refuse"\npartitions = ["debug"]\n',
-            'takes partitions; set [policy_defaults] default_partition = "NAME", or build with the sources',
+            'needs the default partition; set [policy_defaults] default_partition = "NAME", or build with the sources',
         ),
         ('updates = "refuse"\npartitions = ["debug"]\n[policy_defaults]\ndefault_partition = "debug"\n', None),
     ],

@@ -100,13 +100,13 @@ def submit(registry: Registry, account: str | None = "physics", **fields: Any) -
         ('echo "project $1 is used up, $2 CPUs"; echo more; exit 1', "a b", "project a b is used up, 4 CPUs"),
         ("exit 1", "physics", "no budget is left"),
         ('test "$1" = "" && test -z "$HOME"', None, None),
-        ("exit 2", "physics", budget.FAILED),
+        ("exit 2", "physics", budget.INVALID),
         ("kill -9 $$", "physics", budget.FAILED),
         ("cat; exit 0", "physics", None),
     ],
 )
 def test_a_program_decides(rules: Rules, tmp_path: Path, script: str, account: str | None, refused: str | None) -> None:
-    """Exit status 0 accepts, 1 refuses with the first line of the output; anything else is a failure."""
+    """Exit status 0 accepts, 1 refuses with the first line of the output, others refuse; a signal is a failure."""
     result = submit(rules(BUDGET + program(tmp_path, script) + NEVER), account, min_cpus=4)
     assert result.error_id is None, result
     assert result.accepted == (refused is None), result
@@ -134,7 +134,7 @@ def test_a_program_that_cannot_be_started(rules: Rules, tmp_path: Path) -> None:
 
 def test_long_output_is_a_failure() -> None:
     """A program with endless output is killed long before its deadline."""
-    with pytest.raises(asking.UnansweredError, match="more than 64 KiB"):
+    with pytest.raises(asking.InvalidAnswerError, match="more than 64 KiB"):
         asking.program(["/usr/bin/yes"], 600)
 
 
@@ -150,17 +150,18 @@ def test_long_output_is_a_failure() -> None:
         ((200, {"hours": 11}), 'member = "hours"\nabove = 10', None),
         ((403, {"text": "closed"}), "", "closed"),
         ((403, b"closed"), "", "no budget is left"),
-        ((200, {}), "", budget.FAILED),
-        ((200, {"allowed": "yes"}), "", budget.FAILED),
-        ((200, ["x"]), "", budget.FAILED),
-        ((200, b"<html>"), "", budget.FAILED),
+        ((200, {}), "", budget.INVALID),
+        ((200, {"allowed": "yes"}), "", budget.INVALID),
+        ((200, ["x"]), "", budget.INVALID),
+        ((200, b"<html>"), "", budget.INVALID),
         ((500, b""), "", budget.FAILED),
-        ((302, b""), "", budget.FAILED),
+        ((302, b""), "", budget.INVALID),
+        ((404, b""), 'on_failure = "accept"', budget.INVALID),
         ((500, b""), 'on_failure = "accept"', None),
     ],
 )
 def test_a_web_service_decides(rules: Rules, web: Any, answer: Any, keys: str, refused: str | None) -> None:
-    """A member of the service's JSON object, or its status, decides; redirections and other answers are failures."""
+    """A member of the service's JSON object, or its status, decides; other answers refuse, and 5xx is a failure."""
     web.answers["/physics"] = answer
     result = submit(rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{keys}\n{NEVER}'))
     assert result.error_id is None, result
@@ -241,6 +242,53 @@ def test_a_failing_service_has_a_pause(rules: Rules, web: Any, clock: Clock) -> 
     clock.now += 10
     web.answers["/b"] = (200, {"allowed": True})
     assert submit(made, "b").accepted
+
+
+@pytest.mark.parametrize("status", [300, 400, 404, 429, 200])
+@pytest.mark.parametrize("mode", ["refuse", "accept"])
+def test_the_values_of_one_user_are_no_failure(rules: Rules, web: Any, mode: str, status: int) -> None:
+    """A question that the service cannot decide is refused, whatever happens on failures, and concerns nobody else."""
+    made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\non_failure = "{mode}"\n{NEVER}')
+    web.answers.update({"/good": (200, {"allowed": True}), "/used": (200, {"allowed": False}), "/odd": (status, b"?")})
+    for account in ("odd", "odd2", "odd"):
+        assert not submit(made, account, user_id=1000).accepted
+    for user_id in (1000, 1001):
+        assert submit(made, "good", user_id=user_id).accepted
+        assert not submit(made, "used", user_id=user_id).accepted
+
+
+@pytest.mark.parametrize("mode", ["refuse", "accept"])
+def test_failures_for_one_user(rules: Rules, web: Any, clock: Clock, mode: str) -> None:
+    """A user who makes the service fail can neither close it for others, nor open it."""
+    made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\nretry = 10\ncache = 0\non_failure = "{mode}"\n{NEVER}')
+    web.answers.update({"/good": (200, {"allowed": True}), "/used": (200, {"allowed": False})})
+    for number in range(20):
+        web.answers[f"/crash{number}"] = (500, b"")
+        submit(made, f"crash{number}", user_id=1000)
+        for user_id in (1001, 1002):
+            assert submit(made, "good", user_id=user_id).accepted
+            assert not submit(made, "used", user_id=user_id).accepted
+        clock.now += 4
+    assert sum(path.startswith("/crash") for path in web.asked) == 7
+
+
+def test_one_question_finds_out(rules: Rules, web: Any, clock: Clock) -> None:
+    """A service that fails for two users is asked once after each pause, and serves all after its first answer."""
+    made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\nretry = 10\n{NEVER}')
+    web.answers["/a"] = (503, b"")
+    for user_id in range(1000, 1010):
+        assert budget.FAILED in (submit(made, "a", user_id=user_id).text or "")
+    assert len(web.asked) == 2
+    for asked in (3, 4):
+        clock.now += 10
+        for user_id in range(1000, 1010):
+            submit(made, "a", user_id=user_id)
+        assert len(web.asked) == asked
+    clock.now += 10
+    web.answers["/a"] = (200, {"allowed": True})
+    for user_id in range(1000, 1010):
+        assert submit(made, "a", user_id=user_id).accepted
+    assert len(web.asked) == 5
 
 
 def test_updates_are_asked_for(rules: Rules, web: Any) -> None:

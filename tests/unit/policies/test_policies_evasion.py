@@ -26,7 +26,9 @@ LISTS_OF_QOS = {
         Case('qos = ["*"]\nexcept_qos = ["normal"]', {"qos": "urgent,normal"}, "you may not use"),
         Case('qos = ["*"]\nexcept_qos = ["normal", "long"]', {"qos": "long,normal"}),
     ],
-    "time_ceiling": [Case('qos = ["long"]\nlimit = 60', {"qos": "long,normal", "time_limit": 600}, "not 10:00:00")],
+    "time_ceiling": [
+        Case('qos = ["long"]\nlimit = 60', {"qos": "long,normal", "time_limit": 600}, "asked for 10:00:00")
+    ],
     "require_qos": [
         Case('allowed = ["norm*"]', {"qos": "norm,urgent"}, "norm*"),
         Case('allowed = ["a", "b"]', {"qos": "a,B"}),

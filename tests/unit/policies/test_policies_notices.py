@@ -9,8 +9,9 @@ import pytest
 
 from slurmhooks.errors import LoadError
 from slurmhooks.policies import script
-from slurmhooks.slurmctld.constants import ReservationFlag
-from slurmhooks.testing import FakeJob, run
+from slurmhooks.slurmctld.constants import JobState, ReservationFlag
+from slurmhooks.testing import FakeJob, FakeRecord, run
+from slurmhooks.values import UNLIMITED
 from tests.unit.policies.conftest import Rules
 
 MAINTENANCE = '[[policies]]\nrule = "maintenance"\n'
@@ -78,6 +79,30 @@ def test_jobs_that_begin_later(rules: Rules, now: list[float], begin: float, lim
     job = FakeJob(time_limit=limit, begin_time=int(begin))
     result = run(rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n'), "job_submit", job=job)
     assert result.accepted == (not told), result
+
+
+@pytest.mark.parametrize(
+    ("changes", "record", "refused"),
+    [
+        ({"time_limit": UNLIMITED}, {"time_limit": 60}, True),
+        ({"time_limit": 61}, {"time_limit": 5}, True),
+        ({"time_limit": 60}, {"time_limit": 5}, False),
+        ({"begin_time": int(START - 3600)}, {"time_limit": 600, "begin_time": int(END)}, True),  # StartTime=now
+        ({"begin_time": int(END + 60)}, {"time_limit": 600}, False),
+        ({"time_limit": 600}, {"time_limit": 5, "begin_time": int(END)}, False),
+        ({"name": "x"}, {"time_limit": UNLIMITED}, False),
+        ({"time_limit": 90}, {"job_state": JobState.JOB_RUNNING, "start_time": int(START - 5400)}, False),
+        ({"time_limit": 91}, {"job_state": JobState.JOB_RUNNING, "start_time": int(START - 5400)}, True),
+    ],
+)
+def test_updates_into_a_maintenance(
+    rules: Rules, now: list[float], changes: dict[str, Any], record: dict[str, Any], refused: bool
+) -> None:
+    """With jobs = "refuse", an update cannot make a job reach into the maintenance; otherwise updates pass."""
+    made = rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n')
+    result = run(made, "job_modify", job=FakeJob(**changes), record=FakeRecord(**record))
+    assert result.accepted is not refused, result
+    assert not rules(MAINTENANCE + TIMES).handlers("job_modify")
 
 
 def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:

@@ -112,7 +112,7 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
     """The report has request, answer and the long secret that was asked for; tables and facts come once."""
     page.begin(ORDERS)
     slurmctld = Slurmctld()
-    answer = service.handle(request(account="physics"), slurmctld)
+    answer = service.handle(request(account="Physics"), slurmctld)
     assert [kind for kind, _, _ in reports()] == [b"f", b"r"]
     service.after()
     ((kind, lost, data),) = reports()
@@ -120,7 +120,7 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
     found = decode_recorded(data)
     assert (found.hook, found.hooks, found.decided, found.answer) == ("job_submit", "hash", "", answer)
     assert [decode(result, TABLES).items[0][1] for _, result in found.questions] == [SECRET + b"\0"]
-    service.handle(request(account="physics"), slurmctld)
+    service.handle(request(account="Physics"), slurmctld)
     assert [asked.first for asked in slurmctld.asked].count(What.PAGE) == 1
     facts = [asked for asked in slurmctld.asked if asked.first == What.FACT]
     assert [asked.second for asked in facts] == [
@@ -129,8 +129,14 @@ def test_a_request_is_reported_after_its_answer(service: Service, page: Page, re
         Fact.DEFAULT_QOS,
         Fact.ASSOC_COMMENT,
         Fact.ASSOC_QOS,
+        Fact.DEFAULT_PARTITION,
+        Fact.CHARGED_ACCOUNT,
+        Fact.CHOSEN_QOS,
+        Fact.ASSOC_COMMENT,
+        Fact.ASSOC_QOS,
     ]
-    assert facts[2].items == ((0, b"physics\0"), (1, b""))
+    assert facts[2].items == ((0, b"Physics\0"), (1, b""))
+    assert facts[6].items == ((0, b"physics\0"), (1, b"known\0"))
     service.after()
     assert [kind for kind, _, _ in reports()] == [b"q"]
     service.handle(request(1001), slurmctld)

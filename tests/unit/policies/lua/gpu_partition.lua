@@ -26,7 +26,7 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     if submit_uid == 0 then
         return slurm.SUCCESS
     end
-    if job_desc.partition == nil and gpus(job_desc) > 0 then
+    if job_desc.partition == nil and job_desc.reservation == nil and gpus(job_desc) > 0 then
         job_desc.partition = "gpu"
         slurm.log_user("Your job asks for GPUs and goes to partition gpu")
     end

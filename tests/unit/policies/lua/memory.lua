@@ -27,7 +27,7 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     local nodes = math.max(number(job_desc.min_nodes), 1)
     local tasks = math.max(number(job_desc.num_tasks), 1)
     local cpus = math.max(number(job_desc.min_cpus), tasks * math.max(number(job_desc.cpus_per_task), 1))
-    if (per_node or per_cpu * math.ceil(cpus / nodes)) >= SMALL and job_desc.partition == nil then
+    if (per_node or per_cpu * math.ceil(cpus / nodes)) >= SMALL and job_desc.partition == nil and job_desc.reservation == nil then
         job_desc.partition = "bigmem"
     end
     if (per_cpu or math.floor(per_node * nodes / cpus)) > 16384 then

@@ -11,7 +11,7 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
         job_desc.account = "general"
         slurm.log_user("No project given: charged to general")
     end
-    if job_desc.partition == nil and partitions[job_desc.account] then
+    if job_desc.partition == nil and job_desc.reservation == nil and partitions[job_desc.account] then
         job_desc.partition = partitions[job_desc.account]
     end
     if job_desc.partition == "physics" and job_desc.account ~= "phys" then

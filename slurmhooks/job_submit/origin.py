@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a request comes from: computed fields of ``job`` that need nothing but the request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slurmhooks.slurmctld.binding import Computations
+
+USER, UPDATE, SIBLING, REQUEUE = "user", "update", "sibling", "requeue"
+FROM_SIBLINGS = (SIBLING, REQUEUE)
+"""The origins whose sender is another cluster instead of the job's user."""
+
+
+def origin(job: Any) -> str:
+    """Return where the request comes from: one of the words above.
+
+    The cluster of a federation that gets a job sends it to its siblings, which call their plugins as root
+    (_fed_mgr_job_allocate_sib() of fed_mgr.c). A user can set the members of such a request, but cannot be root.
+    """
+    if job._modify:
+        return UPDATE
+    if job._sender != 0 or job.job_id is None or not job.fed_siblings_viable:
+        return USER
+    return REQUEUE if job.restart_cnt else SIBLING
+
+
+def interactive(job: Any) -> bool:
+    """Tell whether the job comes from srun or salloc; for an update, whether the job that it changes did.
+
+    Only the first component of a heterogeneous batch job has the script; the other ones have an environment, which srun
+    and salloc do not send. In slurmctld, only the first component is marked as a batch job.
+    """
+    record = job._record
+    if record is not None:
+        leader = job._struct.asking.row("record", record.het_job_id) if record.het_job_offset else None
+        return not (record.batch_flag or (leader is not None and leader.raw("batch_flag")))
+    if job._modify or job._is_set("script"):
+        return False
+    return not (job.het_job_offset and job.env_size)
+
+
+OF_REQUESTS: Computations = {"interactive": interactive, "origin": origin}
+"""These fields by their names."""

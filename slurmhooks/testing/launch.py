@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.registry import Registry
+from slurmhooks.similar import nearest
 from slurmhooks.testing import environments
 from slurmhooks.testing.processes import Call, Path, Processes
 from slurmhooks.testing.runner import Result, registry_of
 from slurmhooks.testing.spank import DEFAULTS
 from slurmhooks.testing.watching import Bug
-from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     import os

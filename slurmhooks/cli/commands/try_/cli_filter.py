@@ -62,9 +62,7 @@ def command(
         try:
             options = FakeOptions(
                 program,
-                options={
-                    name: ALONE.get(name, "set") if text is None else text for name, text in line.options.items()
-                },
+                options={name: ALONE.get(name, "set") if text is None else text for name, text in line.options.items()},
                 defaults=defaults,
                 argv=line.rest,
                 script=script,

@@ -30,7 +30,7 @@ class InteractiveLimit(Rule):
     cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "max_nodes", *resources.CPU_FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", *resources.FIELDS)
     text: ClassVar[str] = "interactive jobs in {partition} may have {allowed}; use sbatch for others"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
@@ -54,12 +54,13 @@ class InteractiveLimit(Rule):
                 request.job.time_limit = self.time
             elif asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
-        if self.nodes is not None and max(resources.nodes(request), request.number("max_nodes")) > self.nodes:
-            self.refuse(request, allowed=f"at most {self.nodes} nodes")
-        if self.cpus is not None and resources.cpus(request) > self.cpus:
-            self.refuse(request, allowed=f"at most {self.cpus} CPUs")
-        if self.gpus is not None and resources.gpus(request).total > self.gpus:
-            self.refuse(request, allowed=f"at most {self.gpus} GPUs")
+        for limit, what, most in (
+            (self.nodes, "nodes", lambda bounds: bounds.nodes.most),
+            (self.cpus, "CPUs", lambda bounds: bounds.cpus.most),
+            (self.gpus, "GPUs", lambda bounds: bounds.gpus.most),
+        ):
+            if limit is not None and resources.exceeds(request, most, limit):
+                self.refuse(request, allowed=f"at most {limit} {what}")
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -128,8 +128,9 @@ def finish(site: Site) -> None:
         waiting = re.findall(r"^(\d+) PENDING (.*)$", text, re.MULTILINE)
         busy = re.search(r"^(alloc|mix|compl)| (RUNNING|COMPLETING|CONFIGURING) ", text, re.MULTILINE)
         idle = 0 if busy else idle + 1
-        if idle > 3 and waiting:
-            first = [job for job, reason in waiting if reason not in ("Priority", "None")]
+        first = [job for job, reason in waiting if reason not in ("Priority", "None")]
+        # The scheduler has not looked yet at jobs without a reason.
+        if waiting and idle > (8 if first else 30):
             site.run("scancel", *(first or [job for job, _ in waiting]), user="root")
             idle = 0
         return not busy and not waiting

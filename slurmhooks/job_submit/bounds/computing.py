@@ -279,8 +279,8 @@ class _In:
         )
         if self.gpus.limit and self.cpus_per_gpu and nodes.limit > 1 and asked.num_tasks:
             # A node gets the CPUs of its tasks, or those of its GPUs, whichever are more.
-            most = max(most, self.cpus_per_gpu * self.gpus.limit + self.tasks.limit * self.cpus_per_task
-                       - self.cpus_per_gpu)  # fmt: skip
+            either = self.cpus_per_gpu * self.gpus.limit + self.tasks.limit * self.cpus_per_task
+            most = max(most, either - (0 if asked.ntasks_per_node else self.cpus_per_gpu))
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
         if self.whole:

@@ -11,6 +11,10 @@ import sys
 
 from slurmhooks.errors import ConfigError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 INCLUDE = r"\s*include\s+(\S+)\s*"
 MOST_NESTED = 20
 """Number of Include lines that may lead to a file: one that includes itself, by whatever path, would have no end."""
@@ -64,16 +68,36 @@ def environment(name: str) -> str | None:
     return None if raw is None else raw.decode("utf-8", "surrogateescape")
 
 
-def value(path: str, key: str, depth: int = 0) -> str | None:
+def value(path: str, key: str) -> str | None:
     """Return a top-level value of slurm.conf and the files that it includes; the last assignment counts.
 
     Args:
         path: path of slurm.conf; a relative Include is relative to its folder.
         key: name of the parameter, in any case.
-        depth: number of files that have led to this one by Include.
 
     Returns:
         the text without quotation marks; None if the parameter is not set, or the file cannot be read.
+
+    Raises:
+        ConfigError: a file includes itself.
+    """
+    import re
+
+    assignment = re.compile(rf'(?:^|\s){re.escape(key)}\s*=\s*(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+    result = None
+    for line in lines(path):
+        match = assignment.search(line)
+        if match is not None:
+            result = match.group(1) or match.group(2)
+    return result
+
+
+def lines(path: str, depth: int = 0) -> Iterator[str]:
+    """Yield the lines of slurm.conf and the files that it includes, without comments; none if it cannot be read.
+
+    Args:
+        path: path of slurm.conf; a relative Include is relative to its folder.
+        depth: number of files that have led to this one by Include.
 
     Raises:
         ConfigError: a file includes itself.
@@ -86,17 +110,12 @@ def value(path: str, key: str, depth: int = 0) -> str | None:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
     except OSError:
-        return None
-    assignment = re.compile(rf'(?:^|\s){re.escape(key)}\s*=\s*(?:"([^"]*)"|(\S+))', re.IGNORECASE)
-    result = None
+        return
     for line in text.replace("\\\n", "").split("\n"):
         line = line.partition("#")[0]
         include = re.fullmatch(INCLUDE, line, re.IGNORECASE)
         if include is not None:
             name = include.group(1)
-            included = name if name.startswith("/") else f"{path.rpartition('/')[0] or '.'}/{name}"
-            result = value(included, key, depth + 1) or result
-        match = assignment.search(line)
-        if match is not None:
-            result = match.group(1) or match.group(2)
-    return result
+            yield from lines(name if name.startswith("/") else f"{path.rpartition('/')[0] or '.'}/{name}", depth + 1)
+        else:
+            yield line

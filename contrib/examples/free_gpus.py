@@ -14,8 +14,7 @@ OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RE
 @hook.job_submit
 def most_free_gpus(job: Job, nodes: Table[str, Node]) -> None:
     """Ignore jobs that name a partition or need no GPU."""
-    asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
-    if job.partition is not None or not any(Tres.parse(text)["gres/gpu"] for text in asked):
+    if job.partition is not None or not job.bounds.gpus.least:
         return
     free = dict.fromkeys(PARTITIONS, 0)
     for node in nodes.values():

@@ -42,6 +42,8 @@ __all__ = [
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slurmhooks.job_submit.bounds import Bounds
+    from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.slurmctld.source import Struct
     from slurmhooks.wire.message import Raw
 
@@ -55,16 +57,18 @@ class Job(JobFields, View):
         spank_job_env: the job control environment of SPANK plugins, a mutable mapping; in updates empty and read-only.
         argv: the script's name and arguments, a mutable list.
         _argv: the staged words; None: not written.
+        _cluster: looks up what Slurm can give; None if slurmctld answers no questions about it.
         _mappings: the two environments, after their first use.
         _modify: the request is an update.
         _owner: user id of the job's owner, if the request does not have it.
         _sender: user id of the sender, which Slurm has checked; None: not known.
-        _record: the job that an update changes; None for submissions, and in builds without Slurm's sources.
+        _record: the job that an update changes; None for submissions, and if slurmctld did not send it.
     """
 
-    __slots__ = ("_argv", "_mappings", "_modify", "_owner", "_record", "_sender")
+    __slots__ = ("_argv", "_cluster", "_mappings", "_modify", "_owner", "_record", "_sender")
 
     _argv: list[bytes] | None
+    _cluster: Cluster | None
     _mappings: dict[str, Environment]
     _modify: bool
     _owner: int | None
@@ -79,10 +83,13 @@ class Job(JobFields, View):
         owner: int | None = None,
         sender: int | None = None,
         record: Record | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         """View a request."""
         super().__init__(struct)
-        self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner, _sender=sender, _record=record)
+        self._set(
+            _argv=None, _cluster=cluster, _mappings={}, _modify=modify, _owner=owner, _sender=sender, _record=record
+        )
 
     @property
     def _keeps_empty(self) -> bool:
@@ -93,6 +100,20 @@ class Job(JobFields, View):
         """Iterate as the base class does; environments and words are copied, too."""
         for name, value in super().__iter__():
             yield name, value.copy() if isinstance(value, Environment | Words) else value
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the most that Slurm can give to the job, with what handlers have written so far.
+
+        In a build with Slurm's sources it asks slurmctld for partitions and nodes.
+
+        Raises:
+            NotationError: a list in the request is invalid.
+        """
+        from slurmhooks.job_submit.bounds import computing
+
+        self._living()
+        return computing.of_request(self, self._record, nodes=True)
 
     @property
     def environment(self) -> Environment:

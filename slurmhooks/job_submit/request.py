@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.bounds.cluster import Cluster
 from slurmhooks.job_submit.subject import Subject
 
 if TYPE_CHECKING:
@@ -40,10 +41,14 @@ class Request:
     def job(self) -> Job:
         """Return a new view of the request."""
         modify = self.hook == "job_modify"
-        owner = self.message.third if modify else None
-        record = None if self._record is None else self._views.record(self._record)
+        private = self._views.private
         job: Job = self._views.job(
-            self.structs[0], modify=modify, owner=owner, sender=self.message.second, record=record
+            self.structs[0],
+            modify=modify,
+            owner=self.message.third if modify else None,
+            sender=self.message.second,
+            record=None if self._record is None else self._views.record(self._record),
+            cluster=Cluster((lambda name: self._views.table(name, self._asking)) if private else None),
         )
         return job
 

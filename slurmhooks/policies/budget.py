@@ -20,6 +20,7 @@ from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Url, Word, Words
 
 if TYPE_CHECKING:
+    from slurmhooks.job_submit.bounds import Range
     from slurmhooks.policies.request import Request
 
 MOST_KEPT = 4096
@@ -74,7 +75,7 @@ class Budget(Rule):
         default="refuse", description="what happens to jobs while the service fails"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", *resources.CPU_FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", *resources.FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
     placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}
     code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"
@@ -130,9 +131,7 @@ class Budget(Rule):
             "qos": request.qos,
             "uid": request.sender,
             "time_limit": limit if isinstance(limit, int) else None,
-            "nodes": resources.nodes(request),
-            "cpus": resources.cpus(request),
-            "gpus": resources.gpus(request).total,
+            **{name: _most(getattr(resources.bounds(request), name)) for name in ("nodes", "cpus", "gpus")},
         }
         words = {name: "" if value is None else str(value) for name, value in values.items()}
         if self.url is not None:
@@ -210,3 +209,8 @@ class Budget(Rule):
         """Describe the rule."""
         failing = "are accepted" if self.on_failure == "accept" else "have to wait"
         return f"A service checks whether the account of the job has budget left. While it fails, jobs {failing}."
+
+
+def _most(amount: Range) -> int:
+    """Return the most that a job can get, or the least if nothing limits it."""
+    return amount.most if isinstance(amount.most, int) else amount.least

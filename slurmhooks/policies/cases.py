@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from slurmhooks.job_submit.bounds import Range
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import matches, matches_any_case
 from slurmhooks.policies.kinds import Count, Mebibytes, Minutes, Word, Words, listed, shown_memory, shown_time
+from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.policies.request import Request
-    from slurmhooks.values import Unlimited
 
 
 class Case(BaseModel):
@@ -45,10 +46,11 @@ class Case(BaseModel):
         if self.interactive is not None and request.interactive != self.interactive:
             return False
         if self.min_gpus is not None or self.max_gpus is not None or self.gpu_types:
-            gpus = resources.gpus(request)
-            if not _within(gpus.total, self.min_gpus, self.max_gpus):
+            bounds = resources.bounds(request)
+            if not _within(bounds.gpus, self.min_gpus, self.max_gpus):
                 return False
-            if self.gpu_types and not any(matches(name, self.gpu_types) for name in gpus.types):
+            named = [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
+            if self.gpu_types and not any(matches(name, self.gpu_types) for name in named):
                 return False
         return (
             self._fits_numbers(request)
@@ -58,11 +60,12 @@ class Case(BaseModel):
         )
 
     def _fits_numbers(self, request: Request) -> bool:
+        limit = request.get("time_limit")
         return (
-            _meets(self.min_nodes, self.max_nodes, lambda: resources.nodes(request))
-            and _meets(self.min_cpus, self.max_cpus, lambda: resources.cpus(request))
-            and _meets(self.min_memory, self.max_memory, lambda: resources.memory_per_node(request))
-            and _meets(self.min_time, self.max_time, lambda: request.get("time_limit"))
+            _meets(self.min_nodes, self.max_nodes, lambda: _least(resources.bounds(request).nodes))
+            and _meets(self.min_cpus, self.max_cpus, lambda: resources.bounds(request).cpus)
+            and _meets(self.min_memory, self.max_memory, lambda: _memory(request))
+            and _meets(self.min_time, self.max_time, lambda: None if limit is None else Range(limit, limit))
         )
 
     def words(self) -> str:
@@ -95,14 +98,28 @@ def effects(cases: tuple[Case, ...]) -> str:
     return "; ".join(f"`{case.to}` for {case.words() or 'all others'}" for case in cases)
 
 
-def _meets(least: int | None, most: int | None, ask: Callable[[], int | Unlimited | None]) -> bool:
+def _meets(least: int | None, most: int | None, ask: Callable[[], Range | None]) -> bool:
     return (least is None and most is None) or _within(ask(), least, most)
 
 
-def _within(value: int | Unlimited | None, least: int | None, most: int | None) -> bool:
+def _within(value: Range | None, least: int | None, most: int | None) -> bool:
+    """Tell whether a job gets at least and at most an amount, whatever Slurm chooses."""
     if value is None:
         return False
-    return (least is None or value >= least) and (most is None or value <= most)
+    return (least is None or value.least >= least) and (most is None or value.most <= most)
+
+
+def _least(nodes: Range) -> Range:
+    """Return the smallest number of nodes: a job that leaves them to Slurm counts as a small one."""
+    return Range(nodes.least, nodes.least)
+
+
+def _memory(request: Request) -> Range | None:
+    """Return the memory per node that a job names; --mem=0 is more than any amount."""
+    bounds = resources.bounds(request)
+    if 0 in (request.get("min_mem_per_node"), request.get("min_mem_per_cpu")):
+        return Range(1 << 60, UNLIMITED)
+    return bounds.memory_per_node if bounds.names_memory else None
 
 
 def _bounds(what: str, least: int | None, most: int | None, show: Callable[[int], str] = str) -> list[str]:

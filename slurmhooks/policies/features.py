@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from slurmhooks.job_submit.strings import Tres
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import Count, Word, Words, listed
 
 if TYPE_CHECKING:
+    from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.policies.request import Request
+    from slurmhooks.values import Unlimited
 
 FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
 """A name in --constraint; a count may follow a star."""
-LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
-"""A name in --licenses, and its count as strtol() reads it: after blanks, a sign and zeros."""
 
 
 class RequireFeatures(Rule):
@@ -100,7 +99,7 @@ class Licenses(Rule):
         default={}, description="the maximum number of each license, by its name; for a remote one, with its @server"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("licenses", "tres_per_task", *resources.TASK_FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
@@ -114,13 +113,13 @@ class Licenses(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job without the license, with one that is not allowed, or with too many."""
-        asked = _asked(request)
+        asked = resources.bounds(request).licenses
         if self.required and not any(matches(name, self.required) for name in asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")
         if self.allowed and not all(matches(name, self.allowed) for name in asked):
             self.refuse(request, allowed=f"only {listed(self.allowed)}")
         for name, most in self.most.items():
-            if asked.get(name, 0) > most:
+            if resources.exceeds(request, lambda bounds, name=name: _of(bounds, name), most):  # type: ignore[misc]
                 self.refuse(request, allowed=f"at most {most} of {name}")
 
     def effect(self) -> str:
@@ -132,13 +131,5 @@ class Licenses(Rule):
         return f"{text[0].upper()}{text[1:]}."
 
 
-def _asked(request: Request) -> dict[str, int]:
-    """Return the licenses that a job asks for, with --licenses and --tres-per-task."""
-    asked: dict[str, int] = {}
-    for name, count in LICENSE.findall(request.get("licenses") or ""):
-        asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
-    for item in Tres.parse(request.get("tres_per_task")):
-        if item.name.startswith("license/"):
-            name = item.name.removeprefix("license/")
-            asked[name] = asked.get(name, 0) + item.count * resources.tasks(request)
-    return asked
+def _of(bounds: Bounds, name: str) -> int | Unlimited:
+    return bounds.licenses[name].most if name in bounds.licenses else 0

@@ -12,7 +12,9 @@ from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import Count, Mebibytes, Words, listed, shown_memory
 
 if TYPE_CHECKING:
+    from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.policies.request import Request
+    from slurmhooks.values import Unlimited
 
 GRES = "ESLURM_INVALID_GRES"
 
@@ -20,19 +22,20 @@ GRES = "ESLURM_INVALID_GRES"
 class RequireGpu(Rule):
     """Jobs must ask for a GPU: for partitions whose nodes have some.
 
-    Every option counts: --gpus, --gpus-per-node, --gpus-per-task, --gpus-per-socket and --gres.
+    Every option counts: --gpus, --gpus-per-node, --gpus-per-task, --gpus-per-socket, --gres, and --ntasks-per-gpu, from
+    which Slurm computes a number of GPUs.
     """
 
     rule: Literal["require_gpu"] = "require_gpu"
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.PER
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     text: ClassVar[str] = "partition {partition} is for jobs that ask for GPUs: add --gpus=1"
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu*"]'
 
     def check(self, request: Request) -> None:
         """Refuse a job without GPUs."""
-        if not resources.gpus(request).total:
+        if not _named(resources.bounds(request)):
             self.refuse(request)
 
     def effect(self) -> str:
@@ -41,17 +44,20 @@ class RequireGpu(Rule):
 
 
 class GpuCeiling(Rule):
-    """Jobs may not ask for more GPUs than a ceiling, in total or per node; 0 means none."""
+    """Jobs may not get more GPUs than a ceiling, in total or per node; 0 means none.
+
+    --exclusive and partitions with OverSubscribe=EXCLUSIVE give a job all GPUs of its nodes.
+    """
 
     rule: Literal["gpu_ceiling"] = "gpu_ceiling"
     per_job: Count | None = Field(default=None, description="the maximum number of GPUs of a job")
     per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.GPU_FIELDS
-    text: ClassVar[str] = "the most GPUs in {partition} are {limit}, not {asked}"
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
-        "limit": "the ceiling, such as 4 per job",
-        "asked": "what the job asks for",
+        "limit": "the ceiling, such as 4 GPUs per node",
+        "asked": "the most that Slurm could give to the job",
     }
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu"]\nper_job = 8'
@@ -63,17 +69,18 @@ class GpuCeiling(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a job with too many GPUs."""
-        gpus = resources.gpus(request)
-        if self.per_job is not None and gpus.total > self.per_job:
-            self.refuse(request, limit=f"{self.per_job} per job", asked=gpus.total)
-        if self.per_node is not None and gpus.per_node > self.per_node:
-            self.refuse(request, limit=f"{self.per_node} per node", asked=gpus.per_node)
+        """Refuse a job that can get too many GPUs."""
+        for limit, what, of, option in (
+            (self.per_job, "", lambda bounds: bounds.gpus, "--gpus or --nodes"),
+            (self.per_node, " per node", lambda bounds: bounds.gpus_per_node, "--gpus-per-node"),
+        ):
+            if limit is not None and resources.exceeds(request, lambda bounds, of=of: of(bounds).most, limit):  # type: ignore[misc]
+                self.refuse(request, limit=f"{_count(limit)}{what}", asked=resources.asked(request, of, option))
 
     def effect(self) -> str:
         """Describe the rule."""
         pairs = (("job", self.per_job), ("node", self.per_node))
-        return f"The most GPUs: {' and '.join(f'{n} per {what}' for what, n in pairs if n is not None)}."
+        return f"At most {' and '.join(f'{_count(n)} per {what}' for what, n in pairs if n is not None)}."
 
 
 class RequireGpuType(Rule):
@@ -82,7 +89,7 @@ class RequireGpuType(Rule):
     rule: Literal["require_gpu_type"] = "require_gpu_type"
     types: Words = Field(default=(), description="the types that are accepted; shell patterns; empty: all")
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.PER
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     text: ClassVar[str] = "name the type of GPU, as in --gpus=TYPE:1; types are {types}"
     placeholders: ClassVar[dict[str, str]] = {"types": "the types that count"}
     code: ClassVar[str | None] = GRES
@@ -90,9 +97,9 @@ class RequireGpuType(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that asks for GPUs without a type, or of another type."""
-        gpus = resources.gpus(request)
-        wrong = self.types and not all(matches(name, self.types) for name in gpus.types)
-        if gpus.untyped or wrong:
+        types = _named(resources.bounds(request))
+        wrong = self.types and not all(matches(name, self.types) for name in types if name is not None)
+        if None in types or wrong:
             self.refuse(request, types=listed(self.types) if self.types else "what sinfo -O gres shows")
 
     def effect(self) -> str:
@@ -102,57 +109,79 @@ class RequireGpuType(Rule):
 
 
 class CpusPerGpu(Rule):
-    """Jobs with GPUs may not ask for more than a number of CPUs per GPU, so that all GPUs of a node can be used."""
+    """Jobs with GPUs may not get more than a number of CPUs per GPU, so that all GPUs of a node can be used."""
 
     rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
-    most: Count = Field(description="the most CPUs for each GPU")
+    most: Count = Field(description="the maximum number of CPUs per GPU")
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.CPU_FIELDS
-    text: ClassVar[str] = "the most CPUs for each GPU are {limit}; the job asks for {asked} with {gpus} GPUs"
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    text: ClassVar[str] = "at most {limit} CPUs per GPU; the job asks for {asked} (GPUs: {gpus})"
     placeholders: ClassVar[dict[str, str]] = {
-        "limit": "the most CPUs for each GPU",
+        "limit": "the maximum number of CPUs per GPU",
         "asked": "the CPUs of the job",
-        "gpus": "its GPUs",
+        "gpus": "the number of its GPUs",
     }
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["gpu"]\nmost = 16'
 
     def check(self, request: Request) -> None:
         """Refuse a job with too many CPUs for its GPUs."""
-        gpus = resources.gpus(request).total
-        cpus = resources.cpus(request)
-        if gpus and cpus > self.most * gpus:
-            self.refuse(request, limit=self.most, asked=cpus, gpus=gpus)
+
+        def ratio(bounds: Bounds) -> int | Unlimited:
+            if not _named(bounds):
+                return 0
+            cpus, gpus = bounds.cpus.most, max(bounds.gpus.least, 1)
+            return -(-cpus // gpus) if isinstance(cpus, int) else cpus
+
+        if resources.exceeds(request, ratio, self.most):
+            gpus = max(resources.bounds(request, nodes=True).gpus.least, 1)
+            asked = resources.asked(request, lambda bounds: bounds.cpus, "--cpus-per-gpu")
+            self.refuse(request, limit=self.most, asked=asked, gpus=gpus)
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job with GPUs may have at most {self.most} CPUs for each of them."
+        return f"A job with GPUs may have at most {self.most} CPUs per GPU."
 
 
 class MemoryPerGpu(Rule):
-    """Jobs with GPUs may not ask for more than an amount of memory per GPU of a node."""
+    """Jobs with GPUs may not get more than an amount of memory per GPU of a node."""
 
     rule: Literal["memory_per_gpu"] = "memory_per_gpu"
     most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.MEMORY_FIELDS
-    text: ClassVar[str] = "the most memory for each GPU is {limit}; the job asks for {asked} with {gpus} GPUs per node"
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    text: ClassVar[str] = "at most {limit} of memory per GPU; the job asks for {asked} (GPUs per node: {gpus})"
     placeholders: ClassVar[dict[str, str]] = {
-        "limit": "the most memory for each GPU",
+        "limit": "the maximum memory per GPU",
         "asked": "the memory of the job per node",
-        "gpus": "its GPUs per node",
+        "gpus": "the number of its GPUs per node",
     }
     code: ClassVar[str | None] = "ESLURM_INVALID_TASK_MEMORY"
     example: ClassVar[str] = 'partitions = ["gpu"]\nmost = "120G"'
 
     def check(self, request: Request) -> None:
         """Refuse a job with too much memory for its GPUs."""
-        gpus = resources.gpus(request).per_node
-        memory = resources.memory_per_node(request)
-        if gpus and memory is not None and memory > self.most * gpus:
-            asked = "all" if memory == resources.ALL_MEMORY else shown_memory(memory)
+
+        def ratio(bounds: Bounds) -> int | Unlimited:
+            if not _named(bounds) or not bounds.names_memory:
+                return 0
+            memory, gpus = bounds.memory_per_node.most, max(bounds.gpus_per_node.least, 1)
+            return -(-memory // gpus) if isinstance(memory, int) else memory
+
+        if resources.exceeds(request, ratio, self.most):
+            gpus = max(resources.bounds(request, nodes=True).gpus_per_node.least, 1)
+            asked = resources.asked(request, lambda bounds: bounds.memory_per_node, "--mem-per-gpu", shown_memory)
             self.refuse(request, limit=shown_memory(self.most), asked=asked, gpus=gpus)
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job with GPUs may have at most {shown_memory(self.most)} of memory for each of them."
+        return f"A job with GPUs may have at most {shown_memory(self.most)} of memory per GPU."
+
+
+def _named(bounds: Bounds) -> list[str | None]:
+    """Return the types of GPUs that the request itself asks for; None for those that Slurm chooses."""
+    return [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
+
+
+def _count(number: int) -> str:
+    return "1 GPU" if number == 1 else f"{number} GPUs"

@@ -31,7 +31,7 @@ class InteractiveLimit(Rule):
     cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "max_nodes", *resources.CPU_FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", *resources.FIELDS)
     text: ClassVar[str] = "interactive jobs in partition {partition} may have {allowed}; use sbatch for others"
     forbidding: ClassVar[str] = "interactive jobs are not allowed in partition {partition}; use sbatch"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
@@ -60,12 +60,13 @@ class InteractiveLimit(Rule):
                 request.job.time_limit = self.time
             elif asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
-        if self.nodes is not None and max(resources.nodes(request), request.number("max_nodes")) > self.nodes:
-            self.refuse(request, allowed=f"at most {counted(self.nodes, 'node')}")
-        if self.cpus is not None and resources.cpus(request) > self.cpus:
-            self.refuse(request, allowed=f"at most {counted(self.cpus, 'CPU')}")
-        if self.gpus is not None and resources.gpus(request).total > self.gpus:
-            self.refuse(request, allowed=f"at most {counted(self.gpus, 'GPU')}")
+        for limit, what, most in (
+            (self.nodes, "node", lambda bounds: bounds.nodes.most),
+            (self.cpus, "CPU", lambda bounds: bounds.cpus.most),
+            (self.gpus, "GPU", lambda bounds: bounds.gpus.most),
+        ):
+            if limit is not None and resources.exceeds(request, most, limit):
+                self.refuse(request, allowed=f"at most {counted(limit, what)}")
 
     def effect(self) -> str:
         """Describe the rule."""

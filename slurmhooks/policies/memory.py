@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.job_submit.bounds.asked import GPU
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Mebibytes, shown_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.policies.request import Request
 
 MEMORY = "ESLURM_INVALID_TASK_MEMORY"
@@ -29,7 +33,7 @@ class RequireMemory(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that asks for no memory."""
-        if resources.memory_per_node(request) is None:
+        if not resources.bounds(request).names_memory:
             self.refuse(request)
 
     def effect(self) -> str:
@@ -62,12 +66,13 @@ class DefaultMemory(Rule):
     def check(self, request: Request) -> None:
         """Set missing memory."""
         job = request.job
-        if resources.memory_per_node(request) is not None:
+        bounds = resources.bounds(request)
+        if bounds.names_memory:
             return
         if self.per_gpu is not None:
-            if not resources.gpus(request).total:
+            if not any(gpus.least for gpus in bounds.gpu_types.values()):
                 return
-            job.mem_per_tres = f"{resources.GPU}:{self.per_gpu}"
+            job.mem_per_tres = f"{GPU}:{self.per_gpu}"
         elif self.per_cpu is not None:
             job.min_mem_per_cpu = self.per_cpu
         else:
@@ -84,9 +89,10 @@ class DefaultMemory(Rule):
 
 
 class MemoryCeiling(Rule):
-    """Jobs may not ask for more memory than a ceiling, per node or per CPU.
+    """Jobs may not get more memory than a ceiling, per node or per CPU.
 
     --mem=0 asks for all memory of a node, so it is above every ceiling unless whole_nodes accepts it.
+    A job that names no memory gets the default of the cluster, and is accepted: see default_memory and require_memory.
     """
 
     rule: Literal["memory_ceiling"] = "memory_ceiling"
@@ -96,11 +102,11 @@ class MemoryCeiling(Rule):
     per_cpu: Mebibytes | None = Field(default=None, description="the maximum memory per CPU")
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
-    own_fields: ClassVar[tuple[str, ...]] = resources.MEMORY_FIELDS
-    text: ClassVar[str] = "the most memory in {partition} is {limit}, not {asked}"
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
-        "limit": "the ceiling, such as 4G per CPU",
-        "asked": "what the job asks for",
+        "limit": "the ceiling, such as 4G of memory per CPU",
+        "asked": "the most that Slurm could give to the job",
     }
     code: ClassVar[str | None] = MEMORY
     example: ClassVar[str] = 'partitions = ["standard"]\nper_node = "180G"'
@@ -112,28 +118,27 @@ class MemoryCeiling(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a job that asks for more than a ceiling."""
-        memory = resources.memory_per_node(request)
-        if memory is None or (memory == resources.ALL_MEMORY and self.whole_nodes == "accept"):
+        """Refuse a job that can get more than a ceiling."""
+        asks_for_all = 0 in (request.get("min_mem_per_node"), request.get("min_mem_per_cpu"))
+        if asks_for_all and self.whole_nodes == "accept":
             return
-        if self.per_node is not None and memory > self.per_node:
-            self._refuse(request, self.per_node, memory, "node")
-        if self.per_cpu is not None:
-            each = request.get("min_mem_per_cpu")
-            if memory == resources.ALL_MEMORY:
-                each = memory
-            elif each is None:
-                each = -(-memory * resources.nodes(request) // max(resources.cpus(request), 1))
-            if each > self.per_cpu:
-                self._refuse(request, self.per_cpu, each, "CPU")
-
-    def _refuse(self, request: Request, limit: int, asked: int, what: str) -> None:
-        shown = "all" if asked == resources.ALL_MEMORY else shown_memory(asked)
-        self.refuse(request, limit=f"{shown_memory(limit)} per {what}", asked=shown)
+        for limit, what, of in (
+            (self.per_node, "node", lambda bounds: bounds.memory_per_node),
+            (self.per_cpu, "CPU", lambda bounds: bounds.memory_per_cpu),
+        ):
+            if limit is not None and (asks_for_all or resources.exceeds(request, _if_named(of), limit)):
+                option = "--mem" if what == "node" else "--mem-per-cpu"
+                asked = "all" if asks_for_all else resources.asked(request, of, option, shown_memory)
+                self.refuse(request, limit=f"{shown_memory(limit)} of memory per {what}", asked=asked)
 
     def effect(self) -> str:
         """Describe the rule."""
         pairs = (("node", self.per_node), ("CPU", self.per_cpu))
-        limits = [f"{shown_memory(limit)} per {what}" for what, limit in pairs if limit is not None]
+        limits = [f"{shown_memory(limit)} of memory per {what}" for what, limit in pairs if limit is not None]
         whole = "" if self.whole_nodes == "accept" else " `--mem=0` is refused."
-        return f"The most memory is {' and '.join(limits)}.{whole}"
+        return f"At most {' and '.join(limits)}.{whole}"
+
+
+def _if_named(of: Callable[[Bounds], Range]) -> resources.Amount:
+    """Return the most memory only of jobs that name an amount."""
+    return lambda bounds: of(bounds).most if bounds.names_memory else 0

@@ -1,90 +1,94 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much a request asks for, by any of the options: GPUs, CPUs and memory.
-
-A request may leave something to Slurm, such as the number of nodes. Then the minimum counts.
-"""
+"""What rules about sizes ask: the bounds of a request, and whether it can exceed a ceiling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from slurmhooks.job_submit.strings import Tres
+from slurmhooks.job_submit.bounds import Bounds, Range, computing
+from slurmhooks.job_submit.bounds.asked import FIELDS, read
+from slurmhooks.slurmctld.constants import JobFlag
+from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
-GPU = "gres/gpu"
-PER = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
-TASK_FIELDS = ("num_tasks", "ntasks_per_node", "min_nodes")
-"""The fields on which :func:`tasks` depends; the next three are those of the other functions."""
-GPU_FIELDS = (*PER, *TASK_FIELDS)
-CPU_FIELDS = ("min_cpus", "cpus_per_task", "pn_min_cpus", "cpus_per_tres", *GPU_FIELDS)
-MEMORY_FIELDS = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres", *CPU_FIELDS)
-ALL_MEMORY = 1 << 60
-"""The value in MiB that represents ``--mem=0``: all memory of a node."""
+Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
+"""Returns from bounds what a ceiling limits."""
+
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds"]
 
 
-class Gpus(NamedTuple):
-    """The GPUs of a job.
+def bounds(request: Request, *, nodes: bool = False) -> Bounds:
+    """Return the bounds of a request.
 
-    Attributes:
-        total: of the whole job.
-        per_node: the maximum on one node.
-        types: the types that are named.
-        untyped: the job asks for some GPUs without a type.
-    """
-
-    total: int
-    per_node: int
-    types: tuple[str, ...]
-    untyped: bool
-
-
-def nodes(request: Request) -> int:
-    """Return the minimum number of nodes."""
-    return max(request.number("min_nodes"), 1)
-
-
-def tasks(request: Request) -> int:
-    """Return the number of tasks."""
-    return max(request.number("num_tasks"), request.number("ntasks_per_node") * nodes(request), 1)
-
-
-def gpus(request: Request) -> Gpus:
-    """Return the GPUs that a job asks for.
+    Args:
+        request: the request.
+        nodes: ask slurmctld for all nodes, so that no bound is larger than what they have.
 
     Raises:
-        NotationError: a list of TRES is invalid.
+        NotationError: a list in the request is invalid.
     """
-    job, node, socket, task = (Tres.parse(request.get(name)) for name in PER)
-    count = nodes(request)
-    sockets = max(request.number("sockets_per_node"), 1) if not request.modify else 1
-    total = max(job[GPU], node[GPU] * count, socket[GPU] * sockets * count, task[GPU] * tasks(request))
-    per_node = max(node[GPU], socket[GPU] * sockets, -(-total // count))
-    items = [item for tres in (job, node, socket, task) for item in tres if item.name == GPU and item.count]
-    types = tuple(dict.fromkeys(item.type for item in items if item.type is not None))
-    return Gpus(total, per_node, types, any(item.type is None for item in items))
+    return computing.of_request(request.job, request.record, nodes=nodes)
 
 
-def cpus(request: Request) -> int:
-    """Return the minimum number of CPUs of the whole job."""
-    per_gpu = Tres.parse(request.get("cpus_per_tres"))[GPU]
-    return max(
-        request.number("min_cpus"),
-        tasks(request) * max(request.number("cpus_per_task"), 1),
-        request.number("pn_min_cpus") * nodes(request),
-        per_gpu * gpus(request).total if per_gpu else 0,
-    )
+def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
+    """Tell whether a job could get more of something than a ceiling.
+
+    If a submission leaves the number of nodes to Slurm, and fewer nodes keep it below the ceiling, it gets the largest
+    such number as its maximum. slurmctld is asked for its nodes only if the request alone does not decide.
+
+    Args:
+        request: the request.
+        amount: returns from bounds what is limited.
+        ceiling: the ceiling.
+    """
+    if amount(bounds(request)) <= ceiling or amount(bounds(request, nodes=True)) <= ceiling:
+        return False
+    return request.modify or not _narrowed(request, amount, ceiling)
 
 
-def memory_per_node(request: Request) -> int | None:
-    """Return the memory per node in MiB; None if the job asks for none, :data:`ALL_MEMORY` for ``--mem=0``."""
-    per_node, per_cpu = request.get("min_mem_per_node"), request.get("min_mem_per_cpu")
-    if per_node == 0 or per_cpu == 0:
-        return ALL_MEMORY
-    if isinstance(per_node, int):
-        return per_node
-    if isinstance(per_cpu, int):
-        return per_cpu * -(-cpus(request) // nodes(request))
-    per_gpu = Tres.parse(request.get("mem_per_tres"))[GPU]
-    return per_gpu * gpus(request).per_node if per_gpu else None
+def _narrowed(request: Request, amount: Amount, ceiling: int) -> bool:
+    """Set the maximum number of nodes with which a job stays below a ceiling; return whether there is one."""
+    wanted = read(request.job, None)
+    if wanted.max_nodes is not None or wanted.named_nodes > 1:
+        return False
+    partitions = computing.partitions_of(request.job, None, nodes=True)
+
+    def fits(nodes: int) -> bool:
+        return amount(computing.bounds(replace(wanted, max_nodes=nodes), partitions)) <= ceiling
+
+    least = computing.bounds(wanted, partitions).nodes.least
+    if not fits(least):
+        return False
+    low, high = least, least
+    while fits(2 * high) and high < 1 << 20:
+        low, high = 2 * high, 2 * high
+    high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    request.job.max_nodes = low
+    # Otherwise Slurm would try to get as many nodes as the maximum.
+    request.job.bitflags = (request.job.bitflags or JobFlag(0)) | JobFlag.USE_MIN_NODES
+    return True
+
+
+def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Callable[[int], str] = str) -> str:
+    """Return in words how much a job could get, and if it leaves that to Slurm, which option decides it.
+
+    Args:
+        request: the request.
+        of: returns the amount from bounds.
+        option: the option.
+        show: returns a number in words.
+    """
+    known = bounds(request, nodes=True)
+    amount = of(known)
+    if isinstance(amount.most, Unlimited):
+        return "all of its nodes" if known.whole_nodes else f"an unlimited number: use {option}"
+    if amount.least == amount.most:
+        return show(amount.most)
+    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if known.whole_nodes else ''}"

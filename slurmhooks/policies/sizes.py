@@ -13,16 +13,25 @@ from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.policies.request import Request
 
 
 class _Range(Rule):
-    """A rule on a number."""
+    """A rule on a number.
+
+    Attributes:
+        what: what is counted.
+        decides: the options that decide how much Slurm gives.
+    """
 
     least: Count | None = Field(default=None, description="the smallest number")
     most: Count | None = Field(default=None, description="the largest number")
 
     what: ClassVar[str]
+    decides: ClassVar[str] = "--nodes"
     text: ClassVar[str] = "jobs in {partition} may ask for {allowed}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "allowed": "the range, such as at most 4 nodes",
@@ -37,12 +46,14 @@ class _Range(Rule):
             raise ValueError("least is more than most")
         return self
 
-    def _compare(self, request: Request, smallest: int, largest: int) -> None:
-        """Refuse a job whose smallest or largest number is outside the range."""
-        if self.least is not None and smallest < self.least:
-            self.refuse(request, allowed=self._words(), asked=smallest)
-        if self.most is not None and largest > self.most:
-            self.refuse(request, allowed=self._words(), asked=largest)
+    def _compare(self, request: Request, of: Callable[[Bounds], Range]) -> None:
+        """Refuse a job that can get less or more than the range, unless fewer nodes keep it within."""
+        if self.least is not None:
+            smallest = of(resources.bounds(request)).least
+            if smallest < self.least:
+                self.refuse(request, allowed=self._words(), asked=smallest)
+        if self.most is not None and resources.exceeds(request, lambda bounds: of(bounds).most, self.most):
+            self.refuse(request, allowed=self._words(), asked=resources.asked(request, of, self.decides))
 
     def _words(self) -> str:
         if self.least is not None and self.most is not None:
@@ -60,14 +71,13 @@ class NodeCount(_Range):
     rule: Literal["node_count"] = "node_count"
 
     what: ClassVar[str] = "nodes"
-    own_fields: ClassVar[tuple[str, ...]] = ("min_nodes", "max_nodes")
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
 
     def check(self, request: Request) -> None:
         """Compare the nodes; if a job names a range, all of it must be allowed."""
-        least = resources.nodes(request)
-        self._compare(request, least, max(least, request.number("max_nodes")))
+        self._compare(request, lambda bounds: bounds.nodes)
 
 
 class TaskCount(_Range):
@@ -76,14 +86,13 @@ class TaskCount(_Range):
     rule: Literal["task_count"] = "task_count"
 
     what: ClassVar[str] = "tasks"
-    own_fields: ClassVar[tuple[str, ...]] = resources.TASK_FIELDS
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
 
     def check(self, request: Request) -> None:
         """Compare the tasks."""
-        count = resources.tasks(request)
-        self._compare(request, count, count)
+        self._compare(request, lambda bounds: bounds.tasks)
 
 
 class CpuCount(_Range):
@@ -92,14 +101,13 @@ class CpuCount(_Range):
     rule: Literal["cpu_count"] = "cpu_count"
 
     what: ClassVar[str] = "CPUs"
-    own_fields: ClassVar[tuple[str, ...]] = resources.CPU_FIELDS
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
 
     def check(self, request: Request) -> None:
         """Compare the CPUs."""
-        count = resources.cpus(request)
-        self._compare(request, count, count)
+        self._compare(request, lambda bounds: bounds.cpus)
 
 
 class ArraySize(Rule):

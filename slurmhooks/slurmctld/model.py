@@ -117,7 +117,7 @@ class View:
 
     @classmethod
     def _names(cls) -> list[str]:
-        hidden = {"commit", "close", "members", "rollback", "savepoint", *cls._missing}
+        hidden = {"bounds", "commit", "close", "members", "rollback", "savepoint", *cls._missing}
         return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
 
     def members(self) -> Members:

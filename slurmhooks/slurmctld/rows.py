@@ -155,7 +155,33 @@ class Lowered(Text):
         return old if old is not None and new is not None and old.lower() == new else new
 
 
-class Gres(Text):
+class Tres(Text):
+    """A list of TRES, which a handler may write in the notation of any release."""
+
+    __slots__ = ()
+
+    def encoder(self, release: Release) -> Callable[[object], bytes | None]:
+        """See Field: before 23.11, write ``gres/gpu:a100=2`` as ``gres:gpu:a100:2``, which older releases read."""
+        encode = super().encoder(release)
+        if release >= (23, 11):
+            return encode
+
+        def with_colons(value: object) -> bytes | None:
+            raw = encode(value)
+            return raw and _with_colons(raw)
+
+        return with_colons
+
+
+def _with_colons(raw: bytes) -> bytes:
+    """Return a list of TRES in the notation of older releases, in which only GRES differ."""
+    return b",".join(
+        b"gres:" + item[len(b"gres/") :].replace(b"=", b":") if item.startswith((b"gres/", b"gres:")) else item
+        for item in raw.split(b",")
+    )
+
+
+class Gres(Tres):
     """GRES, which a handler may write without their prefix, as in ``gpu:2``."""
 
     __slots__ = ()

@@ -46,12 +46,14 @@ SHOWN = {
     ),
     "require_memory": Shown("", "", "how much memory"),
     "default_memory": Shown("per_cpu = 5", "", "gets 5M per CPU", "MinMemoryCPU=5M"),
-    "memory_ceiling": Shown('per_node = "1G"', "--mem=2G", "in debug is 1G per node, not 2G"),
+    "memory_ceiling": Shown(
+        'per_node = "1G"', "--mem=2G", "1G of memory per node in partition debug; you asked for 2G"
+    ),
     "require_gpu": Shown("", "", "add --gpus=1"),
-    "gpu_ceiling": Shown("per_job = 1", "--gpus=2", "are 1 per job, not 2"),
+    "gpu_ceiling": Shown("per_job = 1", "--gpus=2", "at most 1 GPU in partition debug; you asked for 2"),
     "require_gpu_type": Shown('types = ["a*"]', "--gpus=h:1", "name the type of GPU"),
-    "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "asks for 3 with 1 GPUs"),
-    "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "asks for 2G with 1 GPUs per node"),
+    "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "at most 2 CPUs per GPU; the job asks for 3 "),
+    "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "1G of memory per GPU; the job asks for 2G"),
     "node_count": Shown("most = 1", "-N2", "at most 1 nodes, not 2"),
     "task_count": Shown("most = 1", "-n2", "at most 1 tasks, not 2"),
     "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs, not 4"),

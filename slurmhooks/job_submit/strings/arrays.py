@@ -34,14 +34,14 @@ class ArraySpec:
 
     @classmethod
     def parse(cls, text: str) -> ArraySpec:
-        """Parse a specification.
+        """Parse a specification; an empty one is no array, and has no tasks.
 
         Raises:
             NotationError: the text is not a specification, or its ranges name more than 16000004 tasks.
         """
-        body, percent, limit = text.partition("%")
+        body, _, limit = text.partition("%")
         ranges = []
-        for item in re.sub(r"[\[\]]", "", body).split(","):
+        for item in filter(None, re.sub(r"[\[\]]", "", body).split(",")):
             match = ARRAY_ITEM.fullmatch(item)
             first, last, step = match.groups() if match else ("", None, None)
             if not match or int(last or first) < int(first) or step == "0" * len(step or ""):
@@ -60,11 +60,11 @@ class ArraySpec:
                 f"not an array specification: {text!r}; its ranges name more than {MOST_NAMED} tasks",
                 code="ESLURM_INVALID_ARRAY",
             )
-        if percent and not LIMIT.fullmatch(limit):
+        if limit and not LIMIT.fullmatch(limit):
             raise NotationError(
                 f"not an array specification: {text!r}; {limit!r} is not a number of tasks", code="ESLURM_INVALID_ARRAY"
             )
-        return cls(tuple(ranges), int(limit) or None if percent else None)
+        return cls(tuple(ranges), int(limit or 0) or None)
 
     @property
     def tasks(self) -> list[int]:

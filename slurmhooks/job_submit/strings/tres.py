@@ -17,6 +17,14 @@ TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"
 COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
 ANY_COUNT = re.compile(r"\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
 """A count, or an invalid one with more digits, which is not a type either: strtoull() skips any number of zeros."""
+NOTHING = ("gres", "gres/", "gres:", "license", "license/")
+"""Items in which Slurm finds no TRES."""
+HIDDEN = re.compile(r"(?<!^)(?:gres|license)|^(?:gres|license)(?![/:])", re.DOTALL)
+"""Where slurm_get_next_tres(), which searches the text for a kind of TRES, would find one inside of a word."""
+SIGNED = re.compile(r"\s*[+-]?\s*\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
+"""A count that some releases read by strtoull(), and others take for a type."""
+TYPE = re.compile(r"[^\s,:=/()]+")
+"""The type of a GRES, as a handler may write it."""
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
 
 
@@ -41,8 +49,18 @@ class TresItem:
         """Name and type: ``gres/gpu:a100``."""
         return self.name if self.type is None else f"{self.name}:{self.type}"
 
+    def with_type(self, kind: str | None) -> TresItem:
+        """Return a copy with another type: ``gres/gpu=4`` with the type ``a100`` is ``gres/gpu:a100=4``.
+
+        Raises:
+            ValueError: the TRES is no GRES, or the type is not one.
+        """
+        if kind is not None and (not self.name.startswith("gres/") or not TYPE.fullmatch(kind)):
+            raise ValueError(f"{self.name} cannot have the type {kind!r}")
+        return replace(self, type=kind)
+
     def __str__(self) -> str:
-        """Return the item in Slurm's notation: ``gres/gpu:a100=4``."""
+        """Return the item in Slurm's notation: ``gres/gpu:a100=4``; fields of ``job`` store it as the release does."""
         count = mib_to_mem_str(self.count) if self.name == "mem" else str(self.count)
         return f"{self.key}={count}" + (f"({self.where})" if self.where is not None else "")
 
@@ -58,15 +76,28 @@ class Tres:
         """Parse a list.
 
         An item without a slash whose name is no TRES of Slurm is a GRES: ``gpu:2`` means ``gres/gpu=2``.
+        Empty items, and GRES without a name such as ``gres/``, are nothing, as in Slurm.
 
         Raises:
-            NotationError: the text is not a list of TRES.
+            NotationError: the text is not a list of TRES. Texts are refused, too, in which Slurm would find a GRES or
+                a license inside of another word.
         """
         if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text or "")):
             raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
         # Commas inside parentheses belong to the item.
         words = re.findall(r"(?:[^,(]|\([^()]*\))+", text or "")
-        return cls(tuple(_tres_item(word) for word in words))
+        return cls(tuple(_tres_item(word) for word in words if word not in NOTHING))
+
+    def typed(self, name: str, kind: str) -> Tres:
+        """Return a copy in which the items of a name that have no type have one.
+
+        Args:
+            name: of the GRES, such as ``gres/gpu``.
+            kind: the type.
+        """
+        return Tres(
+            tuple(item.with_type(kind) if item.name == name and item.type is None else item for item in self.items)
+        )
 
     def __getitem__(self, key: str) -> int:
         """Return the amount of a name, of all its types, or of a name with a type; 0 if it is not in the list."""
@@ -105,6 +136,12 @@ class Tres:
 
 
 def _tres_item(word: str) -> TresItem:
+    word = word.strip()
+    if re.search(r"\s", word):
+        raise NotationError(f"not a TRES: {word!r}; it has blanks", code="ESLURM_INVALID_TRES")
+    hidden = HIDDEN.search(word)
+    if hidden is not None:
+        raise NotationError(f"not a TRES: {word!r}; {hidden[0]} is inside of another word", code="ESLURM_INVALID_TRES")
     match = TRES_ITEM.fullmatch(word.strip())
     if match is None or not match.group(1):
         raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
@@ -124,10 +161,10 @@ def _tres_item(word: str) -> TresItem:
         else:
             parts = rest.split(":")
             amount = parts.pop() if len(parts) > 1 and ANY_COUNT.fullmatch(parts[-1]) else "1"
-            if len(parts) > 2:
+            if len(parts) > 2 or (len(parts) > 1 and SIGNED.fullmatch(parts[-1])):
                 raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
             name, type_ = parts[0], parts[1] if len(parts) == 2 else None
-        if not name or (type_ == "" and ":" in rest) or (type_ or "").count(":"):
+        if not name or ANY_COUNT.fullmatch(name) or (type_ == "" and ":" in rest) or (type_ or "").count(":"):
             raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
         name, type_ = f"{kind}/{name}", type_ or None
         if type_ is not None and kind != "gres":

@@ -21,7 +21,7 @@ from slurmhooks.slurmctld.constants import (
 )
 from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
 from slurmhooks.slurmctld.number_rows import Identity, Number, Offset, Plain, Tagged, Time
-from slurmhooks.slurmctld.rows import Computed, Gres, Lowered, Sluid, Text
+from slurmhooks.slurmctld.rows import Computed, Gres, Lowered, Sluid, Text, Tres
 
 CRON_JOB = JobFlag.CRON_JOB
 TASK_DIST_BASE = 0xFFFF
@@ -98,7 +98,7 @@ class JobFields:
         16, "Cores per node reserved for the system; None if threads are.", member="core_spec", tagged=False
     )
     cores_per_socket = Number(16, "Minimum number of cores per socket.")
-    cpus_per_task = Number(16, "CPUs per task.")
+    cpus_per_task = Number(16, "CPUs per task; Slurm allocates by min_cpus, pn_min_cpus and tres_per_task, too.")
     job_size_str = Text("Acceptable numbers of nodes, such as 1,4-8:2 (--nodes).", since="23.02")
     max_cpus = Number(32, "Maximum number of CPUs.")
     max_nodes = Number(32, "Maximum number of nodes.")
@@ -122,13 +122,13 @@ class JobFields:
     threads_per_core = Number(16, "Threads to use per core.")
 
     # How much: memory, disk, TRES
-    cpus_per_tres = Text("CPUs per TRES, such as gres/gpu:2.")
+    cpus_per_tres = Tres("CPUs per TRES, such as gres/gpu:2.")
     gres = Gres("Older name of tres_per_node; assigned values need no 'gres/'.", member="tres_per_node")
     licenses = Text("Licenses that the job needs.")
     licenses_tot = Text(
         "All licenses, including those requested as TRES; unset at submission.", writable=False, since="23.02"
     )
-    mem_per_tres = Text("Memory per TRES in MiB, such as gres/gpu:1024.")
+    mem_per_tres = Tres("Memory per TRES in MiB, such as gres/gpu:1024.")
     mem_update_delay = Number(16, "Delay before unused memory is reclaimed.", unit="minutes", since="26.05")
     mem_update_margin = Number(16, "Unused memory that is not reclaimed.", unit="percent", since="26.05")
     min_mem_per_cpu = Tagged(
@@ -141,10 +141,10 @@ class JobFields:
     pn_min_tmp_disk = Number(32, "Minimum temporary disk space per node.", unit="MiB")
     tres_bind = Text("How tasks are bound to TRES.")
     tres_freq = Text("Frequencies of TRES.")
-    tres_per_job = Text("TRES of the whole job (see strings.Tres).")
-    tres_per_node = Text("TRES per node.")
-    tres_per_socket = Text("TRES per socket.")
-    tres_per_task = Text("TRES per task.")
+    tres_per_job = Tres("TRES of the whole job (see strings.Tres).")
+    tres_per_node = Tres("TRES per node.")
+    tres_per_socket = Tres("TRES per socket.")
+    tres_per_task = Tres("TRES per task.")
 
     # When: times, order
     begin_time = Time("Earliest start; 0: now.")

@@ -99,7 +99,12 @@ class RecordFields:
     min_mem_per_node = Tagged(64, "Memory per node; None if requested per CPU.", member="details.pn_min_memory",
                               tagged=False, unit="MiB", writable=False)  # fmt: skip
     min_nodes = Number(32, "Minimum number of nodes.", member="details.min_nodes", writable=False)
+    ntasks_per_node = Number(16, "Number of tasks per node; 0: unset.", member="details.ntasks_per_node",
+                             writable=False)  # fmt: skip
+    ntasks_per_tres = Number(16, "Number of tasks per GPU; 0: unset.", member="details.ntasks_per_tres",
+                             writable=False)  # fmt: skip
     num_tasks = Number(32, "Number of tasks.", member="details.num_tasks", writable=False)
+    overcommit = Number(8, "1: several tasks may share a CPU.", member="details.overcommit", writable=False)
     pn_min_cpus = Number(32, "Minimum number of CPUs per node.", member="details.pn_min_cpus", writable=False)
     pn_min_memory = Number(64, "Both min_mem_per_ fields as one number.", member="details.pn_min_memory", unit="MiB",
                            writable=False)  # fmt: skip
@@ -117,6 +122,8 @@ class RecordFields:
     tres_per_socket = Text("TRES per socket.", writable=False)
     tres_per_task = Text("TRES per task.", writable=False)
     tres_req_str = Text("Requested TRES, as id=count.", writable=False)
+    whole_node = Plain(8, "Bit 1: the job gets whole nodes; other bits keep only some jobs away.",
+                       member="details.whole_node", writable=False)  # fmt: skip
 
     # When
     begin_time = Time("Earliest start; 0: unset.", member="details.begin_time", writable=False)

@@ -296,10 +296,10 @@ class JobFields:
         """Minimum number of cores per socket."""
     @property
     def cpus_per_task(self) -> int | Unlimited | None:
-        """CPUs per task."""
+        """CPUs per task; Slurm allocates by min_cpus, pn_min_cpus and tres_per_task, too."""
     @cpus_per_task.setter
     def cpus_per_task(self, value: int | Unlimited | None) -> None:
-        """CPUs per task."""
+        """CPUs per task; Slurm allocates by min_cpus, pn_min_cpus and tres_per_task, too."""
     @property
     def job_size_str(self) -> str | None:
         """Acceptable numbers of nodes, such as 1,4-8:2 (--nodes). Since Slurm 23.02."""

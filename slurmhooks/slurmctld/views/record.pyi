@@ -210,8 +210,17 @@ class RecordFields:
     def min_nodes(self) -> int | Unlimited | None:
         """Minimum number of nodes."""
     @property
+    def ntasks_per_node(self) -> int | Unlimited | None:
+        """Number of tasks per node; 0: unset."""
+    @property
+    def ntasks_per_tres(self) -> int | Unlimited | None:
+        """Number of tasks per GPU; 0: unset."""
+    @property
     def num_tasks(self) -> int | Unlimited | None:
         """Number of tasks."""
+    @property
+    def overcommit(self) -> int | Unlimited | None:
+        """1: several tasks may share a CPU."""
     @property
     def pn_min_cpus(self) -> int | Unlimited | None:
         """Minimum number of CPUs per node."""
@@ -257,6 +266,9 @@ class RecordFields:
     @property
     def tres_req_str(self) -> str | None:
         """Requested TRES, as id=count."""
+    @property
+    def whole_node(self) -> int | None:
+        """Bit 1: the job gets whole nodes; other bits keep only some jobs away."""
     @property
     def begin_time(self) -> int | None:
         """Earliest start; 0: unset. In seconds since the epoch."""

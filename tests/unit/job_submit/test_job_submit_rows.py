@@ -248,9 +248,19 @@ def test_gres_may_be_written_without_a_prefix(release: str, prefix: str) -> None
     """A value that older scripts assign to gres is converted to the form of tres_per_node in that release."""
     job = FakeJob(release=release)
     job.gres = "gpu:2,gres:fpga:1,gres/nic:1"
-    assert job.tres_per_node == f"{prefix}gpu:2,gres:fpga:1,gres/nic:1"
+    nic = "gres/" if prefix == "gres/" else "gres:"
+    assert job.tres_per_node == f"{prefix}gpu:2,gres:fpga:1,{nic}nic:1"
     job.gres = None
     assert job.tres_per_node is None
+
+
+@pytest.mark.parametrize("field", ["tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "mem_per_tres"])
+def test_tres_are_written_as_the_release_reads_them(field: str) -> None:
+    """A list of TRES that was read and written is in the notation of the release."""
+    for release, notation in (("22.05", "gres:gpu:a100:2"), ("24.11", "gres/gpu:a100=2")):
+        job = FakeJob(release=release)
+        setattr(job, field, "gres/gpu:a100=2")
+        assert getattr(job, field) == notation
 
 
 def test_aliases_are_the_same_field() -> None:

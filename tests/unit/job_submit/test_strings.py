@@ -133,12 +133,53 @@ def test_tres(text: str | None, items: list[TresItem]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["gpu:", "gres/", "gpu=x", "gpu:a:b:2", "gpu(2", "gpu)", "license/a:b=2", "cpu/x=1", "mem=x", "gpu:=2", "=2"],
+    [
+        "gpu:",
+        "gpu=x",
+        "gpu:a:b:2",
+        "gpu(2",
+        "gpu)",
+        "license/a:b=2",
+        "cpu/x=1",
+        "mem=x",
+        "gpu:=2",
+        "=2",
+        "gresgpu",
+        "xgres/gpu",
+        "gres/gpu/gres",
+        "licenseansys",
+        "xlicense/a",
+        "gres=4",
+        "gres/2",
+        "gres/gpu:+8",
+        "gres/gpu: 8",
+    ],
 )
 def test_no_tres(text: str) -> None:
     """An invalid TRES raises an error."""
     with pytest.raises(ValueError, match="not a "):
         Tres.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "gres/", "gres:", ",", "gres/,", "license/"])
+def test_nothing(text: str) -> None:
+    """Texts and items without a name are no TRES, and an array without tasks is none, as in Slurm."""
+    assert len(Tres.parse(text)) == 0
+    assert Tres.parse(f"gres/gpu:2,{text}")["gres/gpu"] == 2
+    assert len(ArraySpec.parse("")) == 0
+    for array in ("1-3,", "1-3%", ",1-3"):
+        assert ArraySpec.parse(array).tasks == [1, 2, 3]
+
+
+def test_types_are_changed() -> None:
+    """GRES without a type get one; other TRES have none."""
+    tres = Tres.parse("gres/gpu=2,gres/gpu:h100=1,license/a=3")
+    assert str(tres.typed("gres/gpu", "a100")) == "gres/gpu:a100=2,gres/gpu:h100=1,license/a=3"
+    assert str(TresItem("gres/gpu", "a100", 2).with_type(None)) == "gres/gpu=2"
+    with pytest.raises(ValueError, match="cannot have the type"):
+        TresItem("cpu").with_type("a")
+    with pytest.raises(ValueError, match="cannot have the type"):
+        TresItem("gres/gpu").with_type("a,b")
 
 
 def test_tres_are_counted_and_changed() -> None:
@@ -302,7 +343,7 @@ def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
     assert tasks[-1] + 1 not in spec
 
 
-@pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1-5:0", "1%", "1%x", "1,,2", "-1", "1:2", "0-4000001"])
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1-5:0", "1%x", "-1", "1:2", "0-4000001"])
 def test_no_arrays(text: str) -> None:
     """An invalid array specification raises an error."""
     with pytest.raises(ValueError, match="not an array specification"):
@@ -348,7 +389,7 @@ def test_counting_tasks_makes_none(text: str, count: int) -> None:
     [
         ("time_str2mins", "1x", "ESLURM_INVALID_TIME_LIMIT"),
         ("mem_str_to_mib", "1x", "ESLURM_INVALID_TASK_MEMORY"),
-        ("Tres.parse", "gres/", "ESLURM_INVALID_TRES"),
+        ("Tres.parse", "gres/gpu:", "ESLURM_INVALID_TRES"),
         ("expand_nodes", "n[1", "ESLURM_INVALID_NODE_NAME"),
         ("ArraySpec.parse", "1x", "ESLURM_INVALID_ARRAY"),
         ("Dependencies.parse", "whenever:1", "ESLURM_DEPENDENCY"),

@@ -2,6 +2,7 @@
 """Notations and updates by which users could get around a rule."""
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from slurmhooks import config
 from slurmhooks.errors import Reject
-from slurmhooks.policies import asking, resources
+from slurmhooks.job_submit.bounds.asked import Reader
+from slurmhooks.policies import asking
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.request import Request, Site
@@ -45,7 +47,7 @@ COUNTS = {
     "gpu_ceiling": [
         *(Case("per_job = 4", {f"tres_per_{per}": f"gres/gpu{kind}:{'0' * 20}8"}, "not a TRES")
           for per in ("job", "node", "socket", "task") for kind in ("", ":a100")),
-        Case("per_job = 4", {"tres_per_node": "gres/gpu:0008"}, "not 8"),
+        Case("per_job = 4", {"tres_per_node": "gres/gpu:0008"}, "asked for 8"),
     ],
 }  # fmt: skip
 
@@ -64,11 +66,12 @@ def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
 
 UPDATES = {
     "memory_ceiling": [
-        Case('per_node = "10G"', {"tres_per_job": "gres/gpu:4"}, "not 20G",
+        Case('per_node = "10G"', {"tres_per_job": "gres/gpu:4"}, "up to 20G",
              record={"mem_per_tres": "gres/gpu:5120", "tres_per_job": "gres/gpu:1"}),
     ],
     "gpu_ceiling": [
-        Case("per_job = 4", {"ntasks_per_node": 5}, "not 5", record={"tres_per_task": "gres/gpu:1", "num_tasks": 1}),
+        Case("per_job = 4", {"ntasks_per_node": 5}, "up to",
+             record={"tres_per_task": "gres/gpu:1", "num_tasks": 1}),
     ],
     "licenses": [
         Case("most = { a = 2 }", {"min_nodes": 3, "ntasks_per_node": 1}, "at most 2 of a",
@@ -84,20 +87,24 @@ def test_updates(rules: Rules, rule: str, case: Case) -> None:
 
 
 BUDGET = 'command = ["/budget", "{user} {account} {partition} {qos} {uid} {time_limit} {nodes} {cpus} {gpus}"]'
-ONLY_MULTIPLY = dict.fromkeys(("require_gpu", "require_gpu_type"), frozenset(resources.TASK_FIELDS))
-"""Fields that a rule reads although they do not matter to it: they only multiply the number of GPUs."""
+NOT_OF_SIZES = frozenset({"partition", "reservation", "time_limit", "time_min"})
+"""Fields that the bounds of every request need, but not those that a rule about sizes limits."""
 
 
 @pytest.mark.parametrize("name", [name for name, kind in all_rules.RULES.items() if kind.own_fields])
 def test_rules_look_at_every_update_that_matters(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each field of the job that a rule reads is one of those whose updates it checks, and named once."""
-    get, read = Request.get, set[str]()
+    read = set[str]()
 
-    def note(request: Request, field: str) -> Any:
-        read.add(field)
-        return get(request, field)
+    def noted(get: Callable[[Any, str], Any], *, besides: frozenset[str] = frozenset()) -> Callable[[Any, str], Any]:
+        def note(request: Any, field: str) -> Any:
+            read.update({field} - besides)
+            return get(request, field)
 
-    monkeypatch.setattr(Request, "get", note)
+        return note
+
+    monkeypatch.setattr(Request, "get", noted(Request.get))
+    monkeypatch.setattr(Reader, "get", noted(Reader.get, besides=NOT_OF_SIZES))
     monkeypatch.setattr(Rule, "say", lambda *_, **__: "")  # which reads more for its message
     monkeypatch.setattr(asking, "program", lambda *_: asking.Answer(0, ""))
     for case in [*ALL.get(name, []), *UPDATES.get(name, []), *[Case(BUDGET, {})] * (name == "budget")]:
@@ -108,5 +115,5 @@ def test_rules_look_at_every_update_that_matters(name: str, tmp_path: Path, monk
         with contextlib.suppress(Reject):
             rule.check(Request(FakeJob(**case.job), 1000, Site(), modify=True, record=record))
     own = all_rules.RULES[name].own_fields
-    assert read - ONLY_MULTIPLY.get(name, frozenset()) <= set(own)
+    assert read <= set(own)
     assert len(own) == len(set(own))

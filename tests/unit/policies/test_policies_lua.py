@@ -76,6 +76,8 @@ MEMORY: list[dict[str, Any]] = [
 LISTS = ["debug,batch", "debug,long", "batch,night", "gpu,batch"]
 LISTED = {"partition_times", "gpu_partition", "interactive"}
 """Scripts that understand lists of partitions."""
+SIZED = {"interactive", "memory", "sizes"}
+"""Scripts that add up sizes, which is right only for requests that leave nothing to Slurm."""
 IN_UPDATES = ("time_limit", "partition", "qos", "name", "num_tasks", "features")
 
 
@@ -98,12 +100,27 @@ def _request(generator: random.Random, name: str) -> dict[str, Any]:
     if name in LISTED and generator.random() < 0.3:
         fields["partition"] = generator.choice(LISTS)
     fields |= generator.choice(MEMORY)
+    if name in SIZED:
+        fields |= _decided(generator, 1 if name == "memory" else generator.choice([1, 2, 3]))
     if name == "guard" and generator.random() < 0.7:
         update = {field: fields[field] for field in IN_UPDATES if generator.random() < 0.3}
         update["nice"] = generator.choice([None, None, None, 0, 100])
         record = {key: fields[key] for key in ("tres_per_node", "tres_per_job", "partition", "qos", "time_limit")}
         return {"hook": "job_modify", "job": update, "record": record, "arguments": {"modify_uid": uid}}
     return {"hook": "job_submit", "job": fields, "arguments": {"submit_uid": uid}}
+
+
+def _decided(generator: random.Random, nodes: int) -> dict[str, Any]:
+    """Return the fields of a request that names all its sizes, as sbatch sends it."""
+    tasks, cpus = nodes * generator.choice([1, 2, 16]), generator.choice([1, 2, 8, 9])
+    return {
+        "min_nodes": nodes,
+        "max_nodes": nodes,
+        "num_tasks": tasks,
+        "cpus_per_task": cpus,
+        "min_cpus": tasks * cpus,
+        "req_nodes": None,
+    }
 
 
 class Decision(NamedTuple):

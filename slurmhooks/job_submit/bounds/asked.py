@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a submission, or an update together with the job that it changes, asks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit.bounds.model import ENDLESS
+from slurmhooks.job_submit.strings import NotationError, Tres, expand_nodes
+from slurmhooks.slurmctld.constants import JobFlag, Shared
+from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.values import UNLIMITED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.job_submit.model import Job, Record
+
+GPU = "gres/gpu"
+MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
+"""Two interpretations of one member: a job can set only one of them."""
+FIELDS = (
+    "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
+    "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
+    "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
+    "licenses",
+)  # fmt: skip
+"""The fields of a request on which the bounds depend, besides its time limit, partition and reservation."""
+NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
+"""Fields that a record does not have; it has whole_node instead of shared."""
+LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
+"""A name in --licenses, and its count as strtol() reads it: after blanks, a sign and zeros."""
+WHOLE_NODE_REQUIRED = 1
+"""The bit of details.whole_node that --exclusive sets."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of GPUs by type in one field.
+
+    A list may name a type several times: Slurm takes the last, or in some fields and releases the largest or the sum.
+
+    Attributes:
+        least: the smallest count of each type that it may take.
+        most: the sum.
+    """
+
+    least: dict[str | None, int]
+    most: dict[str | None, int]
+
+    @classmethod
+    def of(cls, tres: Tres, name: str = GPU) -> Counts:
+        """Return the counts of a TRES in a list; those of zero count as not in the list, as in Slurm."""
+        least: dict[str | None, int] = {}
+        most: dict[str | None, int] = {}
+        for item in tres:
+            if item.name == name and item.count:
+                least[item.type] = min(item.count, least.get(item.type, item.count))
+                most[item.type] = most.get(item.type, 0) + item.count
+        return cls(least, most)
+
+    def __bool__(self) -> bool:
+        """Return whether the list has the TRES."""
+        return bool(self.most)
+
+    @property
+    def fewest(self) -> int:
+        """The least of all types together."""
+        return sum(self.least.values())
+
+    @property
+    def total(self) -> int:
+        """The most of all types together."""
+        return sum(self.most.values())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, with the notations read. Numbers are None if the request does not set them.
+
+    Attributes:
+        release: of Slurm: year and month.
+        min_nodes, min_cpus, ...: the fields of ``job`` with these names.
+        max_nodes: ENDLESS for a client that sends INFINITE.
+        named_nodes: the number of nodes in req_nodes.
+        stale_tasks: an update changes what the recorded number of tasks was computed from.
+        whole: --exclusive, or --core-spec, which implies it.
+        spread: --spread-job.
+        per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
+        others_per_job: the largest number of another GRES in tres_per_job.
+        fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it.
+        cpus_in_task: CPUs in tres_per_task.
+        cpus_per_gpu, memory_per_gpu: None if the request does not set them.
+        memory_per_node, memory_per_cpu: in MiB; 0 is all memory of a node.
+        default_per_node, default_per_cpu: the default that the job of an update has got at submission; the same.
+        licenses, licenses_per_task: the number of each license.
+        time_limit: in minutes; ENDLESS for UNLIMITED.
+        time_min: the same.
+    """
+
+    release: tuple[int, int]
+    min_nodes: int | None
+    max_nodes: int | None
+    named_nodes: int
+    num_tasks: int | None
+    stale_tasks: bool
+    ntasks_per_node: int | None
+    ntasks_per_tres: int | None
+    cpus_per_task: int | None
+    fewest_cpus_per_task: int
+    min_cpus: int | None
+    max_cpus: int | None
+    pn_min_cpus: int | None
+    overcommit: bool
+    sockets_per_node: int | None
+    whole: bool
+    spread: bool
+    update: bool
+    per_job: Counts
+    per_node: Counts
+    per_socket: Counts
+    per_task: Counts
+    others_per_job: int
+    cpus_in_task: int
+    cpus_per_gpu: int | None
+    memory_per_gpu: int | None
+    memory_per_node: int | None
+    memory_per_cpu: int | None
+    default_per_node: int | None
+    default_per_cpu: int | None
+    licenses: dict[str, int]
+    licenses_per_task: dict[str, int]
+    time_limit: int | None
+    time_min: int | None
+
+
+class Reader:
+    """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
+
+    def __init__(self, job: Job, record: Record | None) -> None:
+        """Store the request, and the job that it changes."""
+        self._job: Any = job
+        self._record: Any = record
+
+    def get(self, name: str) -> Any:
+        """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
+        value = getattr(self._job, name, None)
+        if value is None and self._record is not None and not self._is_replaced(name):
+            value = getattr(self._record, {"reservation": "resv_name"}.get(name, name), None)
+        return None if value == "" else value
+
+    def _is_replaced(self, name: str) -> bool:
+        return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
+
+    def sets(self, names: Iterable[str]) -> bool:
+        """Return whether the request itself sets one of some fields."""
+        return any(getattr(self._job, name, None) is not None for name in names)
+
+    def number(self, name: str) -> int | None:
+        """Return a number; None if it is unset, or 0, by which Slurm's records mean unset; ENDLESS for UNLIMITED."""
+        value = self.get(name)
+        return ENDLESS if value is UNLIMITED else int(value) or None if isinstance(value, int) else None
+
+    def amount(self, name: str) -> int | None:
+        """Return an amount of memory, of which 0 has a meaning of its own."""
+        value = self.get(name)
+        return ENDLESS if value is UNLIMITED else value if isinstance(value, int) else None
+
+    def tres(self, name: str) -> Tres:
+        """Return a list of TRES.
+
+        Raises:
+            NotationError: Slurm refuses the text, or could read it in another way than slurmhooks.
+        """
+        return Tres.parse(self.get(name))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the job asks for whole nodes."""
+        if any(self.get(name) is not None for name in ("core_spec", "thread_spec")):
+            return True
+        shared = self._job.shared
+        if shared is not None or self._record is None:
+            return bool(shared == Shared.JOB_SHARED_NONE)
+        return bool(getattr(self._record, "whole_node", 0) & WHOLE_NODE_REQUIRED)
+
+    @property
+    def flags(self) -> JobFlag:
+        """The flags of the job."""
+        flags: JobFlag = self._job.bitflags
+        return flags if self._record is None else flags | self._record.bitflags
+
+
+def read(job: Job, record: Record | None) -> Asked:
+    """Return what a request asks for.
+
+    Args:
+        job: the request.
+        record: for an update, the job as it is; None for a submission, or if slurmctld did not send it.
+
+    Raises:
+        NotationError: a list in the request is invalid.
+    """
+    reader = Reader(job, record)
+    number = reader.number
+    per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
+    per_node, per_cpu = (reader.amount(name) for name in MEMORY)
+    # The job of an update has the default as if it were named, but is not marked so.
+    named = record is None or reader.sets(MEMORY) or JobFlag.JOB_MEM_SET in reader.flags
+    gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
+    return Asked(
+        release=release_of(job._release),
+        min_nodes=number("min_nodes"),
+        max_nodes=number("max_nodes"),
+        named_nodes=_named(reader.get("req_nodes")),
+        num_tasks=number("num_tasks"),
+        stale_tasks=record is not None
+        and job.num_tasks is None
+        and reader.sets(("min_nodes", "max_nodes", "ntasks_per_node", "ntasks_per_tres", "tres_per_job")),
+        ntasks_per_node=number("ntasks_per_node"),
+        ntasks_per_tres=number("ntasks_per_tres"),
+        cpus_per_task=number("cpus_per_task"),
+        fewest_cpus_per_task=1
+        if record is not None and reader.sets(("cpus_per_task",))
+        else number("cpus_per_task") or 1,
+        min_cpus=number("min_cpus"),
+        max_cpus=number("max_cpus"),
+        pn_min_cpus=number("pn_min_cpus"),
+        overcommit=bool(number("overcommit")),
+        sockets_per_node=number("sockets_per_node"),
+        whole=reader.is_whole,
+        spread=JobFlag.SPREAD_JOB in reader.flags,
+        update=record is not None,
+        per_job=Counts.of(per_job),
+        per_node=Counts.of(reader.tres("tres_per_node")),
+        per_socket=Counts.of(reader.tres("tres_per_socket")),
+        per_task=Counts.of(per_task),
+        others_per_job=max((item.count for item in per_job if item.name != GPU), default=0),
+        cpus_in_task=per_task["cpu"],
+        cpus_per_gpu=gpu_cpus.total or None,
+        memory_per_gpu=gpu_memory.total or None,
+        memory_per_node=per_node if named else None,
+        memory_per_cpu=per_cpu if named else None,
+        default_per_node=None if named else per_node,
+        default_per_cpu=None if named else per_cpu,
+        licenses=_licenses(reader.get("licenses")),
+        licenses_per_task={
+            name: per_task[f"license/{name}"]
+            for name in dict.fromkeys(item.name.removeprefix("license/") for item in per_task)
+            if f"license/{name}" in per_task
+        },
+        time_limit=_time(reader.get("time_limit")),
+        time_min=number("time_min"),
+    )
+
+
+def _named(nodes: str | None) -> int:
+    """Return how many nodes a list names; a list that slurmctld must refuse counts as one."""
+    try:
+        return len(dict.fromkeys(expand_nodes(nodes)))
+    except NotationError:
+        return 1
+
+
+def _time(limit: Any) -> int | None:
+    """Return a time limit; clients may send 0 for no limit."""
+    if limit is None:
+        return None
+    return ENDLESS if limit is UNLIMITED or not limit else int(limit)
+
+
+def _licenses(text: str | None) -> dict[str, int]:
+    asked: dict[str, int] = {}
+    for name, count in LICENSE.findall(text or ""):
+        asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
+    return asked

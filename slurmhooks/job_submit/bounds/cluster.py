@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What slurmhooks knows of the cluster: the partitions that a job may run in, their nodes, and Slurm's defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.bounds.asked import GPU, Counts, Reader
+from slurmhooks.job_submit.bounds.defaults import Defaults
+from slurmhooks.job_submit.bounds.model import ENDLESS
+from slurmhooks.job_submit.strings import NotationError, Tres
+from slurmhooks.values import UNLIMITED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from slurmhooks.job_submit.model import Job, Record
+
+    Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a node has.
+
+    Attributes:
+        cpus: CPUs that jobs may get.
+        sockets: sockets.
+        memory: memory that jobs may get, in MiB.
+        gpus: GPUs by type.
+    """
+
+    cpus: int
+    sockets: int
+    memory: int
+    gpus: dict[str | None, int]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition in which the job may run; without values nothing is known of it.
+
+    Attributes:
+        min_nodes: MinNodes.
+        node_count: its number of nodes; None if not known.
+        exclusive: OverSubscribe=EXCLUSIVE: jobs get whole nodes.
+        defaults: of the partition, or else of the cluster.
+        default_time: the time limit of jobs that name none; ENDLESS for UNLIMITED.
+        nodes: its nodes; None if not known, or not asked for.
+    """
+
+    min_nodes: int = 1
+    node_count: int | None = None
+    exclusive: bool = False
+    defaults: Defaults = field(default_factory=Defaults)
+    default_time: int | None = None
+    nodes: tuple[Node, ...] | None = None
+
+
+UNKNOWN = (Partition(),)
+"""The partitions of a job of which nothing is known."""
+
+
+class Cluster:
+    """Looks up partitions and nodes in the tables of slurmctld, as far as a request needs them; or in slurm.conf."""
+
+    def __init__(self, table: Callable[[str], Table] | None = None) -> None:
+        """Take the function that returns a table by its name; None: slurmctld sends none to this build."""
+        self._table = table
+        self._nodes: dict[str, list[Node]] | None = None
+
+    def partitions(self, job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
+        """Return the partitions that a request may run in.
+
+        Args:
+            job: the request.
+            record: the job that an update changes.
+            nodes: also ask for all nodes, which takes longer on a large cluster.
+        """
+        names = self._names(job, record)
+        return tuple(self._partition(name, nodes=nodes) for name in names) or UNKNOWN
+
+    def _names(self, job: Job, record: Record | None) -> list[str]:
+        """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
+        reader = Reader(job, record)
+        names = reader.get("partition")
+        if names is None and self._table is not None:
+            reservation = self._table("reservations").get(reader.get("reservation") or "")
+            names = reservation.partition if reservation is not None else None
+            if names is None:
+                return [row.name for row in self._table("partitions").where(flag_default=True)]  # type: ignore[attr-defined]
+        if names is None and reader.get("reservation"):
+            return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
+        return [name for name in (names or defaults.default_partition() or "").split(",") if name]
+
+    def _partition(self, name: str, *, nodes: bool) -> Partition:
+        known = defaults.of_partition(name)
+        row = None if self._table is None else self._table("partitions").get(name)
+        if row is None:
+            return Partition(known.min_nodes or 1, exclusive=known.exclusive, defaults=known)
+        if row.def_mem_per_cpu or row.def_mem_per_node:
+            known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
+        if row.max_mem_per_cpu or row.max_mem_per_node:
+            known = replace(known, max_mem_per_cpu=row.max_mem_per_cpu)
+        return Partition(
+            min_nodes=_limited(row.min_nodes) or 1,
+            node_count=row.total_nodes or None,
+            exclusive=row.max_share == 0,
+            defaults=known,
+            default_time=_limited(row.default_time) or _limited(row.max_time),
+            nodes=tuple(self._nodes_of(name)) if nodes else None,
+        )
+
+    def _nodes_of(self, partition: str) -> list[Node]:
+        if self._nodes is None:
+            assert self._table is not None
+            self._nodes = {}
+            for row in self._table("nodes").values():
+                node = _node(row)
+                for name in row.partitions:
+                    self._nodes.setdefault(name, []).append(node)
+        return self._nodes.get(partition, [])
+
+
+def _limited(value: Any) -> int | None:
+    return ENDLESS if value is UNLIMITED else value if isinstance(value, int) else None
+
+
+def _node(row: Any) -> Node:
+    try:
+        gpus = Counts.of(Tres.parse(row.gres), GPU).most
+    except NotationError:  # a notation of gres.conf that users cannot write
+        gpus = {None: ENDLESS}
+    memory = max(row.real_memory - row.mem_spec_limit, 0)
+    return Node(row.cpus, row.tot_sockets or 1, memory, gpus)

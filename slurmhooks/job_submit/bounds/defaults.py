@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Partitions in slurm.conf: the defaults and limits by which slurmctld completes or changes a request."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from slurmhooks import slurm_conf
+
+ASSIGNMENT = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|(\S+))')
+OF_ALL = "default"
+"""The name of partitions whose line of slurm.conf has defaults for the lines below it."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Values that Slurm fills in, and limits by which it changes a request. None: not set, or not known.
+
+    Attributes:
+        mem_per_cpu, mem_per_node: DefMemPerCPU and DefMemPerNode, in MiB.
+        max_mem_per_cpu: MaxMemPerCPU; jobs that ask for more get more CPUs.
+        cpu_per_gpu, mem_per_gpu: DefCpuPerGPU and DefMemPerGPU.
+        min_nodes: MinNodes.
+        exclusive: OverSubscribe=EXCLUSIVE.
+    """
+
+    mem_per_cpu: int | None = None
+    mem_per_node: int | None = None
+    max_mem_per_cpu: int | None = None
+    cpu_per_gpu: int | None = None
+    mem_per_gpu: int | None = None
+    min_nodes: int | None = None
+    exclusive: bool = False
+
+
+def of_partition(name: str | None) -> Defaults:
+    """Return the defaults of a partition, as slurm.conf has them, or else those of the cluster.
+
+    Args:
+        name: of the partition; None: only those of the cluster.
+
+    Raises:
+        ConfigError: a file includes itself.
+    """
+    cluster, partitions = _conf()
+    values = {**cluster, **partitions.get(name or "", {})}
+    return Defaults(
+        mem_per_cpu=_number(values.get("defmempercpu")),
+        mem_per_node=_number(values.get("defmempernode")),
+        max_mem_per_cpu=_number(values.get("maxmempercpu")),
+        cpu_per_gpu=_number(values.get("defcpupergpu")),
+        mem_per_gpu=_number(values.get("defmempergpu")),
+        min_nodes=_number(values.get("minnodes")),
+        exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
+    )
+
+
+def default_partition() -> str | None:
+    """Return the default partition in slurm.conf; None if there is none."""
+    names = [name for name, values in _conf()[1].items() if values.get("default", "").lower() == "yes"]
+    return names[-1] if names else None
+
+
+def partitions() -> list[str]:
+    """Return the names of the partitions in slurm.conf."""
+    return list(_conf()[1])
+
+
+def _conf() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    path = slurm_conf.environment("SLURM_CONF") or f"{slurm_conf.directory()}/slurm.conf"
+    try:
+        status = os.stat(path)
+    except OSError:
+        return {}, {}
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _read(path: str, changed: int, size: int) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the values of the cluster and those of each partition; read once for each version of the file."""
+    cluster: dict[str, str] = {}
+    partitions: dict[str, dict[str, str]] = {}
+    general: dict[str, str] = {}
+    for line in slurm_conf.lines(path):
+        values = {match[1].lower(): match[2] or match[3] or "" for match in ASSIGNMENT.finditer(line)}
+        names = values.pop("partitionname", None)
+        if names is None:
+            cluster |= values
+        elif names.lower() == OF_ALL:
+            general |= values
+        else:
+            partitions |= {name: {**general, **values} for name in names.split(",")}
+    return cluster, partitions
+
+
+def _number(text: str | None) -> int | None:
+    """Return a number of slurm.conf; 0 and UNLIMITED are no limit."""
+    return int(text) or None if text is not None and text.isdecimal() else None

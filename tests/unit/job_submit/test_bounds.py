@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a request can become; tests/cluster/test_bounds.py compares it with what real slurmctlds allocate."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.job_submit.bounds import Range
+from slurmhooks.slurmctld.constants import JobFlag, Shared
+from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, run
+from slurmhooks.testing.runner import Result
+from slurmhooks.values import UNLIMITED
+
+PARTITIONS = fake_partitions(
+    {
+        "debug": {"flag_default": True, "max_share": 1, "total_nodes": 4},
+        "whole": {"max_share": 0, "total_nodes": 1},
+    }
+)
+NODES = fake_nodes(
+    {
+        f"n{number}": {
+            "cpus": 8,
+            "tot_sockets": 2,
+            "real_memory": 4000,
+            "gres": "gpu:tesla:4",
+            "partitions": ["debug", "whole"] if number == 1 else ["debug"],
+        }
+        for number in range(1, 5)
+    }
+)
+
+
+def unknown(**fields: Any) -> Any:
+    """Return the bounds of a request of which only the fields are known."""
+    return FakeJob(**fields).bounds
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, {"nodes": Range(1, 1), "tasks": Range(1, 1), "cpus": Range(1, 1), "gpus": Range(0, 0)}),
+        ({"num_tasks": 4, "min_cpus": 4}, {"nodes": Range(1, 4), "tasks": Range(4, 4), "cpus": Range(4, 4)}),
+        ({"cpus_per_task": 4, "min_cpus": 4, "min_mem_per_node": 9}, {"nodes": Range(1, 1), "cpus": Range(4, 4)}),
+        ({"min_nodes": 2, "max_nodes": 2, "num_tasks": 8, "tres_per_node": "gres/gpu:1"}, {"gpus": Range(2, 2)}),
+        ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
+        ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
+        ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
+        ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),
+        ({"tres_per_node": "gres/gpu:1", "min_nodes": 1, "max_nodes": 4}, {"gpus": Range(1, 4)}),
+        ({"max_nodes": UNLIMITED}, {"nodes": Range(1, UNLIMITED)}),
+        ({"req_nodes": "n[1-4]", "tres_per_node": "gres/gpu:2"}, {"nodes": Range(1, 4), "gpus": Range(2, 8)}),
+        ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
+        ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
+        ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
+        ({"time_limit": 5, "time_min": 2}, {"time": Range(2, 5)}),
+        ({"time_limit": UNLIMITED}, {"time": Range(0, UNLIMITED)}),
+        ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, {"memory_per_node": Range(400, 4000)}),
+        ({"min_mem_per_node": 0}, {"memory_per_node": Range(0, UNLIMITED)}),
+    ],
+)
+def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any]) -> None:
+    """The bounds follow the notations and couplings of the fields; what the cluster has sets no limit here."""
+    bounds = unknown(**fields)
+    assert {name: getattr(bounds, name) for name in expected} == expected
+
+
+def ran(tmp_path: Path, expression: str, **arguments: Any) -> Result:
+    """Run a handler that refuses each request with the value of an expression about its bounds."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import Reject, hook\n"
+        f"@hook.job_submit\n@hook.job_modify\ndef tell(job):\n    raise Reject(str({expression}))\n"
+    )
+    return run(path, "job_modify" if "record" in arguments else "job_submit", partitions=PARTITIONS, nodes=NODES,
+               **arguments)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "expression", "expected"),
+    [
+        ({"shared": Shared.JOB_SHARED_NONE}, "job.bounds.gpus", "0 to 4"),
+        ({"partition": "whole"}, "job.bounds.cpus", "1 to 8"),
+        ({"tres_per_job": "gres/gpu:8"}, "job.bounds.gpus_per_node", "0 to 4"),
+        ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
+        ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),
+        ({"tres_per_socket": "gres/gpu:1", "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
+    ],
+)
+def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression: str, expected: str) -> None:
+    """No bound is larger than what the nodes of the partition have."""
+    assert ran(tmp_path, expression, job=FakeJob(**fields)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "record", "expression", "expected"),
+    [
+        ({"min_nodes": 4, "max_nodes": 4},
+         {"min_nodes": 1, "max_nodes": 1, "num_tasks": 2, "ntasks_per_node": 2, "tres_per_task": "gres/gpu:1"},
+         "job.bounds.gpus", "2 to 8"),
+        ({"tres_per_socket": "gres/gpu:2"}, {"min_nodes": 1}, "job.bounds.gpus", "2 to 4"),
+        ({"min_cpus": 32}, {"min_nodes": 1, "min_cpus": 1}, "job.bounds.nodes", "1 to 4"),
+        ({"min_cpus": 1}, {"num_tasks": 4, "min_cpus": 4}, "job.bounds.cpus", "1 to 4"),
+        ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
+        ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
+    ],
+)  # fmt: skip
+def test_updates(
+    tmp_path: Path, change: dict[str, Any], record: dict[str, Any], expression: str, expected: str
+) -> None:
+    """An update counts together with the job that it changes."""
+    assert ran(tmp_path, expression, job=FakeJob(**change), record=FakeRecord(**record)).text == expected
+
+
+def test_later_handlers_see_writes(tmp_path: Path) -> None:
+    """The bounds are those of the request as handlers have written it."""
+    job = FakeJob(min_nodes=4, max_nodes=4)
+    job.min_nodes = job.max_nodes = 2
+    assert job.bounds.nodes == Range(2, 2)
+
+
+def test_copies_have_no_bounds() -> None:
+    """Copying a request does not compute its bounds, which an invalid list would prevent."""
+    assert "bounds" not in dict(FakeJob(tres_per_node="xgres/gpu"))

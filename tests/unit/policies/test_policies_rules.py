@@ -210,7 +210,7 @@ GPUS = {
     ],
     "gpu_ceiling": [
         Case("per_job = 4", {"tres_per_job": "gres/gpu:4"}),
-        Case("per_job = 4", {"tres_per_job": "gres/gpu:5"}, "at most 4 GPUs in partition (none); you asked for 5"),
+        Case("per_job = 4", {"tres_per_job": "gres/gpu:5"}, "at most 4 GPUs in partition (default); you asked for 5"),
         Case("per_job = 4", {"tres_per_node": "gres/gpu:2", "min_nodes": 3}, "asked for 6"),
         Case("per_job = 4", {"tres_per_task": "gres/gpu:1", "num_tasks": 5}, "asked for 5"),
         Case("per_job = 4", {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2}, "an unlimited number"),

@@ -187,7 +187,7 @@ def test_lines_of_messages_stay(written: Written) -> None:
     written.add(NOON, verdict="refused", text="too long:\nuse -t 60", handlers=[step])
     output = call(written, "--last", "1").output
     assert "    limits:time: refused: too long:\n      |         use -t 60\n" in output
-    assert "  the user was told: too long:\n      | use -t 60\n" in output
+    assert "  text for the user: too long:\n      | use -t 60\n" in output
 
 
 def test_what_cannot_be_told_apart_is_said(written: Written) -> None:

@@ -14,6 +14,8 @@ from slurmhooks.errors import ConfigError, LoadError
 
 CURRENT = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to that of slurm.conf."""
+UNFINISHED = "slurmhooks.d/unfinished"
+"""The file that exists from the beginning to the end of a deployment, relative to the same folder."""
 PLUGSTACK = "plugstack.conf"
 
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,9 +143,9 @@ def test_the_plugin_offers_what_both_need(
     seen = []
     switch = Store.switch
 
-    def observe(self: Store, bundle: str) -> None:
+    def observe(self: Store, bundle: str, before: str | None) -> None:
         seen.append(os.readlink(plugin))
-        switch(self, bundle)
+        switch(self, bundle, before)
         seen.append(os.readlink(plugin))
 
     monkeypatch.setattr(Store, "switch", observe)
@@ -250,50 +249,3 @@ def test_a_history_that_is_damaged(
     history.unlink()
     deploy(make("two", HANDLER.format(2)))
     assert handlers(site) == ["a:version_2"]
-
-
-STEPS = ("rename", "replace", "symlink", "fsync", "rmdir", "unlink", "mkdir", "chmod")
-
-
-def killed_at(step: int, run: "Call", *arguments: object) -> bool:
-    """Run a command in a process that kills itself before its ``step``th change of files; tell whether it did."""
-    pid = os.fork()
-    if not pid:
-        left, me = step, os.getpid()
-
-        def counted(change: Callable[..., Any]) -> Callable[..., Any]:
-            def changed(*arguments: Any, **keywords: Any) -> Any:
-                nonlocal left
-                left -= 1
-                if not left and os.getpid() == me:
-                    os.kill(me, signal.SIGKILL)
-                return change(*arguments, **keywords)
-
-            return changed
-
-        try:
-            for name in STEPS:
-                setattr(os, name, counted(getattr(os, name)))
-            os._exit(run(*arguments).exit_code)
-        finally:
-            os._exit(99)
-    _, status = os.waitpid(pid, 0)
-    assert status in (0, signal.SIGKILL)
-    return bool(status)
-
-
-def test_killed_at_any_step(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
-    """Whenever the command is killed, the old or the new bundle is in force as a whole, and the next deploy works."""
-    old, new = deploy(make("old", HANDLER.format(1)))["bundle"], make("new", HANDLER.format(2))
-    seen = set()
-    step = 0
-    while killed_at(step := step + 1, run, "deploy", new, "--sysconfdir", site.etc):
-        deployed = Store(site.etc).deployed
-        assert deployed is not None
-        Store(site.etc).verify(deployed)
-        seen.add(deployed)
-        if deployed != old:
-            rollback(site, run)
-    assert old in seen
-    assert Store(site.etc).deployed in seen - {old}
-    assert not list((site.etc / "slurmhooks.d").glob("**/.new-*"))

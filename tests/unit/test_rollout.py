@@ -123,3 +123,44 @@ def test_labels_without_a_handler_are_findings(tmp_path: Path) -> None:
         " limits:check",
         '[policy."limits:ends"] of slurmhooks.toml: hook.job_end has no modes',
     ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "whole"),
+    [
+        ('mode = "enforce"', True),
+        ('mode = "enforce"\npercent = 50\notherwise = "enforce"', True),
+        ('mode = "off"', False),
+        ('mode = "warn"', False),
+        ('mode = "observe"', False),
+        ("percent = 0", False),
+        ('users = ["nobody-has-this-name"]\notherwise = "off"', False),
+        ('mode = "off"\npercent = 0\notherwise = "enforce"', False),
+    ],
+)
+def test_required_handlers_are_enforced(tmp_path: Path, mode: str, whole: bool) -> None:
+    """A handler that the configuration requires must be enforced for all requests."""
+    (handler,) = loaded(tmp_path, "@hook.job_submit\ndef check(job): pass\n").all_handlers()
+    (tmp_path / "slurmhooks.toml").write_text(f'[policy."limits:check"]\n{mode}\n')
+    findings = assign(config.read(tmp_path / "slurmhooks.toml").rollouts(), [handler], ["limits:check"])
+    assert (findings == []) == whole
+    assert all("names limits:check, whose mode is" in text for text in findings)
+
+
+def test_a_decorator_does_not_switch_off_what_is_required(tmp_path: Path) -> None:
+    """The mode in the decorator counts as well."""
+    (handler,) = loaded(tmp_path, "@hook.job_submit(mode='observe')\ndef check(job): pass\n").all_handlers()
+    assert "whose mode is observe" in assign({}, [handler], ["limits:check"])[0]
+    assert assign({"limits:check": Rollout()}, [handler], ["limits:check"]) == []
+
+
+def test_a_label_of_two_files(tmp_path: Path) -> None:
+    """Neither a table nor `require` may name a handler that two files have: one of them could vanish unnoticed."""
+    handlers = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        handlers += loaded(tmp_path / name, "@hook.job_submit\ndef check(job): pass\n").all_handlers()
+    for findings in (assign({"limits:check": Rollout()}, handlers), assign({}, handlers, ["limits:check"])):
+        assert len(findings) == 1
+        assert f"limits:check is in {tmp_path}/a/limits.py and in {tmp_path}/b/limits.py" in findings[0]
+    assert assign({}, handlers) == []

@@ -35,7 +35,10 @@ def held(path: Path) -> Iterator[None]:
         file.truncate()
         file.write(f"{_me()}\n")
         file.flush()
-        yield
+        try:
+            yield
+        finally:
+            file.truncate(0)
 
 
 def _me() -> str:

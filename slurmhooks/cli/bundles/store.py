@@ -5,6 +5,7 @@ A process may be killed at any time: files get their names only when they are co
 bundle is in force.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slurmhooks import config, durable, site
+from slurmhooks.cli import compiled
 from slurmhooks.cli.bundles import archive, contents, lock
 from slurmhooks.cli.findings import Finding
 
@@ -44,10 +46,42 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the store, waiting for other processes; remove what killed processes have left behind."""
+        """Lock the store, waiting for other processes; remove what killed processes have left behind.
+
+        Raises:
+            Finding: the folder of slurm.conf cannot be written, or slurmhooks.toml cannot be replaced.
+        """
+        with self._explained(), self._locked():
+            yield
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what to do about a folder that cannot be written, or a file that cannot be replaced."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (*compiled.READ_ONLY, errno.EBUSY):
+                raise
+            what = f"{error.filename or self.folder}: {error.strerror}: "
+            if error.errno == errno.EBUSY:
+                what = (
+                    f"{self.toml}: mounted, so that no link can replace it: mount the folder that has it instead, or "
+                )
+            else:
+                what += f"'deploy' and 'rollback' must write {self.sysconfdir} and the folder of the plugins: "
+            raise Finding(
+                what + "change the files where they come from, then run 'slurmhooks compile' here; nothing has changed"
+                if self.unfinished is None
+                else what + "then run the command again, which finishes the deployment"
+            ) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         for folder in (self.folder, self._bundles):
-            folder.mkdir(mode=0o755, exist_ok=True)
-            folder.chmod(0o755)
+            if not folder.is_dir():
+                folder.mkdir(mode=0o755)
+            if folder.stat().st_mode & 0o777 != 0o755:
+                folder.chmod(0o755)
         with lock.held(self.folder / ".lock"):
             for folder in (self.folder, self._bundles):
                 for left in folder.glob(f"{INCOMPLETE}*"):

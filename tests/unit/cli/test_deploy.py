@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``slurmhooks bundle``, ``deploy`` and ``rollback`` on one machine."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks import durable
 from slurmhooks.cli.bundles import store
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import reload
@@ -249,3 +251,56 @@ def test_a_history_that_is_damaged(
     history.unlink()
     deploy(make("two", HANDLER.format(2)))
     assert handlers(site) == ["a:version_2"]
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "words"),
+    [
+        (errno.EBUSY, "slurmhooks.toml", "slurmhooks.toml: mounted, so that no link can replace it: mount the folder"),
+        (errno.EROFS, "history", "Read-only file system: 'deploy' and 'rollback' must write"),
+        (errno.EROFS, "current", "Read-only file system: 'deploy' and 'rollback' must write"),
+    ],
+)
+def test_what_cannot_be_replaced(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    error: int,
+    name: str,
+    words: str,
+) -> None:
+    """A mounted slurmhooks.toml or a read-only folder changes nothing, and the error says what to do."""
+    site.file(HANDLER.format(0))
+    bundle = make("one", HANDLER.format(1))
+
+    def refuse(call: str) -> None:
+        real = getattr(durable, call)
+
+        def refusing(path: Path, *arguments: object) -> None:
+            if path.name == name:
+                raise OSError(error, os.strerror(error), str(path))
+            real(path, *arguments)
+
+        monkeypatch.setattr(durable, call, refusing)
+
+    with monkeypatch.context() as context:
+        monkeypatch = context
+        refuse("write")
+        refuse("link")
+        result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert words in result.output, result.output
+    assert "nothing has changed" in result.output
+    assert handlers(site) == ["a:version_0"]
+    assert Store(site.etc).unfinished is None
+
+
+def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
+    """An error about the folder of slurm.conf names that folder, not a list of signers that does not exist."""
+    bundle = make("one", HANDLER.format(1))
+    site.etc.chmod(0o777)
+    result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{site.etc}: it is writable by everybody" in result.output
+    assert "allowed_signers" not in result.output

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600, *, sync: bool = True
         OSError: the file cannot be written; the old file stays. The error names the path.
     """
     folder, name = os.path.split(path)
-    new = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}")
+    new = os.path.join(folder, _new_name(name))
     try:
         # Nobody else can open it before it has its mode.
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
@@ -53,7 +54,7 @@ def link(path: Path, target: str) -> None:
     Raises:
         OSError: the link cannot be created; what had its name stays.
     """
-    new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    new = path.with_name(_new_name(path.name))
     new.symlink_to(target)
     try:
         new.replace(path)
@@ -61,6 +62,17 @@ def link(path: Path, target: str) -> None:
         new.unlink()
         raise
     force(path.parent)
+
+
+def _new_name(name: str) -> str:
+    """Return the name that a file has until it is complete."""
+    return f".{name}.{os.getpid()}.{os.urandom(4).hex()}"
+
+
+def leftovers(path: Path) -> list[Path]:
+    """Return the incomplete files that killed processes have left; nothing may write the file meanwhile."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.[0-9a-f]{{8}}")
+    return [each for each in path.parent.iterdir() if pattern.fullmatch(each.name)]
 
 
 def force(folder: Path | str) -> None:

@@ -87,8 +87,9 @@ def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Sourc
             # 'slurmhooks compile' writes no manifest that lacks a required handler.
             return manifest.sources(rows), (), manifest.of_scripts(rows)[0]
     # Resolve the link once for both calls, so that their results belong together.
-    path = site.located(f"{slurm_conf.directory()}/{site.FILE_NAME}")
-    sources, require = site.sources(path)
-    script = site.script_of(point, path) if with_script else None
+    link = f"{slurm_conf.directory()}/{site.FILE_NAME}"
+    path = site.located(link)
+    sources, require = site.sources(path, link)
+    script = site.script_of(point, path, link) if with_script else None
     # A script runs before the handlers of hook files of the same order, as for job_submit.
     return [*([] if script is None else [Source(path=script)]), *sources], require, ()

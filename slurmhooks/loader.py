@@ -30,6 +30,11 @@ except ImportError:  # in processes that do not embed Python
 
 
 LUA = ".lua"
+NOTHING = (
+    "mount or create the folder, or correct the pattern; if there are to be no hooks, put a file there that has"
+    " nothing but a comment"
+)
+"""What to do about a pattern that matches no file: hooks that are not mounted must not look like none."""
 
 
 class Source:
@@ -76,7 +81,8 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         base: the folder of relative patterns.
 
     Raises:
-        LoadError: folders exist but cannot be listed, or patterns are invalid.
+        LoadError: folders exist but cannot be listed, or patterns are invalid or match no file, perhaps because a
+            folder is not mounted.
     """
     # Imported only here: launches with a manifest expand no patterns.
     from slurmhooks.paths import below, matches, real
@@ -89,6 +95,8 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         except LoadError as error:
             findings += error.findings
             continue
+        if not names:
+            findings.append(f"{visible(below(base, pattern))}: no file matches; {NOTHING}")
         for name in names:
             # Lua shows the path of a script in messages, where users expect the configured one.
             files.setdefault(name if name.endswith(LUA) else real(name), name)
@@ -197,6 +205,8 @@ class _Loading:
         options = definitions.options_of(self._defined, module, self._options)
         self._options += options
         if not marks and not options:
+            if _is_comment(content) and source.path is not None:
+                return
             self._notes.append(
                 f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
             )
@@ -226,6 +236,12 @@ def read(path: str) -> bytes:
     except OSError as error:
         reason = str(error.strerror)
     raise LoadError([f"{visible(path)}: {reason}"])
+
+
+def _is_comment(content: bytes) -> bool:
+    """Tell whether a file has nothing but comments and blank lines, and so no handler that lacks its decorator."""
+    lines = [line.strip() for line in content.splitlines()]
+    return any(lines) and all(not line or line.startswith(b"#") for line in lines)
 
 
 def _stem(path: str) -> str:
@@ -278,6 +294,8 @@ def _add_packages(folder: str) -> list[str]:
         return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
     if findings:
         return findings
+    if not names:
+        return [f"{visible(folder)}: empty; [hooks] packages names this folder: is it mounted?"]
     taken = names & {*sys.stdlib_module_names, "slurmhooks"}
     if taken:
         return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]

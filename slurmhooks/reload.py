@@ -107,7 +107,7 @@ def _load(
     watch.file(str(path))
     if watch.before is not None and any(watch.before.handlers.values()):
         _refuse_blank(str(path))
-    path = site.located_path(path)
+    link, path = path, site.located_path(path)
     watch.file(str(path))
     config = site.read_config(path)
     for pattern in site.patterns_of(path, config):
@@ -115,7 +115,7 @@ def _load(
             watch.glob(pattern)
         else:
             watch.file(pattern)
-    sources = site.sources_of(path, config)
+    sources = site.sources_of(path, config, link)
     if scripts is not None:
         sources = [*scripts(config, path), *sources]
     for source in sources:
@@ -143,7 +143,7 @@ def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[s
     """
     if not any(name in hooks for name, spec in HOOKS.items() if spec.has_modes):
         return []
-    return assign(config.rollouts(), registry.all_handlers())
+    return assign(config.rollouts(), registry.all_handlers(), config.hooks.require)
 
 
 def _loaded(registry: Registry, hooks: Container[str]) -> dict[str, list[LoadedHandler]]:

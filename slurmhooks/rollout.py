@@ -121,6 +121,11 @@ class Rollout:
         """Tell whether a mode is in use for some requests."""
         return mode == self.mode or (mode == self.otherwise and bool(self.conditions))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the handler is enforced for all requests."""
+        return self.mode == ENFORCE and (not self.conditions or self.otherwise == ENFORCE)
+
     def mode_for(self, label: str, subject: Subject) -> str:
         """Return the mode for a request.
 
@@ -175,16 +180,17 @@ def share_of(label: str, user_id: int | None) -> float:
     return int.from_bytes(digest[:8], "big") * 100 / (1 << 64)
 
 
-def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list[str]:
+def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler], require: Iterable[str] = ()) -> list[str]:
     """Give handlers the rollouts of the configuration, which replace those of their decorators.
 
     Args:
         rollouts: by labels, ``module:qualname``.
         handlers: all that were loaded.
+        require: labels of the handlers that must be in force.
 
     Returns:
         a finding for each rollout that is invalid, or whose label is that of no handler that can have modes, or of
-        handlers in two files.
+        handlers in two files; and for each required handler that is not enforced for all requests.
     """
     handlers = tuple(handlers)
     able = [handler for handler in handlers if handler.spec.has_modes]
@@ -207,4 +213,11 @@ def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list
                 f" {', '.join(sorted({handler.label for handler in able})) or 'none'}"
             )
             findings.append(f"{what}: {reason}")
-    return findings
+    for label in require:
+        findings += [
+            f"[hooks] require of slurmhooks.toml names {label}, whose mode is {each.rollout}: it must be enforced for"
+            f' all requests; change [policy."{label}"] or the mode in its decorator, or remove it from require'
+            for each in able
+            if each.label == label and each.rollout is not None and not each.rollout.is_whole
+        ]
+    return list(dict.fromkeys(findings))

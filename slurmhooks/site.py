@@ -70,9 +70,10 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
     """
-    path = located_path(path or config_path())
+    link = path or config_path()
+    path = located_path(link)
     config = read_config(path)
-    return config, sources_of(path, config)
+    return config, sources_of(path, config, link)
 
 
 def read_config(path: Path) -> Config:
@@ -87,16 +88,19 @@ def read_config(path: Path) -> Config:
     return config.read(path)
 
 
-def sources_of(path: Path, config: Config) -> list[Source]:
+def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
     """Return the sources that a configuration names.
 
     Args:
         path: path of the file.
         config: its content.
+        link: the path before :func:`located`.
 
     Raises:
-        LoadError: a folder exists but cannot be listed.
+        LoadError: a folder exists but cannot be listed, a pattern matches no file, or a name is relative to another
+            folder than it seems.
     """
+    _refuse_misplaced(str(link), str(path), names_of(config))
     return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
 
 
@@ -121,7 +125,28 @@ def problems(path: Path | None = None) -> list[str]:
     return findings
 
 
-def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
+def names_of(config: Config) -> list[str]:
+    """Return the names, globs and folders in a configuration that may be relative to it."""
+    scripts = (config.job_submit.lua, config.scrun.lua, config.cli_filter.lua)
+    return [*config.hooks.paths, *config.hooks.packages, *(name for name in scripts if name is not None)]
+
+
+def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
+    """Refuse names in a configuration that lead to other files beside the link to it, where they seem to be.
+
+    Raises:
+        LoadError: there are such names.
+    """
+    if link == path:
+        return
+    from slurmhooks import misplaced
+
+    findings = misplaced.findings(link, path, names)
+    if findings:
+        raise LoadError(findings)
+
+
+def sources(path: str | None = None, link: str | None = None) -> tuple[list[Source], Sequence[str]]:
     """Return the sources and the required handlers of the configuration, and apply its ``[log]``.
 
     For launches without a hook manifest. Importing the model of the configuration takes three times as long as the rest
@@ -129,38 +154,45 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
 
     Args:
         path: as for :func:`of_config`.
+        link: the path before :func:`located`, if it was called.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
-        LoadError: a folder of hook files exists but cannot be listed.
+        LoadError: as :func:`sources_of`.
     """
-    path = located(path or f"{slurm_conf.directory()}/{FILE_NAME}")
+    link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
+    path = located(path or link)
     _refuse_hidden(path)
     tables = _plain(path)
     if tables is not None:
         hooks = tables.get("hooks", {})
         log.limit(tables.get("log", {}).get("level", LEVELS[DEBUG3]))
         base = path.rpartition("/")[0]
+        _refuse_misplaced(link, path, [*hooks.get("paths", ()), *hooks.get("packages", ())])
         simple = _sources(hooks.get("paths", ()), hooks.get("modules", ()), hooks.get("packages", ()), base)
         return simple, hooks.get("require", ())
     from pathlib import Path
 
-    config, named = of_config(Path(path))
+    config = read_config(Path(path))
+    named = sources_of(Path(path), config, Path(link))
     log.limit(config.log.level, config.log.limit)
     return named, config.hooks.require
 
 
-def script_of(point: str, path: str | None = None) -> str | None:
+def script_of(point: str, path: str | None = None, link: str | None = None) -> str | None:
     """Return the path of the site's own Lua script for a plugin point; None if the configuration names none.
 
     Args:
         point: ``scrun`` or ``cli_filter``: the table of the configuration.
         path: path of the file; by default slurmhooks.toml beside slurm.conf.
+        link: the path before :func:`located`, if it was called.
 
     Raises:
         ConfigError: the configuration is invalid, or another user could have written it.
+        LoadError: the name is relative to another folder than it seems.
     """
-    path = located(path or f"{slurm_conf.directory()}/{FILE_NAME}")
+    link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
+    path = located(path or link)
     _refuse_hidden(path)
     tables = _plain(path)
     if tables is None:
@@ -169,6 +201,8 @@ def script_of(point: str, path: str | None = None) -> str | None:
         name = getattr(read_config(Path(path)), point).lua
     else:
         name = tables.get(point, {}).get("lua")
+    if name is not None:
+        _refuse_misplaced(link, path, [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
@@ -229,6 +263,11 @@ def _refuse_hidden(path: str) -> None:
     except OSError as error:
         if not isinstance(error, FileNotFoundError) or not paths.is_absent(path):
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
+        from slurmhooks import misplaced
+
+        elsewhere = misplaced.of_configuration(path)
+        if elsewhere is not None:
+            raise ConfigError([elsewhere]) from error
         return
     if not S_ISREG(mode):
         # Reading a FIFO would wait for a writer.
@@ -252,13 +291,20 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
         folder, _, last = paths.below(slurm_conf.directory(), pattern).rpartition("/")
         folder = folder if paths.has_magic(folder) else paths.real(folder)
         return _expand([f"{folder}/{last}"], "/"), rest, ()
-    if config is not None and not config.startswith("/"):
-        config = f"{slurm_conf.directory()}/{config}"
+    if config is not None:
+        config = paths.below(slurm_conf.directory(), config)
+        if isinstance(paths.state(config), int) and paths.is_absent(config):
+            raise LoadError([no_such(config)])
     try:
         named, require = sources(config)
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require
+
+
+def no_such(config: str) -> str:
+    """Return the finding for a configuration that a line of plugstack.conf names and that does not exist."""
+    return f"{config}: does not exist; config= in plugstack.conf names it"
 
 
 def lua_version() -> str | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The results of `slurmhooks compile`: the manifest, and the choice of a variant of the SPANK plugin."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import note
 
 PLUGIN = "spank_python.so"
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of a folder that this machine must not change."""
 
 
 def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
@@ -50,11 +53,42 @@ def choose_variant(folder: Path, name: str) -> str:
     target = folder / PLUGIN
     before = manifest.exported(variant_of(target))
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
-        durable.link(target, str(variant))
+        try:
+            durable.link(target, str(variant))
+        except OSError as error:
+            if error.errno not in READ_ONLY:
+                raise
+            raise Finding(
+                f"{target}: {error.strerror}: it must become a link to {variant}: run 'slurmhooks compile' where the"
+                " folder of the plugins can be written, such as in the image of this machine"
+            ) from error
     extra = manifest.exported(name)
     if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
     return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
+
+
+def write_manifest(text: str, path: Path) -> None:
+    """Write the manifest, unless it has this text already.
+
+    Raises:
+        Finding: another text is there, and the folder cannot be written.
+        OSError: it cannot be written for another reason.
+    """
+    try:
+        if path.read_bytes() == text.encode("utf-8", "surrogateescape"):
+            return
+    except OSError:
+        pass
+    try:
+        manifest.write(text, str(path))
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+        raise Finding(
+            f"{path}: {error.strerror}: the manifest was not written; the hooks work, but Python starts in every"
+            " process; run 'slurmhooks compile' on a machine that can write the folder, or where the folder is made"
+        ) from error
 
 
 def variant_of(plugin: Path) -> str:

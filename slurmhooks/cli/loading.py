@@ -118,6 +118,8 @@ class Loaded:
         sections = {name: getattr(read, name) for name in type(read).model_fields}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
+        if script is not None and not os.path.exists(script):
+            self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
         self.points = [Point("scrun", sources, _log_words(read), script)]
         filters = Point("cli_filter", sources, _log_words(read))
         if read.cli_filter.lua is not None:
@@ -134,7 +136,7 @@ class Loaded:
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
-        self.findings += assign(read.rollouts(), self.registry.all_handlers())
+        self.findings += assign(read.rollouts(), self.registry.all_handlers(), read.hooks.require)
         filters.registry = self.registry
         self.points.append(filters)
         self.notes += self.registry.notes
@@ -147,18 +149,14 @@ class Loaded:
             self.notes.append(f"{path}: does not exist, so it names no hook files")
         # Watch this name, too: it may be a link, whose target can change.
         self.watched.append(str(path))
-        path = site.located_path(path)
-        return path, *site.of_config(path)
+        link, path = path, site.located_path(path)
+        read = site.read_config(path)
+        return path, read, site.sources_of(path, read, link)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
         """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
-        patterns = site.patterns_of(path, read)
-        self._watch(str(path), patterns)
+        self.patterns += site.patterns_of(path, read)
         self.watched += site.watched(path, read, sources)
-
-    def _watch(self, where: str, patterns: list[str]) -> None:
-        self.patterns += patterns
-        self.notes += [f"{where}: no file matches {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = plugstack.split(args)
@@ -168,11 +166,13 @@ class Loaded:
             sources = loader.expand([pattern], slurm_conf.directory())
             full = os.path.join(slurm_conf.directory(), pattern)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(slurm_conf.directory(), pattern)])
+            self.patterns.append(full)
             self.watched += [source.path for source in sources if source.path is not None]
             # A line that names its files does not depend on slurmhooks.toml.
         else:
             path = path if name is None else Path(slurm_conf.directory(), name)
+            if name is not None and not os.path.lexists(path):
+                raise LoadError([site.no_such(str(path))])
             path, read, sources = self._read_config(path)
         require = read.hooks.require if read is not None else ()
         registry = loader.load([source for source in sources if not source.scripted], require)

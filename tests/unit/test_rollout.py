@@ -152,3 +152,32 @@ def test_a_function_of_two_hooks_has_one_label(tmp_path: Path) -> None:
     registry = loaded(tmp_path, "@hook.job_submit\n@hook.job_modify\ndef check(job): pass\n")
     assert assign({"limits:check": Rollout(mode="off")}, registry.all_handlers()) == []
     assert [handler.rollout and handler.rollout.mode for handler in registry.all_handlers()] == ["off", "off"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "whole"),
+    [
+        ('mode = "enforce"', True),
+        ('mode = "enforce"\npercent = 50\notherwise = "enforce"', True),
+        ('mode = "off"', False),
+        ('mode = "warn"', False),
+        ('mode = "observe"', False),
+        ("percent = 0", False),
+        ('users = ["nobody-has-this-name"]\notherwise = "off"', False),
+        ('mode = "off"\npercent = 0\notherwise = "enforce"', False),
+    ],
+)
+def test_required_handlers_are_enforced(tmp_path: Path, mode: str, whole: bool) -> None:
+    """A handler that the configuration requires must be enforced for all requests."""
+    (handler,) = loaded(tmp_path, "@hook.job_submit\ndef check(job): pass\n").all_handlers()
+    (tmp_path / "slurmhooks.toml").write_text(f'[policy."limits:check"]\n{mode}\n')
+    findings = assign(config.read(tmp_path / "slurmhooks.toml").rollouts(), [handler], ["limits:check"])
+    assert (findings == []) == whole
+    assert all("names limits:check, whose mode is" in text for text in findings)
+
+
+def test_a_decorator_does_not_switch_off_what_is_required(tmp_path: Path) -> None:
+    """The mode in the decorator counts as well."""
+    (handler,) = loaded(tmp_path, "@hook.job_submit(mode='observe')\ndef check(job): pass\n").all_handlers()
+    assert "whose mode is observe" in assign({}, [handler], ["limits:check"])[0]
+    assert assign({"limits:check": Rollout()}, [handler], ["limits:check"]) == []

@@ -195,6 +195,7 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
     """folders() returns the folders of globs; if the folder is a glob, those that match and the one above."""
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py", "of/*/hook?.py"]\n')
     write("of/physics/hook1.py", "")
+    write("hooks.d/a.py", "")
     path = tmp_path / "slurmhooks.toml"
     read, _ = site.of_config()
     expected = {"hooks.d", "of", "of/physics"}
@@ -254,7 +255,6 @@ def test_a_configuration_that_is_a_link(write: Write, tmp_path: Path) -> None:
     """Names are relative to the file that the link leads to; a dangling link is an error."""
     write("real/slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n[scrun]\nlua = "scrun.site.lua"\n')
     inside = write("real/a.py", "")
-    write("b.py", "")
     link = tmp_path / "slurmhooks.toml"
     link.symlink_to("real/slurmhooks.toml")
     _, sources = site.of_config(link)
@@ -299,3 +299,86 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path.write_text('[hooks]\npackages = ["gone"]\n')
     with pytest.raises(LoadError, match=r"gone: No such file or directory; \[hooks\] packages names this folder"):
         loader.load(site.of_config(path)[1])
+
+
+NAMES_BESIDE = {
+    "a glob": ('[hooks]\npaths = ["hooks.d/*.py"]\n', "hooks.d/a.py"),
+    "a file": ('[hooks]\npaths = ["a.py"]\n', "a.py"),
+    "packages": ('[hooks]\npackages = ["lib"]\n', "lib/inner.py"),
+    "a script of job_submit": ('[job_submit]\nlua = "job_submit.site.lua"\n', "job_submit.site.lua"),
+    "a script of scrun": ('[scrun]\nlua = "scrun.site.lua"\n', "scrun.site.lua"),
+    "a script of cli_filter": ('[cli_filter]\nlua = "cli_filter.site.lua"\n', "cli_filter.site.lua"),
+}
+LAYOUTS = {
+    "a link": {"slurmhooks.toml": "data/slurmhooks.toml"},
+    "the volume of a container": {"slurmhooks.toml": "..data/slurmhooks.toml", "..data": "data"},
+    "nested links": {"slurmhooks.toml": "two/slurmhooks.toml", "two/slurmhooks.toml": "../data/slurmhooks.toml"},
+}
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["only there", "in both places"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", NAMES_BESIDE)
+def test_names_that_seem_to_be_beside_a_link(write: Write, tmp_path: Path, name: str, layout: str, both: bool) -> None:
+    """A relative name that leads to other files beside a link than beside its target is an error that names both."""
+    text, file = NAMES_BESIDE[name]
+    write("data/slurmhooks.toml", text)
+    write(file, "")
+    if both:
+        write(f"data/{file}", "")
+    for link, target in LAYOUTS[layout].items():
+        (tmp_path / link).parent.mkdir(exist_ok=True)
+        (tmp_path / link).symlink_to(target)
+    point = next((point for point in ("scrun", "cli_filter") if f"[{point}]" in text), None)
+    launch = site.sources if point is None else (lambda: site.script_of(point))
+    reads = [site.of_config, *([launch] if "job_submit" not in text else [])]
+    for read in reads:
+        with pytest.raises(LoadError, match="is relative to the file that this is a link to, so it means") as caught:
+            read()
+        assert f"write {tmp_path}/" in caught.value.findings[0]
+
+
+def test_the_link_of_a_bundle(write: Write, tmp_path: Path) -> None:
+    """Files beside the link to a deployed bundle are those of the time before, and are no error."""
+    write("slurmhooks.d/bundles/0123/slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    write("slurmhooks.d/bundles/0123/hooks.d/a.py", "")
+    write("hooks.d/b.py", "")
+    (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/0123")
+    (tmp_path / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    assert names(site.of_config()[1]) == names(site.sources()[0]) == ["a.py"]
+
+
+def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path: Path) -> None:
+    """A configuration beside the file that slurm.conf is a link to is an error while none is beside the link."""
+    write("shared/slurm.conf", "")
+    write("shared/slurmhooks.toml", "")
+    (tmp_path / "slurm.conf").symlink_to("shared/slurm.conf")
+    for read in (site.of_config, site.sources):
+        with pytest.raises(ConfigError, match=r"slurmhooks.toml: does not exist, but .*shared/slurmhooks.toml does"):
+            read()
+    write("slurmhooks.toml", "")
+    assert site.sources()[0] == site.of_config()[1] == []
+
+
+@pytest.mark.parametrize("pattern", ["hooks.d/*.py", "none.d/*.py", "../*/gone.py", "*.lua", "[ab].py"])
+def test_a_pattern_that_matches_nothing(write: Write, pattern: str) -> None:
+    """A glob of the configuration or of a line that matches no file is an error, whether its folder exists or not."""
+    write("hooks.d/README", "")
+    write("slurmhooks.toml", f'[hooks]\npaths = ["{pattern}"]\n')
+    for read in (site.of_config, site.sources, lambda: site.of_plugstack([pattern])):
+        with pytest.raises(LoadError, match="no file matches; mount or create the folder"):
+            read()
+
+
+def test_a_line_whose_configuration_does_not_exist() -> None:
+    """A configuration that a line of plugstack.conf names must exist."""
+    with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
+        site.of_plugstack(["config=gone.toml"])
+
+
+def test_an_empty_folder_of_packages(write: Write, tmp_path: Path) -> None:
+    """A folder of packages without anything may not be mounted."""
+    (tmp_path / "lib").mkdir()
+    write("slurmhooks.toml", '[hooks]\npackages = ["lib"]\n')
+    with pytest.raises(LoadError, match=r"lib: empty; .* is it mounted"):
+        loader.load(site.sources()[0])

@@ -2,26 +2,49 @@
 """Puts a bundle in force on this machine, or leaves everything as it was.
 
 The order of the steps makes each intermediate state valid: until the rename the old bundle is in force, and afterwards
-the new one, with a manifest that is treated as absent until it is written again.
+the new one, with a manifest that is treated as absent until it is written again. A note in the store lets the next
+command finish a deployment whose command was killed.
 """
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from slurmhooks import manifest, plugstack
 from slurmhooks.cli import compiled, configuration
 from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli.bundles.isolated import isolated
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import check, reload
 from slurmhooks.cli.commands import compile as compile_command
-from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.findings import Findings
 from slurmhooks.worker import requests
 
-T = TypeVar("T")
+
+def complete(store: Store, plugin_dir: Path | None) -> list[str]:
+    """Finish the deployment that a killed command has left unfinished, if any.
+
+    Args:
+        store: the bundles of this machine, which is locked.
+        plugin_dir: as for :func:`activate`.
+
+    Returns:
+        notes about it, also if slurmctld refuses the bundle, so that the former one is in force again.
+    """
+    left = store.unfinished
+    if left is None:
+        return []
+    bundle, before = left
+    if store.deployed != bundle:
+        # It was killed before the switch, or while it went back: all but these two things is as before.
+        isolated(_compile, store.sysconfdir, plugin_dir or configuration.installed_in(store.sysconfdir))
+        refused = _reload(store.sysconfdir)
+        store.end()
+        return [f"{bundle}: its deployment was killed, and {before or 'no bundle'} stays in force", *refused]
+    done = f"{bundle}: its deployment was killed, and is finished now"
+    try:
+        return [done, *_finish(store, bundle, before, plugin_dir or configuration.installed_in(store.sysconfdir))]
+    except Findings as error:
+        return error.findings
 
 
 def keep_present(store: Store) -> str | None:
@@ -48,7 +71,7 @@ def keep_present(store: Store) -> str | None:
 
 
 def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | None) -> list[str]:
-    """Put a bundle of the store in force; if it is in force already, finish what a killed command has left undone.
+    """Put a bundle of the store in force; if it is in force already, write the manifest and reload slurmctld.
 
     Args:
         store: the bundles of this machine, which is locked.
@@ -66,44 +89,56 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
     if store.deployed == bundle:
-        notes = _isolated(_compile, store.sysconfdir, folder)
+        notes = isolated(_compile, store.sysconfdir, folder)
         if refused := _reload(store.sysconfdir):
             raise Findings(refused)
         return notes
-    stays = f"{bundle} is not deployed; " + (f"{before} stays in force" if before else "nothing has changed")
     with store.staged(bundle) as stage:
-        callbacks, notes, findings = _isolated(_examine, stage, folder)
+        callbacks, notes, findings = isolated(_examine, stage, folder)
         findings += _other_lines(store, bundle)
         if findings:
             # The stage no longer exists when the user reads these findings.
             findings = [text.replace(str(stage), str(store.sysconfdir)) for text in findings]
-            raise Findings([*findings, stays])
-    if folder is not None:
-        _offer(folder, callbacks)
-    store.switch(bundle)
-    notes += _isolated(_compile, store.sysconfdir, folder)
+            raise Findings([*findings, _stays(bundle, before)])
+    store.begin(bundle, before)
+    try:
+        if folder is not None:
+            _offer(folder, callbacks)
+        store.switch(bundle, before)
+    except OSError:
+        if store.deployed != bundle:
+            store.end()
+        raise
+    return [*notes, *_finish(store, bundle, before, folder)]
+
+
+def _finish(store: Store, bundle: str, before: str | None, folder: Path | None) -> list[str]:
+    """Write the manifest, and let slurmctld load a bundle whose files are in force; if it refuses, go back.
+
+    Returns:
+        notes.
+
+    Raises:
+        Findings: slurmctld has not loaded the bundle; the previous one is in force.
+    """
+    notes = isolated(_compile, store.sysconfdir, folder)
     refused = _reload(store.sysconfdir)
     if refused:
         if before is None:
             store.withdraw()
         else:
-            store.switch(before)
-        _isolated(_compile, store.sysconfdir, folder)
-        raise Findings([*refused, stays, *_reload(store.sysconfdir)])
+            store.switch(before, bundle)
+        isolated(_compile, store.sysconfdir, folder)
+        refused += [_stays(bundle, before), *_reload(store.sysconfdir)]
+    store.end()
+    if refused:
+        raise Findings(refused)
     return notes
 
 
-def _isolated(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a process of its own, because each call loads other files of the site.
-
-    Raises:
-        Finding: code in these files ended the process.
-    """
-    with ProcessPoolExecutor(1, get_context("fork")) as pool:
-        try:
-            return pool.submit(function, *arguments).result()
-        except BrokenProcessPool as error:
-            raise Finding("a hook file ended the process that loaded it: run 'slurmhooks check' on it") from error
+def _stays(bundle: str, before: str | None) -> str:
+    """Return what is in force after a refusal."""
+    return f"{bundle} is not deployed; " + (f"{before} stays in force" if before else "nothing has changed")
 
 
 def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], list[str]]:

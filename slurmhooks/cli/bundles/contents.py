@@ -7,13 +7,15 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from slurmhooks import config, paths, plugstack, site
+from slurmhooks import config, loader, misplaced, paths, plugstack, site
 from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 
 CURRENT = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to that of slurm.conf."""
+UNFINISHED = "slurmhooks.d/unfinished"
+"""The file that exists from the beginning to the end of a deployment, relative to the same folder."""
 PLUGSTACK = "plugstack.conf"
 
 
@@ -30,11 +32,12 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     if not path.exists():
         raise Finding(f"{path} does not exist: name the folder that has it")
     try:
-        path = site.located_path(path)
+        link, path = path, site.located_path(path)
         read = site.read_config(path)
     except ConfigError as error:
         raise Findings(error.findings) from error
     contents = _Contents(path.parent)
+    contents.findings += misplaced.findings(str(link), str(path), site.names_of(read))
     contents.file(path.name, "the folder")
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
@@ -135,7 +138,7 @@ class _Contents:
             self.findings += error.findings
             return
         if not names:
-            self.notes.append(f"{key}: no file matches {pattern}")
+            self.findings.append(f"{key}: no file matches {self.base / pattern}; {loader.NOTHING}")
         for name in names:
             self.file(os.path.relpath(name, self.base), key)
 

@@ -60,6 +60,12 @@ def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
+    left = store.unfinished
+    if left is not None:
+        findings.append(
+            f"the deployment of {left[0]} has not ended: it still runs, or was killed; 'slurmhooks deploy' or"
+            " 'rollback' finishes it"
+        )
     bundle = None
     try:
         bundle = (

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from slurmhooks import config
 from slurmhooks.cli.bundles import archive, contents, signature
 
 HEAD = """\
@@ -15,8 +16,13 @@ HEAD = """\
 # If that fails, Slurm drains the node and requeues the job.
 set -eu
 conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
-[ "$(readlink "$conf/{current}" 2>/dev/null)" = bundles/{bundle} ] && exit 0
+if [ "$(readlink "$conf/{current}")" = bundles/{bundle} ] && [ "$(readlink "$conf/{toml}")" = {current}/{toml} ] &&
+    [ -f "$conf/{toml}" ] && [ ! -e "$conf/{unfinished}" ]; then
+    exit 0
+fi
 umask 022
+# Scripts that were killed have left these.
+find "$conf/" -maxdepth 1 -name '.slurmhooks-deploy.*' -mmin +60 -exec rm -rf {{}} +
 new=$(mktemp -d "$conf/.slurmhooks-deploy.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 """
@@ -31,7 +37,12 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
         signed: path of the signature; None if there is none.
     """
     archive_name = f"{bundle}{archive.SUFFIX}"
-    text = HEAD.format(bundle=bundle, current=contents.CURRENT)
+    text = HEAD.format(
+        bundle=bundle,
+        current=contents.CURRENT,
+        toml=config.FILE_NAME,
+        unfinished=contents.UNFINISHED,
+    )
     text += _file(archive_name, data)
     if signed is not None:
         text += _file(archive_name + signature.SUFFIX, signed.read_bytes())

@@ -46,6 +46,7 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
     """
     allowed = sysconfdir / ALLOWED
     try:
+        trusted.check(str(sysconfdir))  # errors about the folder must not name a file that need not exist
         signers = trusted.read(str(allowed))
     except LoadError as error:
         raise Finding(error.findings[0]) from error

@@ -5,7 +5,7 @@ A process may be killed at any time: files get their names only when they are co
 bundle is in force.
 """
 
-import fcntl
+import errno
 import json
 import os
 import shutil
@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slurmhooks import config, durable, site
-from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli import compiled
+from slurmhooks.cli.bundles import archive, contents, lock
 from slurmhooks.cli.findings import Finding
 
 KEPT = 5
 """Number of bundles that are kept, including the deployed one."""
-UNFINISHED = ".new-"
+INCOMPLETE = ".new-"
+"""Start of the names of folders that are being made or removed."""
 
 
 class Store:
@@ -39,18 +41,54 @@ class Store:
         self._bundles = self.folder / "bundles"
         self._current = self.folder / "current"
         self._history = self.folder / "history"
+        self._unfinished = sysconfdir / contents.UNFINISHED
+        self._target = f"{contents.CURRENT}/{config.FILE_NAME}"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the store, waiting for other processes; remove what killed processes have left behind."""
+        """Lock the store, waiting for other processes; remove what killed processes have left behind.
+
+        Raises:
+            Finding: the folder of slurm.conf cannot be written, or slurmhooks.toml cannot be replaced.
+        """
+        with self._explained(), self._locked():
+            yield
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what to do about a folder that cannot be written, or a file that cannot be replaced."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (*compiled.READ_ONLY, errno.EBUSY):
+                raise
+            what = f"{error.filename or self.folder}: {error.strerror}: "
+            if error.errno == errno.EBUSY:
+                what = (
+                    f"{self.toml}: mounted, so that no link can replace it: mount the folder that has it instead, or "
+                )
+            else:
+                what += f"'deploy' and 'rollback' must write {self.sysconfdir} and the folder of the plugins: "
+            raise Finding(
+                what + "change the files where they come from, then run 'slurmhooks compile' here; nothing has changed"
+                if self.unfinished is None
+                else what + "then run the command again, which finishes the deployment"
+            ) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         for folder in (self.folder, self._bundles):
-            folder.mkdir(mode=0o755, exist_ok=True)
-            folder.chmod(0o755)
-        with open(self.folder / ".lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                folder.mkdir(mode=0o755)
+            if folder.stat().st_mode & 0o777 != 0o755:
+                folder.chmod(0o755)
+        with lock.held(self.folder / ".lock"):
             for folder in (self.folder, self._bundles):
-                for left in folder.glob(f"{UNFINISHED}*"):
+                for left in folder.glob(f"{INCOMPLETE}*"):
                     shutil.rmtree(left)
+            for path in (self.toml, self._current, self._history, self._unfinished):
+                for left in durable.leftovers(path):
+                    left.unlink()
             yield
 
     @property
@@ -92,11 +130,11 @@ class Store:
         bundle = archive.identity(data)
         if self.place(bundle).exists():
             if bundle != self.deployed and self.content_id(bundle) != bundle:
-                shutil.rmtree(self.place(bundle))
+                self._remove(self.place(bundle))
             else:
                 self.verify(bundle)
                 return bundle
-        new = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._bundles))
+        new = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=self._bundles))
         new.chmod(0o755)
         for name, content in files.items():
             path = new / name
@@ -123,16 +161,51 @@ class Store:
             place = self.place(bundle)
             raise Finding(f"{place}: its files were changed by hand; put another bundle in force, then deploy it again")
 
-    def switch(self, bundle: str) -> None:
-        """Put a bundle in force by one rename; its files must be complete."""
+    @property
+    def unfinished(self) -> tuple[str, str | None] | None:
+        """The deployment that has begun and not ended: the new bundle and the one before; None if there is none.
+
+        Raises:
+            Finding: the note about it is damaged.
+        """
+        try:
+            bundle, before = json.loads(self._unfinished.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, RecursionError) as error:
+            raise Finding(f"{self._unfinished}: damaged: {error}; remove it, and deploy again") from error
+        return str(bundle), None if before is None else str(before)
+
+    def begin(self, bundle: str, before: str | None) -> None:
+        """Note that a deployment begins, so that the next command can finish it if this one is killed."""
+        durable.write(self._unfinished, json.dumps([bundle, before]).encode() + b"\n", 0o644)
+
+    def end(self) -> None:
+        """Note that the deployment has ended, whatever is in force now."""
+        self._unfinished.unlink(missing_ok=True)
+        durable.force(self.folder)
+
+    def switch(self, bundle: str, before: str | None) -> None:
+        """Put a bundle in force by one rename.
+
+        Args:
+            bundle: the id; its files must be complete.
+            before: the id of the bundle that is in force, or has the files that are in force; None: there are none.
+        """
         kept, present = self.kept(), self.deployed
         if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
             earlier = kept[: kept.index(present) + 1] if present in kept else kept
             self._write_history([*(name for name in earlier if name != bundle), bundle])
+        if present is None and before is not None:
+            # The same files come into force as a bundle, so that the last rename changes all of them.
+            self._set_current(before)
+            durable.link(self.toml, self._target)
+        self._set_current(bundle)
+        if not self.toml.is_symlink() or os.readlink(self.toml) != self._target:
+            durable.link(self.toml, self._target)
+
+    def _set_current(self, bundle: str) -> None:
         durable.link(self._current, f"bundles/{bundle}")
-        target = f"{self.folder.name}/current/{config.FILE_NAME}"
-        if not self.toml.is_symlink() or os.readlink(self.toml) != target:
-            durable.link(self.toml, target)
 
     def record(self, bundle: str) -> None:
         """Note that a bundle has the same files that are in force, although it is not deployed."""
@@ -150,12 +223,18 @@ class Store:
         kept = [*self.kept()[-KEPT:], self.deployed]
         for place in self._bundles.iterdir():
             if place.name not in kept:
-                shutil.rmtree(place)
+                self._remove(place)
+
+    def _remove(self, place: Path) -> None:
+        """Remove a bundle; one that a killed process has removed in part is no bundle."""
+        gone = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=self._bundles))
+        place.rename(gone)
+        shutil.rmtree(gone)
 
     @contextmanager
     def staged(self, bundle: str) -> Iterator[Path]:
         """Make a temporary folder like that of slurm.conf, but with the bundle in force; yield its path."""
-        stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self.folder))
+        stage = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=self.folder))
         try:
             stage.chmod(0o755)
             for entry in self.sysconfdir.iterdir():

@@ -48,8 +48,9 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
     notes = [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
-    manifest.write(compiled.text_of(loaded, record, folder), str(sysconfdir / manifest.FILE_NAME))
+    # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
     chosen = compiled.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+    note(f"{folder / compiled.PLUGIN}: {chosen}")
+    compiled.write_manifest(compiled.text_of(loaded, record, folder), sysconfdir / manifest.FILE_NAME)
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{sysconfdir / manifest.FILE_NAME}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")
-    note(f"{folder / compiled.PLUGIN}: {chosen}")

@@ -50,9 +50,10 @@ def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bo
     store = Store(sysconfdir)
     with store.locked():
         try:
+            notes = activation.complete(store, plugin_dir)
             before = activation.keep_present(store)
             report = Report(bundle=store.put(data, files), before=before, signer=signer)
-            report.notes = activation.activate(store, report.bundle, before, plugin_dir)
+            report.notes = notes + activation.activate(store, report.bundle, before, plugin_dir)
         finally:
             store.prune()
     show(report, as_json)

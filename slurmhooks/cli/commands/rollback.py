@@ -29,6 +29,7 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_js
     if not store.folder.exists():
         raise Finding(f"{store.folder} does not exist: nothing was deployed on this machine")
     with store.locked():
+        notes = activation.complete(store, plugin_dir)
         if store.deployed is None and bundle is None:
             raise Finding(f"{store.toml} is not a bundle's: name the bundle; kept: {', '.join(store.kept()) or 'none'}")
         before = activation.keep_present(store)
@@ -38,5 +39,5 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_js
             what = "no bundle was deployed before this one" if bundle is None else f"there is no bundle {bundle}"
             raise Finding(f"{store.folder}: {what}; kept: {kept}")
         report = deploy.Report(bundle=target, before=before)
-        report.notes = activation.activate(store, target, before, plugin_dir)
+        report.notes = notes + activation.activate(store, target, before, plugin_dir)
     deploy.show(report, as_json)

@@ -118,6 +118,7 @@ class Site:
         self.plugins = root / "plugins"
         self.hooks = self.etc / "hooks.d"
         self.hooks.mkdir(parents=True)
+        (self.hooks / "none.py").write_text("# no hooks\n")
         (self.plugins / "slurmhooks").mkdir(parents=True)
         record.save(self.plugins)
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
@@ -139,6 +140,7 @@ class Site:
 
     def file(self, text: str, name: str = "a.py") -> Path:
         """Write a hook file."""
+        (self.hooks / "none.py").unlink(missing_ok=True)
         path = self.hooks / name
         path.write_text(HEAD + text)
         return path
@@ -146,6 +148,10 @@ class Site:
     def check(self, *options: object) -> Result:
         """Run check."""
         return self._call("check", "--sysconfdir", self.etc, *options)
+
+    def call(self, command: str) -> Result:
+        """Run a command for this site."""
+        return self._call(command, "--sysconfdir", self.etc)
 
     def found(self) -> list[str]:
         """Return the findings of check, after asserting that it ends with 1 if there are any."""

@@ -209,7 +209,7 @@ def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> No
 
 
 def test_the_prolog_carries_a_bundle(folder: Path, run: "Call", machine: object, open_folder: Path) -> None:
-    """The script passes the bundle and its signature to `deploy`, unless the bundle is already in force."""
+    """The script passes the bundle and its signature to `deploy`, unless the bundle is in force and nothing is left."""
     bundle, script = open_folder / "b.tar", open_folder / "prolog"
     result = run("bundle", folder, "--output", bundle, "--prolog", script, "--json")
     identity = json.loads(result.stdout)["bundle"]
@@ -221,11 +221,24 @@ def test_the_prolog_carries_a_bundle(folder: Path, run: "Call", machine: object,
     assert (open_folder / "got").read_bytes() == bundle.read_bytes()
     assert (open_folder / "called").read_text().startswith(f"deploy --sysconfdir {conf} {conf}/.slurmhooks-deploy.")
     assert list(conf.iterdir()) == []
-    (open_folder / "called").unlink()
-    (conf / "slurmhooks.d").mkdir()
+
+    def deploys() -> bool:
+        (open_folder / "called").unlink(missing_ok=True)
+        subprocess.run([script], env=environment, check=True)
+        return (open_folder / "called").exists()
+
+    place = conf / "slurmhooks.d" / "bundles" / identity
+    place.mkdir(parents=True)
     (conf / "slurmhooks.d" / "current").symlink_to(f"bundles/{identity}")
-    subprocess.run([script], env=environment, check=True)
-    assert not (open_folder / "called").exists()
+    (place / "slurmhooks.toml").write_text("")
+    assert deploys()
+    (conf / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    assert not deploys()
+    (conf / "slurmhooks.d" / "unfinished").write_text("")
+    assert deploys()
+    (conf / "slurmhooks.d" / "unfinished").unlink()
+    (place / "slurmhooks.toml").unlink()
+    assert deploys()
     machine.program("slurmhooks", "exit 1")  # type: ignore[attr-defined]
     (conf / "slurmhooks.d" / "current").unlink()
     assert subprocess.run([script], env=environment, check=False).returncode == 1

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``slurmhooks compile``: which variant of the plugin it installs, and what it prints about that."""
 
+import errno
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmhooks import durable
 from slurmhooks.cli import compiled
 from slurmhooks.cli.findings import Finding
+from tests.unit.cli.conftest import INIT
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Site
 
 
 @pytest.fixture
@@ -40,3 +47,48 @@ def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
         compiled.choose_variant(folder, name)
         assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name
+
+
+def read_only(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """Let no file be replaced in some folders, as if they were mounted read-only."""
+
+    def refuse(name: str) -> None:
+        real = getattr(durable, name)
+
+        def refusing(path: Path | str, *arguments: object) -> None:
+            if Path(path).parent in folders:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+            real(path, *arguments)
+
+        monkeypatch.setattr(durable, name, refusing)
+
+    refuse("write")
+    refuse("link")
+
+
+def test_a_shared_folder_that_is_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variant of this machine is chosen although the manifest cannot be written; an equal one is not written."""
+    site.file(INIT)
+    site.compile()
+    plugin = site.plugins / "spank_python.so"
+    plugin.unlink()
+    read_only(monkeypatch, site.etc)
+    site.compile()
+    assert os.readlink(plugin) == "slurmhooks/spank_python-minimal.so"
+    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
+    result = site.call("compile")
+    assert result.exit_code == 1
+    assert os.readlink(plugin) == "slurmhooks/spank_python-job.so"
+    words = "slurmhooks.manifest: Read-only file system: the manifest was not written; the hooks work"
+    assert words in result.output, result.output
+
+
+def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the variant cannot be chosen, compile says where to choose it."""
+    site.file(INIT)
+    read_only(monkeypatch, site.plugins)
+    result = site.call("compile")
+    assert result.exit_code == 1
+    assert (
+        "it must become a link to slurmhooks/spank_python-minimal.so: run 'slurmhooks compile' where" in result.output
+    )

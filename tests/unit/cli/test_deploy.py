@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``slurmhooks bundle``, ``deploy`` and ``rollback`` on one machine."""
 
+import errno
 import json
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks import durable
 from slurmhooks.cli.bundles import store
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import reload
@@ -144,9 +145,9 @@ def test_the_plugin_offers_what_both_need(
     seen = []
     switch = Store.switch
 
-    def observe(self: Store, bundle: str) -> None:
+    def observe(self: Store, bundle: str, before: str | None) -> None:
         seen.append(os.readlink(plugin))
-        switch(self, bundle)
+        switch(self, bundle, before)
         seen.append(os.readlink(plugin))
 
     monkeypatch.setattr(Store, "switch", observe)
@@ -252,48 +253,54 @@ def test_a_history_that_is_damaged(
     assert handlers(site) == ["a:version_2"]
 
 
-STEPS = ("rename", "replace", "symlink", "fsync", "rmdir", "unlink", "mkdir", "chmod")
+@pytest.mark.parametrize(
+    ("error", "name", "words"),
+    [
+        (errno.EBUSY, "slurmhooks.toml", "slurmhooks.toml: mounted, so that no link can replace it: mount the folder"),
+        (errno.EROFS, "history", "Read-only file system: 'deploy' and 'rollback' must write"),
+        (errno.EROFS, "current", "Read-only file system: 'deploy' and 'rollback' must write"),
+    ],
+)
+def test_what_cannot_be_replaced(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    error: int,
+    name: str,
+    words: str,
+) -> None:
+    """A mounted slurmhooks.toml or a read-only folder changes nothing, and the error says what to do."""
+    site.file(HANDLER.format(0))
+    bundle = make("one", HANDLER.format(1))
+
+    def refuse(call: str) -> None:
+        real = getattr(durable, call)
+
+        def refusing(path: Path, *arguments: object) -> None:
+            if path.name == name:
+                raise OSError(error, os.strerror(error), str(path))
+            real(path, *arguments)
+
+        monkeypatch.setattr(durable, call, refusing)
+
+    with monkeypatch.context() as context:
+        monkeypatch = context
+        refuse("write")
+        refuse("link")
+        result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert words in result.output, result.output
+    assert "nothing has changed" in result.output
+    assert handlers(site) == ["a:version_0"]
+    assert Store(site.etc).unfinished is None
 
 
-def killed_at(step: int, run: "Call", *arguments: object) -> bool:
-    """Run a command in a process that kills itself before its ``step``th change of files; tell whether it did."""
-    pid = os.fork()
-    if not pid:
-        left, me = step, os.getpid()
-
-        def counted(change: Callable[..., Any]) -> Callable[..., Any]:
-            def changed(*arguments: Any, **keywords: Any) -> Any:
-                nonlocal left
-                left -= 1
-                if not left and os.getpid() == me:
-                    os.kill(me, signal.SIGKILL)
-                return change(*arguments, **keywords)
-
-            return changed
-
-        try:
-            for name in STEPS:
-                setattr(os, name, counted(getattr(os, name)))
-            os._exit(run(*arguments).exit_code)
-        finally:
-            os._exit(99)
-    _, status = os.waitpid(pid, 0)
-    assert status in (0, signal.SIGKILL)
-    return bool(status)
-
-
-def test_killed_at_any_step(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
-    """Whenever the command is killed, the old or the new bundle is in force as a whole, and the next deploy works."""
-    old, new = deploy(make("old", HANDLER.format(1)))["bundle"], make("new", HANDLER.format(2))
-    seen = set()
-    step = 0
-    while killed_at(step := step + 1, run, "deploy", new, "--sysconfdir", site.etc):
-        deployed = Store(site.etc).deployed
-        assert deployed is not None
-        Store(site.etc).verify(deployed)
-        seen.add(deployed)
-        if deployed != old:
-            rollback(site, run)
-    assert old in seen
-    assert Store(site.etc).deployed in seen - {old}
-    assert not list((site.etc / "slurmhooks.d").glob("**/.new-*"))
+def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
+    """An error about the folder of slurm.conf names that folder, not a list of signers that does not exist."""
+    bundle = make("one", HANDLER.format(1))
+    site.etc.chmod(0o777)
+    result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{site.etc}: it is writable by everybody" in result.output
+    assert "allowed_signers" not in result.output

@@ -85,8 +85,9 @@ def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
             raise Finding(f"{path} does not exist: give its folder with --sysconfdir, or hook files with --hooks")
         if os.getuid() == 0:
             trusted.guard(slurm_conf.slurm_user())
-        path = site.located_path(path)
-        read, sources = site.of_config(path)
+        link, path = path, site.located_path(path)
+        read = site.read_config(path)
+        sources = site.sources_of(path, read, link)
         sources = [*(_named_in(read, path) if scripts else ()), *sources]
         if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
             raise Findings(refused)

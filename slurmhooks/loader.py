@@ -30,11 +30,6 @@ except ImportError:  # in processes that do not embed Python
 
 
 LUA = ".lua"
-NOTHING = (
-    "mount or create the folder, or correct the pattern; if there are to be no hooks, put a file there that has"
-    " nothing but a comment"
-)
-"""What to do about a pattern that matches no file: hooks that are not mounted must not look like none."""
 
 
 class Source:
@@ -81,8 +76,7 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         base: the folder of relative patterns.
 
     Raises:
-        LoadError: folders exist but cannot be listed, or patterns are invalid or match no file, perhaps because a
-            folder is not mounted.
+        LoadError: folders exist but cannot be listed, or patterns are invalid.
     """
     # Imported only here: launches with a manifest expand no patterns.
     from slurmhooks.paths import below, matches, real
@@ -95,8 +89,6 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         except LoadError as error:
             findings += error.findings
             continue
-        if not names:
-            findings.append(f"{visible(below(base, pattern))}: no file matches; {NOTHING}")
         for name in names:
             # Lua shows the path of a script in messages, where users expect the configured one.
             files.setdefault(name if name.endswith(LUA) else real(name), name)
@@ -294,8 +286,6 @@ def _add_packages(folder: str) -> list[str]:
         return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
     if findings:
         return findings
-    if not names:
-        return [f"{visible(folder)}: empty; [hooks] packages names this folder: is it mounted?"]
     taken = names & {*sys.stdlib_module_names, "slurmhooks"}
     if taken:
         return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]

@@ -97,8 +97,7 @@ def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
         link: the path before :func:`located`.
 
     Raises:
-        LoadError: a folder exists but cannot be listed, a pattern matches no file, or a name is relative to another
-            folder than it seems.
+        LoadError: a folder exists but cannot be listed, or a name is relative to another folder than it seems.
     """
     _refuse_misplaced(str(link), str(path), names_of(config))
     return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))

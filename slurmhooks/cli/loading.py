@@ -155,8 +155,13 @@ class Loaded:
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
         """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
-        self.patterns += site.patterns_of(path, read)
+        patterns = site.patterns_of(path, read)
+        self._watch(str(path), patterns)
         self.watched += site.watched(path, read, sources)
+
+    def _watch(self, where: str, patterns: list[str]) -> None:
+        self.patterns += patterns
+        self.notes += [f"{where}: no file matches {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = plugstack.split(args)
@@ -166,7 +171,7 @@ class Loaded:
             sources = loader.expand([pattern], slurm_conf.directory())
             full = os.path.join(slurm_conf.directory(), pattern)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            self.patterns.append(full)
+            self._watch(f"plugstack.conf: {' '.join(args)}", [full])
             self.watched += [source.path for source in sources if source.path is not None]
             # A line that names its files does not depend on slurmhooks.toml.
         else:

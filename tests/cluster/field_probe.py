@@ -231,12 +231,7 @@ def probing(cluster: "Cluster") -> Iterator[Probe]:
     """Put both witnesses and job_submit/lua beside slurmhooks; remove them at the end."""
     cluster.without_spank()
     new_probe = Probe(cluster)
-    cluster.root(
-        "sh",
-        "-c",
-        f"rm -f /etc/slurm/hooks.d/*.py; echo > /etc/slurm/hooks.d/none.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}",
-        check=True,
-    )
+    cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
     for name in ("before", "after"):
         cluster.put(_witness(name, new_probe.members, new_probe.header), f"{FOLDER}/{name}.c")
         output = f"{PLUGINS}/job_submit_{name}.so"
@@ -254,10 +249,6 @@ def probing(cluster: "Cluster") -> Iterator[Probe]:
     try:
         yield new_probe
     finally:
-        cluster.root(
-            "sh",
-            "-c",
-            f"scancel --state=pending; rm -rf /etc/slurm/hooks.d/*.py {FOLDER}; echo > /etc/slurm/hooks.d/none.py",
-        )
+        cluster.root("sh", "-c", f"scancel --state=pending; rm -rf /etc/slurm/hooks.d/*.py {FOLDER}")
         cluster.put(before, conf)
         cluster.restart()

@@ -17,8 +17,6 @@ HOOKS_D = "/etc/slurm/hooks.d"
 TOML = "/etc/slurm/slurmhooks.toml"
 CONF = "/etc/slurm/local.conf"
 DEFAULT_TOML = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
-NO_HOOKS = f"echo '# none' > {HOOKS_D}/none.py"
-"""Makes a file without hooks, because the glob of the configuration must match a file."""
 UNANSWERED = "slurmhooks: the job_submit hooks did not answer (error "
 """The text for users while no worker can serve."""
 FOLDER = "/var/tmp/told"
@@ -55,8 +53,8 @@ class Site:
         self.cluster.root(
             "sh",
             "-c",
-            f"rm -rf {HOOKS_D}/* {FOLDER}; {NO_HOOKS}; mkdir -m 777 {FOLDER};"
-            f" printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}; touch -d '1 minute ago' {TOML}",
+            f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML};"
+            f" touch -d '1 minute ago' {TOML}",
             check=True,
         )
         self._cleared = True

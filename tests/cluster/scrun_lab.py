@@ -23,9 +23,7 @@ def prepare(cluster: Cluster) -> None:
     """Remove other hooks, and install what makes bundles; skip the test if the release has no scrun that works."""
     if not cluster.has_scrun:
         pytest.skip(f"Slurm {cluster.release} has no scrun that works")
-    cluster.root(
-        "sh", "-c", f"rm -rf {HOOKS_D}/*; echo '# none' > {HOOKS_D}/none.py; mkdir -p -m 1777 /scratch", check=True
-    )
+    cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
 
 

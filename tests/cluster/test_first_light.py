@@ -19,7 +19,7 @@ NAMES = [scene.name for scene in scenes("24.11")]
 @pytest.fixture(scope="module")
 def hooks(cluster: "Cluster") -> "Cluster":
     """A cluster with the hook file, and with the hook file that has bugs."""
-    cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*.py; echo '# none' > {HOOKS_D}/none.py", check=True)
+    cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*.py", check=True)
     cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
     cluster.put(PROJECT / BROKEN, f"{HOOKS_D}/broken.py")
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)

@@ -22,10 +22,7 @@ def untouched(cluster: "Cluster") -> Iterator["Cluster"]:
     cluster.root("sh", "-ec", "rm -rf /etc/slurm/hooks.d/* /etc/slurm/slurmhooks.manifest /var/log/slurm/slurmhooks")
     yield cluster
     cluster.root(
-        "sh",
-        "-ec",
-        "rm -rf /etc/slurm/hooks.d/* /root/next /var/lib/node-exporter /var/log/slurm/*.recording;"
-        " echo > /etc/slurm/hooks.d/none.py",
+        "sh", "-ec", "rm -rf /etc/slurm/hooks.d/* /root/next /var/lib/node-exporter /var/log/slurm/*.recording"
     )
     cluster.put(before, "/etc/slurm/slurmhooks.toml")
     cluster.root("slurmhooks", "reload", check=True)

@@ -360,25 +360,7 @@ def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path:
     assert site.sources()[0] == site.of_config()[1] == []
 
 
-@pytest.mark.parametrize("pattern", ["hooks.d/*.py", "none.d/*.py", "../*/gone.py", "*.lua", "[ab].py"])
-def test_a_pattern_that_matches_nothing(write: Write, pattern: str) -> None:
-    """A glob of the configuration or of a line that matches no file is an error, whether its folder exists or not."""
-    write("hooks.d/README", "")
-    write("slurmhooks.toml", f'[hooks]\npaths = ["{pattern}"]\n')
-    for read in (site.of_config, site.sources, lambda: site.of_plugstack([pattern])):
-        with pytest.raises(LoadError, match="no file matches; mount or create the folder"):
-            read()
-
-
 def test_a_line_whose_configuration_does_not_exist() -> None:
     """A configuration that a line of plugstack.conf names must exist."""
     with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
         site.of_plugstack(["config=gone.toml"])
-
-
-def test_an_empty_folder_of_packages(write: Write, tmp_path: Path) -> None:
-    """A folder of packages without anything may not be mounted."""
-    (tmp_path / "lib").mkdir()
-    write("slurmhooks.toml", '[hooks]\npackages = ["lib"]\n')
-    with pytest.raises(LoadError, match=r"lib: empty; .* is it mounted"):
-        loader.load(site.sources()[0])

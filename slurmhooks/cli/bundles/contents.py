@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from slurmhooks import config, loader, misplaced, paths, plugstack, site
+from slurmhooks import config, misplaced, paths, plugstack, site
 from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
@@ -138,7 +138,7 @@ class _Contents:
             self.findings += error.findings
             return
         if not names:
-            self.findings.append(f"{key}: no file matches {self.base / pattern}; {loader.NOTHING}")
+            self.notes.append(f"{key}: no file matches {pattern}")
         for name in names:
             self.file(os.path.relpath(name, self.base), key)
 

@@ -205,10 +205,6 @@ def _enable() -> str:
         os.unlink(link)
     os.symlink(f"{BIN}/slurmhooks", link)
     os.makedirs("/etc/slurm/hooks.d", mode=0o755, exist_ok=True)
-    if not os.listdir("/etc/slurm/hooks.d"):
-        # The glob of slurmhooks.toml must match a file.
-        with open("/etc/slurm/hooks.d/none.py", "w", encoding="ascii") as file:
-            file.write("# none\n")
     if not os.path.exists("/etc/slurm/slurmhooks.toml"):
         cluster.write("/etc/slurm/slurmhooks.toml", TOML.encode(), 0o644, (0, 0))
     _have_line("/etc/slurm/local.conf", "JobSubmitPlugins=python", "jobsubmitplugins")

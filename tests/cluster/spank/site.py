@@ -51,9 +51,7 @@ class Site:
 
     def hooks(self, **files: str) -> None:
         """Install exactly these hook files in hooks.d, without a manifest."""
-        self.root(
-            f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest; {WHOLE_PLUGIN}; echo '# none' > {HOOKS_D}/none.py"
-        )
+        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest; {WHOLE_PLUGIN}")
         for stem, text in files.items():
             self.cluster.put(text, f"{HOOKS_D}/{stem}.py")
 

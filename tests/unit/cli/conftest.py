@@ -118,7 +118,6 @@ class Site:
         self.plugins = root / "plugins"
         self.hooks = self.etc / "hooks.d"
         self.hooks.mkdir(parents=True)
-        (self.hooks / "none.py").write_text("# no hooks\n")
         (self.plugins / "slurmhooks").mkdir(parents=True)
         record.save(self.plugins)
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
@@ -140,7 +139,6 @@ class Site:
 
     def file(self, text: str, name: str = "a.py") -> Path:
         """Write a hook file."""
-        (self.hooks / "none.py").unlink(missing_ok=True)
         path = self.hooks / name
         path.write_text(HEAD + text)
         return path

@@ -155,7 +155,6 @@ def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., Si
 def test_the_level_of_the_log(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
     """A change of the level in the configuration takes effect."""
     write("slurmhooks.toml", "")
-    write("hooks.d/none.py", "# no hooks\n")
     site = sites()
     try:
         write("slurmhooks.toml", '[log]\nlevel = "error"\n')

@@ -23,7 +23,6 @@ def test_handlers_that_are_removed_on_purpose(
     """An edit of a hook file or the configuration removes handlers once it is complete; the log names them."""
     path = write("hooks.d/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
     write("other.py", HANDLER.format(name="h"))
-    write("hooks.d/none.py", "# so that the glob matches a file\n")
     toml = tmp_path / "slurmhooks.toml"
     site = sites('[hooks]\npaths = ["hooks.d/*.py", "other.py"]\n')
     after = ["other:h"]
@@ -132,7 +131,6 @@ def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
     """Handlers of hooks that this process does not call can be removed in any way."""
     write("slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n')
     path = write("a.py", HANDLER.format(name="f").replace("job_submit", "spank.exit").replace("job", ""))
-    write("none.py", "# so that the glob matches a file\n")
     site = Site(tmp_path / "slurmhooks.toml", hooks=("job_submit",))
     site.start()
     assert len(site.registry.all_handlers()) == 1
@@ -144,7 +142,6 @@ def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
 def test_required_handlers(write: Write, sites: Callable[..., Site], clock: Clock) -> None:
     """A required handler must exist in the first load, and not even an edit of its file removes it later."""
     config = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f"]\n'
-    write("hooks.d/none.py", "# so that the glob matches a file\n")
     with pytest.raises(LoadError, match=r"a:f: .hooks. require of slurmhooks.toml names this handler"):
         sites(config)
     path = write("hooks.d/a.py", HANDLER.format(name="f"))

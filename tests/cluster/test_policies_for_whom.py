@@ -179,6 +179,7 @@ def test_the_qos(large_cluster: Cluster, enforce: str, root: str | None) -> None
 
     In an update, it is that of the job's association.
     """
+    accounting.need_sources(large_cluster)
     site = _with_accounting(large_cluster)
     change = f"sacctmgr -i modify account root set DefaultQOS={root or -1}"
     line = f"AccountingStorageEnforce={enforce}" if enforce else ""

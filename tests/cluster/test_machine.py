@@ -205,6 +205,8 @@ def test_a_disk_that_the_spool_has_filled(site: Site) -> None:
     def lines(path: str) -> list[str]:
         return site.shell(f"cat {path} 2>/dev/null || true", user="root").splitlines()
 
+    site.shell("scancel -u alice")  # jobs of other tests
+    site.cluster.wait(lambda: not site.said("squeue", "--noheader"), what="the end of all jobs")
     site.shell(f"install -d -o slurm -m 700 {SPOOL}; rm -f {ended}; touch {hold}", user="root")
     try:
         site.shell(f"mount -t tmpfs -o size=96k,nr_inodes=12,mode=700,uid=$(id -u slurm) none {SPOOL}", user="root")

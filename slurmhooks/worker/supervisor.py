@@ -316,7 +316,8 @@ class Supervisor:
             if any(ended.si_pid in workers for workers in self._orphaned.values()):
                 process.kill(ended.si_pid, group=True)  # nobody else can have its id until it is reaped
             pid, status = os.waitpid(ended.si_pid, 0)
-            self._kill_orphans(self._orphaned.pop(pid, set()))
+            if pid in self._orphaned:
+                self._kill_orphans(self._orphaned.pop(pid))
             if self._collector.ended(pid, status):
                 continue
             for number, child in list(self._children.items()):

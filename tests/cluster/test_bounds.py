@@ -255,7 +255,9 @@ def test_submissions(site: Site, number: int, seed: int) -> None:
     assert ran > number / 8, log
 
 
-@pytest.mark.parametrize(("number", "seed"), [(SHORT // 3, 3), pytest.param(UPDATES, 4, marks=pytest.mark.soak)])
+# Some updates of GPUs crash slurmctld 22.05 and 24.11 themselves, so that no job of the draw runs.
+@pytest.mark.soak
+@pytest.mark.parametrize(("number", "seed"), [(SHORT // 3, 3), (UPDATES, 4)])
 def test_updates(site: Site, number: int, seed: int) -> None:
     """Each job that was changed by an update gets what lies within the bounds of the update."""
     if not site.cluster.has_sources:

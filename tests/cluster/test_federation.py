@@ -49,6 +49,7 @@ SLURM_CONF={SECOND}/slurm.conf slurmctld
 @pytest.fixture(scope="module")
 def federation(cluster: Cluster) -> Site:
     """A cluster and its sibling, which has rules and no nodes of its own, so nothing runs there."""
+    accounting.need_sources(cluster)
     accounting.start(cluster, "add cluster second", "add account physics Cluster=second,CLUSTER",
                      "add user alice Account=physics DefaultAccount=physics Cluster=second,CLUSTER")  # fmt: skip
     cluster.without_spank()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.service import Views
 from slurmhooks.replay.answers import remedy
-from slurmhooks.replay.report import Bug, Change, Example, FieldChange, Need, Report, Rule, Share
+from slurmhooks.replay.report import NO_ACCOUNT, Bug, Change, Example, FieldChange, Need, Report, Rule, Share
 from slurmhooks.slurmctld.fields import COUNTERS
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.slurmctld.source import Struct
@@ -270,7 +270,7 @@ class _Job:
     @property
     def account(self) -> str:
         """The account that the request names."""
-        return self._text("account") or "(none named)"
+        return self._text("account") or NO_ACCOUNT
 
     def _text(self, member: str) -> str | None:
         place = self.struct.table.places.get(member)

@@ -7,6 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+NO_ACCOUNT = "(none named)"
+"""Stands for the account of requests that name none."""
+
 
 class Example(BaseModel):
     """One request.

@@ -13,7 +13,7 @@ from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import Findings, word
 from slurmhooks.log import visible
 from slurmhooks.recording.file import RecordingError, check_access
-from slurmhooks.replay.report import Change, Example, Report, Share
+from slurmhooks.replay.report import NO_ACCOUNT, Change, Example, Report, Share
 from slurmhooks.replay.run import Options, ReplayError, replay
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import MessageError
@@ -173,7 +173,9 @@ def _at(seconds: float) -> str:
 
 
 def _shares(shares: Iterable[Share]) -> str:
-    return ", ".join(f"{word(share.name)} {share.requests}" for share in shares)
+    return ", ".join(
+        f"{share.name if share.name == NO_ACCOUNT else word(share.name)} {share.requests}" for share in shares
+    )
 
 
 def _change(change: Change) -> str:

@@ -96,7 +96,11 @@ ATTACKS = {
     "configures the collector": f"""
         say(control.CONFIGURED, fds=[sealed({{"settings": {SETTINGS},
             "watch": {{"files": {{}}, "globs": {{}}, "handlers": {{}}, "folders": []}}}})])
-        loaded(); say(control.WORKER, forked(), fds=[channel(), memory()]); time.sleep(2)""",
+        loaded(); say(control.WORKER, forked(), fds=[channel(), memory()])
+        for _ in range(30):
+            reporting.reporter.report(reporting.DECISION, json.dumps({{"time": 1, "microseconds": 1, "hook": "x",
+                "verdict": "refused", "handlers": []}}).encode())
+            time.sleep(0.1)""",
     "loads other settings": f"loaded(settings={SETTINGS}); time.sleep(2)",
     "has files that are not its own": """
         loaded(watch={"files": {"/proc/kmsg": 1, "/etc/../etc/shadow": [1] * 7}, "globs": {"/root/*": []},

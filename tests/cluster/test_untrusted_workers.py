@@ -67,6 +67,26 @@ for kind in range(5):
     own.send(struct.pack("<II", kind, 0) + b'{"hook": 1}', socket.MSG_DONTWAIT)
 own.send(b"x", socket.MSG_DONTWAIT)
 """
+RANDOM = """
+import gc, random, sys
+from slurmhooks.worker.channel import HEADER, Channel
+rng = random.Random(SEED)
+(channel,) = (each for each in gc.get_objects() if isinstance(each, Channel))
+ours = next(each for each in gc.get_referents(channel, vars(channel)) if isinstance(each, socket.socket))
+channel.page[:] = rng.randbytes(len(channel.page))
+for _ in range(rng.randrange(1, 30)):
+    data = rng.randbytes(rng.choice([0, 4, 8, 99, 5000]))
+    try:
+        report = struct.pack("<II", rng.randrange(5), rng.randrange(9)) + data
+        reporting.reporter.socket.send(report, socket.MSG_DONTWAIT)
+        kind = rng.choice([rng.randrange(9), rng.randrange(1 << 32)])
+        length = rng.choice([len(data)] * 5 + [rng.randrange(1 << 32)])
+        ours.send(HEADER.pack(length, kind) + data, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        pass
+    except OSError:
+        break
+"""
 ATTACKS = {
     "takes descriptors of other processes": STEAL,
     "orders a recording": ORDER,
@@ -125,6 +145,20 @@ def test_a_compromised_worker(site: Site, attack: str) -> None:
     assert int(whole(site, f"awk '/VmRSS/ {{print $2}}' /proc/{before}/status")) < 200 << 10
     site.cluster.wait(lambda: "the policy was here" in whole(site, "slurmhooks why --last 1"))
     whole(site, f"kill {victim}")
+
+
+def test_random_messages(site: Site) -> None:
+    """Nor do random bytes on the channel, on the status page and in reports."""
+    before = whole(site, "pgrep -xo slurmctld")
+    for seed in range(12):
+        code = f"SEED = {seed}\n{RANDOM}"
+        site.said("sbatch", "--hold", "--output=/dev/null", f"--comment=attack {code}", "--wrap=true")
+        # What is left on the channel may be taken for the answer to the next request, which is then refused.
+        site.cluster.wait(lambda: "Submitted" in site.said("sbatch", "--hold", "--output=/dev/null", "--wrap=true"))
+        assert site.show(site.submit())["AdminComment"] == "the policy was here"
+    assert whole(site, "pgrep -xo slurmctld") == before
+    assert "sent an invalid message" in site.logged()
+    site.cluster.wait(lambda: "the policy was here" in whole(site, "slurmhooks why --last 1"))
 
 
 def test_recordings_still_work(site: Site) -> None:

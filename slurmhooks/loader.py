@@ -197,8 +197,6 @@ class _Loading:
         options = definitions.options_of(self._defined, module, self._options)
         self._options += options
         if not marks and not options:
-            if _is_comment(content) and source.path is not None:
-                return
             self._notes.append(
                 f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
             )
@@ -228,12 +226,6 @@ def read(path: str) -> bytes:
     except OSError as error:
         reason = str(error.strerror)
     raise LoadError([f"{visible(path)}: {reason}"])
-
-
-def _is_comment(content: bytes) -> bool:
-    """Tell whether a file has nothing but comments and blank lines, and so no handler that lacks its decorator."""
-    lines = [line.strip() for line in content.splitlines()]
-    return any(lines) and all(not line or line.startswith(b"#") for line in lines)
 
 
 def _stem(path: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""slurmctld kills process groups by the ids that the supervisor sends, and must not trust these blindly."""
+"""slurmctld names workers by the process ids that the supervisor sends, and must not use these ids itself."""
 
 import os
 import subprocess
@@ -15,25 +15,27 @@ pytestmark = pytest.mark.slow
 
 # Run in a new PID namespace, where kill(-1) of a broken client reaches only the processes of this test.
 NAMESPACE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--pid", "--fork"]
+PIDS = (0, 1, 2**31, 2**32 - 1)
 SUPERVISOR = f"""
 import os, socket, sys
 sys.path.insert(0, {str(ROOT)!r})
 from slurmhooks.worker import control
 channel = socket.socket(fileno=3)
-for pid in (0, 1, 2**31, 2**32 - 1):
-    ends = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)[0].detach() for _ in range(2)]
-    control.send(channel, control.Message(control.WORKER, 1, pid, fds=tuple(ends)))
-    # A client that takes the worker says nothing.
-    channel.settimeout(10)
-    answer = control.receive(channel)
-    print(answer.kind == control.RELEASED and answer.pid == pid and answer.value, flush=True)
-channel.settimeout(None)
-control.receive(channel)
+kept = []
+for pid in {PIDS}:
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    kept.append(ends[1])
+    page = os.memfd_create("page")
+    control.send(channel, control.Message(control.WORKER, 1, pid, fds=(ends[0].detach(), page)))
+control.send(channel, control.Message(control.SERVING, 1, value=100))
+while (message := control.receive(channel)) is not None:
+    if message.kind == control.KILL:
+        print("kill", message.pid, flush=True)
 """
 
 
 def test_no_process_ids_of_groups(tmp_path: Path) -> None:
-    """A worker whose process id stands for all processes, for our own group or for none is released unused."""
+    """slurmctld signals no process by such an id: workers that miss a deadline are killed by their parent."""
     able = subprocess.run([*NAMESPACE, "true"], capture_output=True, text=True)
     if able.returncode:
         pytest.skip(f"no process namespace: {able.stderr}")
@@ -45,9 +47,14 @@ def test_no_process_ids_of_groups(tmp_path: Path) -> None:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
+        assert process.stdout is not None
         assert process.stderr is not None
-        lines = [process.stderr.readline() for _ in range(4)]
+        process.stdin.write("exchange 100 echo\n" * len(PIDS))
+        process.stdin.flush()
+        results = [process.stdout.readline().split("\t")[0] for _ in PIDS]
+        lines = [process.stderr.readline().split()[1:] for _ in PIDS]
         process.stdin.write("stop\n")
         process.stdin.close()
         assert process.wait() == 0
-    assert [line.split()[1:] for line in lines] == [["1"]] * 4
+    assert results == ["TIMED_OUT"] * len(PIDS)
+    assert sorted(lines) == sorted(["kill", str(pid)] for pid in PIDS)

@@ -38,7 +38,9 @@ STATES = {
         free = os.dup(0)
         os.close(free)
         resource.setrlimit(resource.RLIMIT_NOFILE, (free, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))""",
+    # What stays free is contiguous: handlers need some memory to have a bug at all.
     "no_memory": """
+        reserve = [bytes(100_000) for _ in range(3)]
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * 4096, resource.RLIM_INFINITY))
@@ -49,7 +51,7 @@ STATES = {
                     hog.append(bytes(size))
             except MemoryError:
                 size //= 2
-        del hog[-64:]""",
+        reserve.clear()""",
 }
 """How a handler enters each state, from which there is no way back."""
 
@@ -86,7 +88,8 @@ KEEPS_ALL = """
 REFUSALS = ("refusal", "wrong_code")
 OTHERWISE = {
     "no_descriptors": ["program", "file", "handled"],  # the exception names the cause of this state
-    "no_memory": ["variable", "program", "recursion"],  # become a MemoryError
+    # Become a MemoryError, or what CPython's compiler makes of it.
+    "no_memory": ["variable", "program", "recursion", "syntax"],
 }
 """Bugs that raise something else in a state; they are reported, but the reports differ."""
 

@@ -9,6 +9,7 @@ from docs.markdown import code, page, table
 from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
+from slurmhooks.spank.where import Where
 
 
 def spank_page() -> str:
@@ -69,7 +70,7 @@ def _spelled(item: spank_fields.Item) -> str:
     return item.name if item.argument is None else f"{item.name}({item.argument})"
 
 
-def _cells(where: spank_fields.Where) -> list[str]:
+def _cells(where: Where) -> list[str]:
     return [
         "yes" if context in where.places and names is None else code(names or ())
         for context, names in ((context, where.places.get(context)) for context in CONTEXTS)

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
-from slurmhooks.spank.fields import ANYWHERE
+from slurmhooks.spank.where import ANYWHERE
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from slurmhooks.spank.fields import Where
+    from slurmhooks.spank.where import Where
 
 FIRST_BUFFER = 4096
 """Initial size of the buffer in bytes; each retry uses four times as much."""

@@ -7,7 +7,7 @@ Writes are staged, and applied after all handlers have passed.
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
-from slurmhooks.spank.fields import CONTROL_WRITE, REMOTE
+from slurmhooks.spank.where import CONTROL_WRITE, REMOTE
 from slurmhooks.values import variable_size
 from slurmhooks.view import StagedMapping
 

@@ -8,58 +8,41 @@ from __future__ import annotations
 
 import posix
 
+from slurmhooks.spank.where import ANYWHERE, EXIT, FORKED, LAUNCH, REMOTE, TASK, USER
 from slurmhooks.values import NO_VAL, ExitStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
 
-    from slurmhooks.spank.model import Spank
+    from slurmhooks.spank.where import Where
 
-    Read = Callable[[Spank, Any], Any]
+    class Reading(Protocol):
+        """What the functions below read of ``spank``."""
 
+        @property
+        def context(self) -> str:
+            """Where the callback runs."""
 
-class Where:
-    """The contexts and callbacks in which a function or an item works.
+        @property
+        def callback(self) -> str:
+            """The running callback."""
 
-    Attributes:
-        text: description for messages and the documentation; completes "it works ...".
-        places: the callbacks of each context; None for all callbacks of a context.
-    """
+        @property
+        def env(self) -> Mapping[str, str]:
+            """The environment."""
 
-    __slots__ = ("places", "text")
+        @property
+        def step_name(self) -> str:
+            """The name of the step."""
 
-    def __init__(self, text: str, **places: tuple[str, ...] | None) -> None:
-        """Store both; see the class."""
-        self.text = text
-        self.places = places
+        @property
+        def job_array_task_id(self) -> int | None:
+            """Another item."""
 
-    def includes(self, context: str, callback: str) -> bool:
-        """Tell whether these places include a callback in a context."""
-        if context not in self.places:
-            return False
-        callbacks = self.places[context]
-        return callbacks is None or callback in callbacks
+    Read = Callable[[Reading, Any], Any]
 
-
-_LAUNCH = ("local_user_init",)
-_TASK = ("task_init_privileged", "task_init", "task_post_fork", "task_exit")
-
-REMOTE = Where("in slurmstepd (context remote)", remote=None)
-USER = Where("in slurmstepd, srun's local_user_init, prolog and epilog", remote=None, local=_LAUNCH, job_script=None)
-LAUNCH = Where("in slurmstepd and srun's local_user_init", remote=None, local=_LAUNCH)
-TASK = Where("in the task callbacks of slurmstepd, but not of an extern step", remote=_TASK)
-EXIT = Where("in task_exit", remote=("task_exit",))
-FORKED = Where("in slurmstepd's task_post_fork, task_exit and exit", remote=("task_post_fork", "task_exit", "exit"))
-ANYWHERE = Where("everywhere", local=None, remote=None, allocator=None, slurmd=None, job_script=None)
-CONTROL_WRITE = Where(
-    "in sbatch's and salloc's init and init_post_opt, and in srun's init_post_opt; srun forgets what init writes, and"
-    " later calls come after the job was submitted",
-    allocator=("init", "init_post_opt"),
-    local=("init_post_opt",),
-)
-PREPEND = Where("in task_init_privileged and task_init", remote=("task_init_privileged", "task_init"))
 
 STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactive"}
 """slurm.h: SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT, SLURM_INTERACTIVE_STEP; the same since 20.11."""
@@ -102,11 +85,11 @@ class Item:
         self.argument = argument
 
 
-def _plain(spank: Spank, raw: Any) -> Any:
+def _plain(spank: Reading, raw: Any) -> Any:
     return raw
 
 
-def _status(spank: Spank, raw: Any) -> ExitStatus:
+def _status(spank: Reading, raw: Any) -> ExitStatus:
     return ExitStatus(raw)
 
 
@@ -118,17 +101,17 @@ def _owner(own: Callable[[], int]) -> Read:
     return lambda spank, raw: own() if spank.context == "local" and raw == NOBODY else raw
 
 
-def _maybe(spank: Spank, raw: Any) -> str | None:
+def _maybe(spank: Reading, raw: Any) -> str | None:
     cores: str | None = raw
     return cores
 
 
-def _task_pid(spank: Spank, raw: Any) -> int:
+def _task_pid(spank: Reading, raw: Any) -> int:
     # Slurm stores the process id only after the fork; this process is the task.
     return int(raw) if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 
-def _restart_count(spank: Spank, raw: Any) -> int | None:
+def _restart_count(spank: Reading, raw: Any) -> int | None:
     # All releases report 0. In a batch step, slurmstepd sets the variable between task_init_privileged and task_init.
     variable = spank.env.get("SLURM_RESTART_COUNT", "")
     if raw or (variable.isdecimal() and len(variable) < 10):  # users can set it to anything before the first restart
@@ -137,12 +120,12 @@ def _restart_count(spank: Spank, raw: Any) -> int | None:
     return None if early or spank.step_name == "extern" else 0
 
 
-def _array_id(spank: Spank, raw: Any) -> int | None:
+def _array_id(spank: Reading, raw: Any) -> int | None:
     # For a job outside an array, Slurm reports 0 in batch steps and the id of the job in other steps.
     return None if spank.job_array_task_id is None else int(raw)
 
 
-def _array_task_id(spank: Spank, raw: Any) -> int | None:
+def _array_task_id(spank: Reading, raw: Any) -> int | None:
     return None if raw == NO_VAL[32] else int(raw)
 
 

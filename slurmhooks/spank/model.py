@@ -7,7 +7,8 @@ from slurmhooks.errors import SpankError
 from slurmhooks.similar import nearest
 from slurmhooks.spank.calls import Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
-from slurmhooks.spank.fields import ITEMS, PREPEND, STEP_NAMES
+from slurmhooks.spank.fields import ITEMS, STEP_NAMES
+from slurmhooks.spank.where import PREPEND
 from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import stale
 

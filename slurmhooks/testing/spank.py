@@ -10,8 +10,9 @@ import cffi
 from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.similar import nearest
 from slurmhooks.spank.environments import CONTROL_PREFIX
-from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
+from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
+from slurmhooks.spank.where import LAUNCH, USER
 from slurmhooks.testing import environments
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from slurmhooks.job_submit.model import Job
-    from slurmhooks.slurmctld.source import Struct
+    from slurmhooks.slurmctld.asking import Struct
 
 OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
 OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"

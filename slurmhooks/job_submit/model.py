@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.job_submit.bounds.cluster import Cluster
-    from slurmhooks.slurmctld.source import Struct
+    from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.wire.message import Raw
 
 

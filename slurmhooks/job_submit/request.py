@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slurmhooks.job_submit.model import Job
-    from slurmhooks.job_submit.service import Views
-    from slurmhooks.slurmctld.source import Asking, Struct
+    from slurmhooks.job_submit.views import Views
+    from slurmhooks.slurmctld.asking import Asking, Struct
     from slurmhooks.wire.message import Message
 
 HOOKS = ("job_submit", "job_modify")

@@ -7,25 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit import model
 from slurmhooks.job_submit.observing import Observing
-from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.sources import named_in
-from slurmhooks.job_submit.users import Facts, Users
-from slurmhooks.slurmctld import source
+from slurmhooks.job_submit.views import Views
+from slurmhooks.slurmctld.asking import Struct, begin
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.slurmctld.keeper import Recording
 from slurmhooks.slurmctld.observation import Observation, late, left_out
 from slurmhooks.slurmctld.service import PointService, load_point
-from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Handler, Registry
-    from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
@@ -33,32 +29,6 @@ if TYPE_CHECKING:
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
-
-
-class Views(source.Views):
-    """Adds the class of requests.
-
-    Attributes:
-        job: the class of requests.
-    """
-
-    def __init__(
-        self, tables: Tables, of_job: Computations | None = None, of_record: Computations | None = None
-    ) -> None:
-        """Bind the classes.
-
-        Args:
-            tables: of the build.
-            of_job: functions that compute those fields of a request that are no members; by default they ask slurmctld
-                and the system.
-            of_record: the same for a record.
-        """
-        super().__init__(tables, of_record)
-        if of_job is None:
-            users = Facts() if self.private else Users()
-            of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
-        of_job = {**OF_REQUESTS, **of_job}
-        self.job: Any = self.bound(model.Job, "job", of_job)
 
 
 class Service(PointService):
@@ -91,7 +61,7 @@ class Service(PointService):
 
     def _handle(self, request: bytes, query: Query) -> bytes:
         message, items, excluded = self._open(request, len(HOOKS))
-        asking = source.current = Asking(self._tables, query)
+        asking = begin(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]
         done = self._run(Request(message, self._views, asking, structs), excluded).encode(self._tables)
         if self.call is not None:
@@ -105,7 +75,7 @@ class Service(PointService):
         observation = Observation.of(data)
         message, items, _ = self._open(observation.request, len(HOOKS))
         query = late(query, message.second, message.third, modify=message.first == HOOKS.index("job_modify"))
-        asking = source.current = Asking(self._tables, query)
+        asking = begin(self._tables, query)
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.slurmctld import NEEDS_SOURCES, source
+from slurmhooks.slurmctld import NEEDS_SOURCES
+from slurmhooks.slurmctld import asking as questions
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import Fact
 
 if TYPE_CHECKING:
-    from slurmhooks.slurmctld.source import Asking
+    from slurmhooks.slurmctld.asking import Asking
 
 
 def cluster_name() -> str:
@@ -33,7 +34,7 @@ def qos_priority(name: str) -> int | None:
 
 def _asking(what: str) -> Asking:
     """Return the connection to the slurmctld that waits for the handler."""
-    asking = source.current
+    asking = questions.current
     if asking is None:
         raise NotImplementedError(f"only slurmctld knows {what}, and no handler of job_submit or job_modify runs here")
     if "record" not in asking.tables:

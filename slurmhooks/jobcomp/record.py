@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import slurm_conf
-from slurmhooks.slurmctld.source import Struct, Views
+from slurmhooks.slurmctld.asking import Struct
+from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import MessageError, Type, decode
 

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
-from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.service import PointService, load_point, log_each
-from slurmhooks.slurmctld.source import Asking, Views
+from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import VARIABLES, answer, read_texts
 
@@ -42,7 +42,7 @@ class Service(PointService):
         """
         message, items, left_out = self._open(request, len(HOOKS))
         hook = HOOKS[message.first]
-        asking = source.current = Asking(self._tables, query)
+        asking = begin(self._tables, query)
         values = dict(items)
         arguments: dict[str, Any] = {"environment": _environment(values)}
         place = self._tables.place("record") if self._views.private else None

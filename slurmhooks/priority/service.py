@@ -14,14 +14,14 @@ from slurmhooks import dispatch
 from slurmhooks.dispatch import PASSED
 from slurmhooks.errors import HandlerError, StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.binding import bind
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.fields import RecordFields
 from slurmhooks.slurmctld.model import Record
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.slurmctld.service import PointService, load_point, watched
-from slurmhooks.slurmctld.source import Asking, Struct, Views
+from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import MEMBERS, Message, MessageError, Type
 from slurmhooks.wire.tables import Table
@@ -69,7 +69,7 @@ class Service(PointService):
             MessageError: the request is damaged, or comes from another build.
         """
         _, items, left_out = self._open(request, len(HOOKS))
-        asking = source.current = Asking(self._tables, query)
+        asking = begin(self._tables, query)
         sent = next((value for tag, value in items if tag == MEMBERS), None)
         structs = [(tag, value) for tag, value in items if tag != MEMBERS]
         if sent is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slurmhooks.job_submit.service import Views
+from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.answers import NotRecordedError, computations
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from slurmhooks.log import log
 from slurmhooks.recording import page as shared
 from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
+from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.fields import LISTS
-from slurmhooks.slurmctld.source import Asking
 from slurmhooks.wire.message import (
     LEFT_OUT,
     Fact,

@@ -23,8 +23,8 @@ from slurmhooks.view import stale
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.slurmctld.rows import Release
-    from slurmhooks.slurmctld.source import Struct
     from slurmhooks.wire.message import Raw
 
 

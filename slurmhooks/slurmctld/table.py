@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.view import stale
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.model import View
+    from slurmhooks.slurmctld.model import View
 
 Key = TypeVar("Key")
 Row = TypeVar("Row", covariant=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.origin import OF_REQUESTS
+from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.slurmctld.binding import bind
 from slurmhooks.slurmctld.fields import COUNTERS
 from slurmhooks.slurmctld.flag_rows import Bit, Enumerated
@@ -29,7 +30,6 @@ from slurmhooks.slurmctld.rows import (
     release_of,
     rows,
 )
-from slurmhooks.slurmctld.source import Struct
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c

@@ -11,7 +11,7 @@ from slurmhooks.prep import service as prep
 from slurmhooks.priority import service as priority
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.number_rows import NICE_OFFSET
-from slurmhooks.slurmctld.source import Views
+from slurmhooks.slurmctld.views import Views
 from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of

@@ -22,7 +22,7 @@ from slurmhooks.replay.answers import Answers, Snapshots
 from slurmhooks.replay.convert import Conversions
 from slurmhooks.replay.engine import Engine, Reader, notes_of
 from slurmhooks.replay.views import views_of
-from slurmhooks.slurmctld.source import Asking
+from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Type, decode
 

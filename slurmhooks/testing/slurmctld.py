@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS
-from slurmhooks.job_submit.service import Service, Views
+from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.users import Facts, named_account
+from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.slurmctld.rows import release_of, rows

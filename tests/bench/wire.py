@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slurmhooks import loader
-from slurmhooks.job_submit.service import Service, Views
-from slurmhooks.slurmctld.source import Asking
+from slurmhooks.job_submit.service import Service
+from slurmhooks.job_submit.views import Views
+from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.wire.message import Message, Type, answer, decode, pack
 from slurmhooks.wire.tables import WIDTHS, parse
 from slurmhooks.worker.service import Settings

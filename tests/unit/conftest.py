@@ -13,7 +13,7 @@ import pytest
 from slurmhooks import trusted
 from slurmhooks.cli import isolation
 from slurmhooks.log import log
-from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld import asking
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the request that a test gave a service: Lua scripts of later tests would ask its slurmctld."""
-    monkeypatch.setattr(source, "current", None)
+    monkeypatch.setattr(asking, "current", None)
 
 
 @pytest.fixture(autouse=True)

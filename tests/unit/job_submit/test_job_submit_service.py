@@ -7,8 +7,8 @@ import pytest
 from slurmhooks import loader
 from slurmhooks.errors import Reject
 from slurmhooks.job_submit.service import Service
+from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.call import Call
-from slurmhooks.slurmctld.source import Asking
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of

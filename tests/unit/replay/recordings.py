@@ -8,7 +8,8 @@ from typing import Any
 
 from slurmhooks import loader
 from slurmhooks.job_submit.request import HOOKS
-from slurmhooks.job_submit.service import Service, Views
+from slurmhooks.job_submit.service import Service
+from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.file import create
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Rows

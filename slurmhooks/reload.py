@@ -16,7 +16,7 @@ from slurmhooks import loader, paths, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
-from slurmhooks.rollout import assign
+from slurmhooks.registry import assign
 from slurmhooks.watch import LoadedHandler, Watch
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
-from slurmhooks.registry import Registry
-from slurmhooks.rollout import assign
+from slurmhooks.registry import Registry, assign
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from slurmhooks import config, loader
 from slurmhooks.errors import LoadError
-from slurmhooks.registry import Registry
-from slurmhooks.rollout import Rollout, assign, share_of
+from slurmhooks.registry import Registry, assign
+from slurmhooks.rollout import Rollout, share_of
 
 
 @dataclass

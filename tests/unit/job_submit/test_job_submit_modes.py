@@ -9,8 +9,8 @@ import pytest
 from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
-from slurmhooks.registry import Registry
-from slurmhooks.rollout import Rollout, assign
+from slurmhooks.registry import Registry, assign
+from slurmhooks.rollout import Rollout
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of

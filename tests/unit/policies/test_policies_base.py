@@ -10,7 +10,7 @@ from slurmhooks import config, loader
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
-from slurmhooks.rollout import assign
+from slurmhooks.registry import assign
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules

@@ -8,8 +8,7 @@ import pytest
 
 from slurmhooks import config, loader
 from slurmhooks.policies import source
-from slurmhooks.registry import Registry
-from slurmhooks.rollout import assign
+from slurmhooks.registry import Registry, assign
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
 from tests.unit.policies.conftest import Rules
 

@@ -18,8 +18,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.option import Option
 from slurmhooks.refusals import unknown_codes
-from slurmhooks.registry import Registry
-from slurmhooks.rollout import assign
+from slurmhooks.registry import Registry, assign
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.launch import Line
 

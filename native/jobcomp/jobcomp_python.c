@@ -34,7 +34,7 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* Slurm's configuration in this process. */
 extern slurm_conf_t slurm_conf;
 
-static struct slurmhooks_point point = {.service = "slurmhooks.jobcomp.service:load", .section = "job_end"};
+static struct slurmhooks_point point = {.service = "slurmhooks.entry.jobcomp:load", .section = "job_end"};
 static struct slurmhooks_settings settings;
 static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;

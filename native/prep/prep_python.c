@@ -58,7 +58,7 @@ struct job {
     struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
 
-static struct slurmhooks_point point = {.service = "slurmhooks.prep.service:load", .section = "prep"};
+static struct slurmhooks_point point = {.service = "slurmhooks.entry.prep:load", .section = "prep"};
 static struct callbacks callbacks;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

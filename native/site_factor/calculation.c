@@ -35,7 +35,7 @@
 /* Tags of items in an answer. */
 enum { VALUES, USED_MEMBERS };
 
-static struct slurmhooks_point point = {.service = "slurmhooks.priority.service:load", .section = "priority"};
+static struct slurmhooks_point point = {.service = "slurmhooks.entry.site_factor:load", .section = "priority"};
 
 static pthread_t thread;
 static bool running;

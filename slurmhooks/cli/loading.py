@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, parameters, progress
+from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry, assign
@@ -128,7 +128,7 @@ class Loaded:
             filters.sources = [made, *filters.sources]
             filters.lua = self._lua(made.path).words
             sources = [made, *sources]
-        sources = [*job_submit.named_in(read, path), *sources]
+        sources = [*named_in(read, path), *sources]
         if os.getuid() == 0:
             left = not_roots([str(path), *loader.files_of(sources)])
             self.disabled += left

@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
-from slurmhooks.job_submit.sources import named_in
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Struct, begin
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.slurmctld.keeper import Recording
 from slurmhooks.slurmctld.observation import Observation, late, left_out
-from slurmhooks.slurmctld.service import PointService, load_point
+from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Handler, Registry
-    from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Running, Settings
+    from slurmhooks.worker.service import Query, Running
+    from slurmhooks.worker.settings import Settings
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
@@ -117,15 +116,3 @@ class Service(PointService):
         text = "\n".join(texts).encode() if texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
-
-
-def load(watch: Watch, announce: Announce) -> Service:
-    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    former = watch.before.handlers if watch.before is not None else ()
-    scripts = partial(named_in, former=former)
-    return Service(*load_point(watch, announce, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))

@@ -7,26 +7,21 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks import site
-from slurmhooks.errors import LoadError
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
-from slurmhooks.jobcomp.frames import HOOKS
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
-from slurmhooks.slurmctld.service import PointService, load_point
+from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text
 
 if TYPE_CHECKING:
     from slurmhooks.config_sections import JobEnd
     from slurmhooks.registry import Registry
-    from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Settings
+    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.settings import Settings
 
 FOLDER, DETAIL, HANDLER = range(3)
 """Items of a request, as in native/jobcomp/delivery.c."""
-START_SINCE = (25, 5)
-"""The first release that reports the start of jobs."""
 
 
 class Service(PointService):
@@ -65,22 +60,3 @@ class Service(PointService):
         else:
             self.call = delivery.call if self.followers else None
         return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
-
-
-def load(watch: Watch, announce: Announce) -> Service:
-    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    tables, registry, settings = load_point(watch, announce, "job_end", HOOKS)
-    running = tuple(map(int, tables.release.split(".")[:2]))
-    if running < START_SINCE:
-        findings = [
-            f"{handler.where}: handler {handler.label}: Slurm calls job_start since 25.05; this is {tables.release}"
-            for handler in registry.handlers("job_start")
-        ]
-        if findings:
-            raise LoadError(findings)
-    return Service(tables, registry, settings, site.read_config(site.config_path()).job_end)

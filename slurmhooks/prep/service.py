@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
 from slurmhooks.slurmctld.asking import begin
-from slurmhooks.slurmctld.service import PointService, load_point, log_each
+from slurmhooks.slurmctld.service import PointService, log_each
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import VARIABLES, answer, read_texts
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.registry import Registry
-    from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Settings
+    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.settings import Settings
 
 HOOKS = ("controller_prolog", "controller_epilog")
 """Hooks by their numbers in a request."""
@@ -79,13 +79,3 @@ def _about(environment: Mapping[str, str]) -> dict[str, object]:
         if environment.get(f"SLURM_JOB_{variable}", "").isdecimal():
             about[name] = int(environment[f"SLURM_JOB_{variable}"])
     return about
-
-
-def load(watch: Watch, announce: Announce) -> Service:
-    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    return Service(*load_point(watch, announce, "prep", HOOKS))

@@ -20,7 +20,7 @@ from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.fields import RecordFields
 from slurmhooks.slurmctld.model import Record
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
-from slurmhooks.slurmctld.service import PointService, load_point, watched
+from slurmhooks.slurmctld.service import PointService, watched
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import MEMBERS, Message, MessageError, Type
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from slurmhooks.dispatch import Outcome
     from slurmhooks.registry import Handler, Registry
-    from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Settings
+    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.settings import Settings
 
 HOOKS = ("priority",)
 VALUES, USED_MEMBERS = 0, 1
@@ -228,13 +228,3 @@ def _taker(returned: list[int | None]) -> Callable[[object], Exception | None]:
         return None
 
     return take
-
-
-def load(watch: Watch, announce: Announce) -> Service:
-    """Load what the configuration names; see slurmhooks.worker.service.Load. slurmctld's plugin names this function.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    return Service(*load_point(watch, announce, "priority", HOOKS))

@@ -19,7 +19,7 @@ from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.views import views_of
 from slurmhooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.wire.message import decode, read_answer
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

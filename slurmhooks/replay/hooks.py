@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import loader, reload
 from slurmhooks.config import FILE_NAME
+from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit.request import HOOKS
-from slurmhooks.job_submit.sources import named_in
 from slurmhooks.slurmctld.service import unserved
 from slurmhooks.watch import Watch
 

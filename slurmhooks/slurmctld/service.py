@@ -22,7 +22,8 @@ from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import collector, confinement, process, reporting
 from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
-from slurmhooks.worker.service import Settings, load_site
+from slurmhooks.worker.service import load_site
+from slurmhooks.worker.settings import Settings
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

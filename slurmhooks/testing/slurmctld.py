@@ -20,7 +20,7 @@ from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import Fact, Message, Type, What, decode, read_answer, read_text, text_value
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.log import log, visible
 from slurmhooks.watch import LoadedHandler, Watch
 from slurmhooks.worker import control, descriptors, process
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from slurmhooks.worker.control import Message

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.config import Config
-    from slurmhooks.worker.service import Settings
+    from slurmhooks.worker.settings import Settings
 
 RETRY = 1.0
 RETRY_MOST = 60.0
@@ -99,16 +99,16 @@ class Collector:
         self._configured = orders
         self._update()
 
-    def request(self, text: str, entry: str) -> dict[str, Any]:
+    def request(self, text: str, point: str) -> dict[str, Any]:
         """Answer a command on recordings.
 
         Args:
             text: the request.
-            entry: of the plugin that is served; only requests of job_submit are recorded.
+            point: the plugin point that is served; only requests of job_submit are recorded.
         """
         if not text.startswith("record"):
             return {"findings": [f"unknown request {text!r}"]}
-        return recordings.answer(text, self._page) if entry.startswith("slurmhooks.job_submit.") else {}
+        return recordings.answer(text, self._page) if point == "job_submit" else {}
 
     def _update(self) -> None:
         """Send the collector its orders if they have changed."""

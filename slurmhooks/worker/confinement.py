@@ -15,7 +15,7 @@ from slurmhooks.worker import process
 
 if TYPE_CHECKING:
     from slurmhooks.config_sections import Workers
-    from slurmhooks.worker.service import Settings
+    from slurmhooks.worker.settings import Settings
 
 OOM_SCORE = "500"
 

@@ -25,7 +25,8 @@ from slurmhooks.worker.control import Message
 from slurmhooks.worker.observer import Observer
 
 if TYPE_CHECKING:
-    from slurmhooks.worker.service import Service, Settings
+    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.settings import Settings
 
 RETRY = 1.0
 RETRY_MOST = 60.0

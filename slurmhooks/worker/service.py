@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Protocol
 
 from slurmhooks import reload, site, trusted
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.watch import Watch
+from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
-    from slurmhooks.config_sections import Workers
     from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
 
@@ -40,46 +39,6 @@ class Running(Protocol):
 
     def end(self) -> None:
         """Note that the handler has ended."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the processes need from their plugin's section of the configuration, such as ``[job_submit]``.
-
-    Attributes:
-        workers: how many requests are served at the same time.
-        timeout: seconds that a request may take.
-        memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: no limit.
-        process_limit: processes that the user of the workers may have.
-        open_file_limit: open files that a worker, and each program that it starts, may have.
-        accept: whether requests are accepted when no worker can serve them.
-        reload: whether changed files are loaded automatically.
-        hooks: hash of the files.
-        collect: what the collector is to do (slurmhooks/worker/collector.py); empty: nothing.
-    """
-
-    workers: int = 1
-    timeout: float = 2.0
-    memory_limit: int | None = 1 << 30
-    process_limit: int = 4096
-    open_file_limit: int = 1024
-    accept: bool = False
-    reload: bool = True
-    hooks: str = ""
-    collect: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, section: Workers) -> Settings:
-        """Return the settings of a section."""
-        return cls(
-            workers=section.workers,
-            timeout=section.timeout,
-            memory_limit=section.memory_limit,
-            process_limit=section.process_limit,
-            open_file_limit=section.open_file_limit,
-            accept=getattr(section, "on_unavailable", "reject") == "accept",
-            reload=section.reload,
-        )
 
 
 class Service(Protocol):
@@ -161,3 +120,12 @@ def entry(name: str) -> Load:
     module, _, function = name.partition(":")
     load: Load = getattr(importlib.import_module(module), function)
     return load
+
+
+def point(name: str) -> str:
+    """Return the plugin point that a name stands for, such as ``job_submit``: the last part of the module's name.
+
+    Args:
+        name: ``module:function``.
+    """
+    return name.partition(":")[0].rpartition(".")[2]

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from slurmhooks.worker.child import Child
 
 
-def of(entry: str, number: int | None, children: Mapping[int, Child], fault: dict[str, Any] | None) -> dict[str, Any]:
+def of(point: str, number: int | None, children: Mapping[int, Child], fault: dict[str, Any] | None) -> dict[str, Any]:
     """Return which hooks are in force.
 
     Args:
-        entry: ``module:function`` that loads the hooks.
+        point: the plugin point.
         number: of the generation in service; None if there is none.
         children: the generations.
         fault: why the newest files are not in force, and since when; None: they are.
@@ -29,7 +29,7 @@ def of(entry: str, number: int | None, children: Mapping[int, Child], fault: dic
     # The first name may be a link; the last one is its target.
     files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
     return {
-        "point": entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
+        "point": point,
         "supervisor": os.getpid(),
         "generation": number,
         "workers": sorted(serving.workers) if serving is not None else [],

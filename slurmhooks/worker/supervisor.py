@@ -14,7 +14,7 @@ from typing import Any
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, descriptors, generation, process, reporting, status
+from slurmhooks.worker import control, descriptors, generation, process, reporting, service, status
 from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
@@ -384,9 +384,11 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            self._requests.answer(asked, status.of(self._entry, self._serving, self._children, self._fault))
+            self._requests.answer(
+                asked, status.of(service.point(self._entry), self._serving, self._children, self._fault)
+            )
         elif asked.text != "reload":
-            self._requests.answer(asked, self._collector.request(asked.text, self._entry))
+            self._requests.answer(asked, self._collector.request(asked.text, service.point(self._entry)))
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

@@ -14,7 +14,8 @@ from slurmhooks.worker import confinement, process
 from slurmhooks.worker.channel import PAGE, Channel, serve
 
 if TYPE_CHECKING:
-    from slurmhooks.worker.service import Service, Settings
+    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.settings import Settings
 
 RETIRE = 0.75
 """The fraction of its memory limit at which a worker is replaced, between two requests."""

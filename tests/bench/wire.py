@@ -15,7 +15,7 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.wire.message import Message, Type, answer, decode, pack
 from slurmhooks.wire.tables import WIDTHS, parse
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"

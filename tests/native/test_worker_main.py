@@ -25,14 +25,14 @@ print(*{module.partition(".")[0] for module in set(sys.modules) - before})
 """
 
 
-@pytest.mark.parametrize("point", ["job_submit", "prep", "jobcomp", "priority"])
+@pytest.mark.parametrize("point", ["job_submit", "prep", "jobcomp", "site_factor"])
 def test_generations_import_only_the_sites_files(host: Host, tmp_path: Path, point: str) -> None:
     """A generation inherits slurmhooks' modules from the supervisor: a reload is quick and never mixes two versions."""
     (tmp_path / "slurm.conf").touch()
     (tmp_path / "policy.py").write_text("from slurmhooks import Reject, hook, log\n")
     (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
     options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
-    command = [sys.executable, *options, "-c", LOAD, f"slurmhooks.{point}.service:load"]
+    command = [sys.executable, *options, "-c", LOAD, f"slurmhooks.entry.{point}:load"]
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     assert "slurmhooks_site" in printed.split()
     assert not {"slurmhooks", "pydantic", "structlog"} & set(printed.split())

@@ -381,7 +381,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
     wait_for(lambda: host.workers == 2, "two workers")
     (serving,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
     assert serving == {
-        "point": "tests.native.worker_service",
+        "point": "worker_service",
         "supervisor": below(host.pid, SUPERVISOR)[0].pid,
         "generation": 1,
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),

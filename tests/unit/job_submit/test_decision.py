@@ -23,7 +23,7 @@ from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import LEFT_OUT, Message, Type
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 RELEASE = "24.11"
 HEAD = "from slurmhooks import Reject, hook, UNLIMITED\n"

@@ -27,7 +27,7 @@ from slurmhooks.wire.message import (
     text_value,
 )
 from slurmhooks.worker.channel import LENIENT
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 WARN = "Warning: a rule that is not in force yet would "
 

@@ -22,7 +22,7 @@ from slurmhooks.wire.message import (
     read_answer,
     text_value,
 )
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 HOOKS = """
 from slurmhooks import hook

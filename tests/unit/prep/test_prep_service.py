@@ -11,7 +11,7 @@ from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
 from slurmhooks.wire.tables import Tables
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 HOOKS = """
 from slurmhooks import Reject, hook, log

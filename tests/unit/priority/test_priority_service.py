@@ -17,7 +17,7 @@ from slurmhooks.testing.slurmctld import FakeSlurmctld
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import MEMBERS, Message, Type, decode, pack
 from slurmhooks.wire.tables import Table
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 TABLES = tables_of("24.11")
 RECORD = TABLES["record"]

@@ -19,7 +19,7 @@ from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Type, What, decode, text_value
 from slurmhooks.worker import recordings, reporting, requests
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 TABLES = tables_of("24.11")
 ORDERS = {"number": 1, "file": "/nowhere", "until": 1e12, "size": 1 << 20, "with": ["script"], "tables": ["partitions"]}

@@ -21,7 +21,7 @@ from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, Type
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.settings import Settings
 
 TIME = 1_700_000_000.0
 """When the first request came; the next ones came a second later each."""

@@ -17,7 +17,8 @@ from slurmhooks.log import log
 from slurmhooks.worker import control, observer, worker
 from slurmhooks.worker.channel import HEADER, QUERY, REPLY
 from slurmhooks.worker.observer import Observer
-from slurmhooks.worker.service import Query, Running, Settings
+from slurmhooks.worker.service import Query, Running
+from slurmhooks.worker.settings import Settings
 
 
 @dataclass

@@ -13,7 +13,8 @@ from slurmhooks import config, paths, reload
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.watch import Watch
 from slurmhooks.worker import descriptors, requests
-from slurmhooks.worker.service import Settings, load_site
+from slurmhooks.worker.service import load_site
+from slurmhooks.worker.settings import Settings
 
 Write = Callable[..., Path]
 HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"

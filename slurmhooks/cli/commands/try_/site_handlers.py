@@ -14,8 +14,8 @@ from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, isolation, loading, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.job_submit import sources as job_submit
 from slurmhooks.option import Option
 from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry, assign
@@ -152,7 +152,7 @@ def options_of(lines: Iterable[Line]) -> list[Option]:
 
 
 def _named_in(read: config.Config, path: Path) -> list[loader.Source]:
-    sources = job_submit.named_in(read, path)
+    sources = named_in(read, path)
     if read.cli_filter.lua is not None:
         from slurmhooks.lua import cli_filter
 

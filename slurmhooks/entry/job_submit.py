@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads the handlers of job_submit's workers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slurmhooks.entry.sources import named_in
+from slurmhooks.job_submit.request import HOOKS
+from slurmhooks.job_submit.service import Service
+from slurmhooks.slurmctld.service import load_point
+
+if TYPE_CHECKING:
+    from slurmhooks.watch import Watch
+    from slurmhooks.worker.service import Announce
+
+
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load the handlers that the configuration names; see slurmhooks.worker.service.Load.
+
+    Raises:
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
+    """
+    former = watch.before.handlers if watch.before is not None else ()
+    scripts = partial(named_in, former=former)
+    return Service(*load_point(watch, announce, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))

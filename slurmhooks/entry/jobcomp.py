@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads the handlers of jobcomp's workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmhooks import site
+from slurmhooks.errors import LoadError
+from slurmhooks.jobcomp.frames import HOOKS
+from slurmhooks.jobcomp.service import Service
+from slurmhooks.slurmctld.service import load_point
+
+if TYPE_CHECKING:
+    from slurmhooks.watch import Watch
+    from slurmhooks.worker.service import Announce
+
+START_SINCE = (25, 5)
+"""The first release that reports the start of jobs."""
+
+
+def load(watch: Watch, announce: Announce) -> Service:
+    """Load the handlers that the configuration names; see slurmhooks.worker.service.Load.
+
+    Raises:
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
+    """
+    tables, registry, settings = load_point(watch, announce, "job_end", HOOKS)
+    running = tuple(map(int, tables.release.split(".")[:2]))
+    if running < START_SINCE:
+        findings = [
+            f"{handler.where}: handler {handler.label}: Slurm calls job_start since 25.05; this is {tables.release}"
+            for handler in registry.handlers("job_start")
+        ]
+        if findings:
+            raise LoadError(findings)
+    return Service(tables, registry, settings, site.read_config(site.config_path()).job_end)

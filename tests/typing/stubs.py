@@ -84,7 +84,7 @@ def stubs() -> dict[Path, str]:
     """Return the texts of all stubs by their paths."""
     texts = {PACKAGE / "decorators.pyi": decorators(), PACKAGE / "spank" / "items.pyi": items()}
     for name, kind in fields.TABLES.items():
-        texts[PACKAGE / "slurmctld" / "views" / f"{name}.pyi"] = view(kind)
+        texts[PACKAGE / "slurmctld" / "stubs" / f"{name}.pyi"] = view(kind)
     return {path: formatted(HEAD + text) for path, text in texts.items()}
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # written by tests/typing/stubs.py
-    from slurmhooks.slurmctld.views.association import AssociationFields
-    from slurmhooks.slurmctld.views.job import JobFields
-    from slurmhooks.slurmctld.views.license import LicenseFields
-    from slurmhooks.slurmctld.views.node import NodeFields
-    from slurmhooks.slurmctld.views.partition import PartitionFields
-    from slurmhooks.slurmctld.views.qos import QosFields
-    from slurmhooks.slurmctld.views.record import RecordFields
-    from slurmhooks.slurmctld.views.reservation import ReservationFields
+    from slurmhooks.slurmctld.stubs.association import AssociationFields
+    from slurmhooks.slurmctld.stubs.job import JobFields
+    from slurmhooks.slurmctld.stubs.license import LicenseFields
+    from slurmhooks.slurmctld.stubs.node import NodeFields
+    from slurmhooks.slurmctld.stubs.partition import PartitionFields
+    from slurmhooks.slurmctld.stubs.qos import QosFields
+    from slurmhooks.slurmctld.stubs.record import RecordFields
+    from slurmhooks.slurmctld.stubs.reservation import ReservationFields
 else:
     from slurmhooks.slurmctld.fields.association import AssociationFields
     from slurmhooks.slurmctld.fields.job import JobFields

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The decorator that marks functions as handlers.
 
-A decorator returns its function unchanged and only adds a mark to it. slurmhooks.loader collects the marks of the files
-that it loads, and slurmhooks.registry checks them.
+A decorator returns its function unchanged and only adds a mark to it. slurmhooks.loader collects the marks of files,
+and slurmhooks.registry checks them.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Decorator:
                 "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
             timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
-                handlers of a request together. Elsewhere DeadlineExceeded is raised in it; see slurmhooks.deadline.
+                handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
             rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,

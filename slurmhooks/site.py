@@ -241,7 +241,7 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
     """Return the hook files that patterns match, see slurmhooks.loader.expand.
 
     Raises:
-        LoadError: as slurmhooks.loader.expand; or another user could have added files to a folder, or removed some.
+        LoadError: as loader.expand(); or another user could have added files to a folder, or removed some.
     """
     if trusted.guarded():
         for pattern in patterns:

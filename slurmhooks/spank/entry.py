@@ -377,7 +377,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
 
 
 def _ends(name: str) -> int:
-    """Return what is ended to stop a handler of a callback that cannot be interrupted; see slurmhooks.deadline."""
+    """Return what ends with a handler that cannot be interrupted; see slurmhooks.deadline."""
     if _context == "slurmd":
         return deadline.NOTHING
     if _context != "remote":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the recording that the shared page orders; one of the collector's sinks (slurmhooks/worker/collection.py)."""
+"""Writes the recording that the shared page orders: a sink of slurmhooks/worker/collection.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The decorator that marks functions as handlers.
 
-A decorator returns its function unchanged and only adds a mark to it. slurmhooks.loader collects the marks of files,
+A decorator returns its function unchanged and only adds a mark to it. slurmhooks.loader collects the marks,
 and slurmhooks.registry checks them.
 """
 

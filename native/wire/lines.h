@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Logs what workers write to standard output and error. Length and number of the lines are limited. */
-#ifndef SLURMHOOKS_LINES_H
-#define SLURMHOOKS_LINES_H
+#ifndef SLURMHOOKS_OUTPUT_H
+#define SLURMHOOKS_OUTPUT_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -31,7 +31,7 @@ def main() -> None:
     print(libpython_directory())
     print(sysconfig.get_path("stdlib"))
     packages = (os.path.join(entry, "slurmhooks") for entry in paths)
-    package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "hook.py"))), None)
+    package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "py.typed"))), None)
     if package is None:
         sys.exit(f"{sys.executable} cannot import slurmhooks: it is in no folder of the build option python_paths")
     print(package)

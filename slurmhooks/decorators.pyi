@@ -1342,6 +1342,34 @@ class JobModify:
         note: str = ...,
     ) -> Callable[[JobModifyHandler], JobModifyHandler]: ...
 
+JobSubmitInitHandler = TypeVar("JobSubmitInitHandler", bound=Takes[None])
+
+class JobSubmitInit:
+    """Mark a handler of ``init()``.
+
+    It takes any of these, by name: nothing.
+    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
+    """
+    @overload
+    def __call__(self, function: JobSubmitInitHandler, /) -> JobSubmitInitHandler: ...
+    @overload
+    def __call__(
+        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ...
+    ) -> Callable[[JobSubmitInitHandler], JobSubmitInitHandler]: ...
+
+class JobSubmitFini:
+    """Mark a handler of ``fini()``.
+
+    It takes any of these, by name: nothing.
+    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
+    """
+    @overload
+    def __call__(self, function: JobSubmitInitHandler, /) -> JobSubmitInitHandler: ...
+    @overload
+    def __call__(
+        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ...
+    ) -> Callable[[JobSubmitInitHandler], JobSubmitInitHandler]: ...
+
 PriorityHandler = TypeVar(
     "PriorityHandler",
     bound=Takes[int | None]
@@ -1614,50 +1642,9 @@ class ControllerEpilog:
         self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ..., timeout: float = ...
     ) -> Callable[[ControllerPrologHandler], ControllerPrologHandler]: ...
 
-JobSubmitInitHandler = TypeVar("JobSubmitInitHandler", bound=Takes[None])
-
-class JobSubmitInit:
-    """Mark a handler of ``init()``.
-
-    It takes any of these, by name: nothing.
-    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
-    """
-    @overload
-    def __call__(self, function: JobSubmitInitHandler, /) -> JobSubmitInitHandler: ...
-    @overload
-    def __call__(
-        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ...
-    ) -> Callable[[JobSubmitInitHandler], JobSubmitInitHandler]: ...
-
-class JobSubmitFini:
-    """Mark a handler of ``fini()``.
-
-    It takes any of these, by name: nothing.
-    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
-    """
-    @overload
-    def __call__(self, function: JobSubmitInitHandler, /) -> JobSubmitInitHandler: ...
-    @overload
-    def __call__(
-        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ...
-    ) -> Callable[[JobSubmitInitHandler], JobSubmitInitHandler]: ...
-
-JobStartHandler = TypeVar(
-    "JobStartHandler", bound=Takes[None] | Takes_record[None] | Takes_event[None] | Takes_record_event[None]
+JobEndHandler = TypeVar(
+    "JobEndHandler", bound=Takes[None] | Takes_record[None] | Takes_event[None] | Takes_record_event[None]
 )
-
-class JobStart:
-    """Mark a handler of ``jobcomp_p_record_job_start()``.
-
-    It takes any of these, by name: record, event.
-    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
-    """
-    @overload
-    def __call__(self, function: JobStartHandler, /) -> JobStartHandler: ...
-    @overload
-    def __call__(
-        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ..., timeout: float = ...
-    ) -> Callable[[JobStartHandler], JobStartHandler]: ...
 
 class JobEnd:
     """Mark a handler of ``jobcomp_p_record_job_end()``.
@@ -1666,11 +1653,24 @@ class JobEnd:
     on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
     """
     @overload
-    def __call__(self, function: JobStartHandler, /) -> JobStartHandler: ...
+    def __call__(self, function: JobEndHandler, /) -> JobEndHandler: ...
     @overload
     def __call__(
         self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ..., timeout: float = ...
-    ) -> Callable[[JobStartHandler], JobStartHandler]: ...
+    ) -> Callable[[JobEndHandler], JobEndHandler]: ...
+
+class JobStart:
+    """Mark a handler of ``jobcomp_p_record_job_start()``.
+
+    It takes any of these, by name: record, event.
+    on_error: "fail" or "ignore", for a bug in the handler; the first is the default.
+    """
+    @overload
+    def __call__(self, function: JobEndHandler, /) -> JobEndHandler: ...
+    @overload
+    def __call__(
+        self, /, *, order: int = ..., on_error: Literal["fail", "ignore"] = ..., timeout: float = ...
+    ) -> Callable[[JobEndHandler], JobEndHandler]: ...
 
 SpankInitHandler = TypeVar("SpankInitHandler", bound=Takes[None] | Takes_spank[None])
 
@@ -2185,11 +2185,11 @@ class Hooks:
     def controller_epilog(self) -> ControllerEpilog:
         """``prep_p_epilog_slurmctld()``: takes record, environment, partitions, reservations, jobs, nodes, licenses, qos, associations."""
     @property
-    def job_start(self) -> JobStart:
-        """``jobcomp_p_record_job_start()``: takes record, event."""
-    @property
     def job_end(self) -> JobEnd:
         """``jobcomp_p_record_job_end()``: takes record, event."""
+    @property
+    def job_start(self) -> JobStart:
+        """``jobcomp_p_record_job_start()``: takes record, event."""
     @property
     def spank(self) -> SpankHooks:
         """The hooks of spank."""

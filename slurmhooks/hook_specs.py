@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of hooks: Slurm's functions, and the arguments of their handlers."""
+"""The table of plugin points and hooks: Slurm's functions, and the arguments of their handlers.
+
+The decorators, the checks of handlers, the numbers by which C names a hook (native/generate/hooks.py), the stubs for
+type checkers and the reference are made from it.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,14 @@ class HookSpec:
         name: its name below ``hook``.
         function: Slurm's function.
         arguments: the names of the arguments; a handler takes any subset.
-        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
         on_error: the values of ``on_error``: the first is the default, the second lets the request pass.
+        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
+        timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
+        result: the type of what a handler returns.
+        is_called: whether Slurm's call reaches Python, by a number; otherwise a worker runs the hook on its own.
     """
 
-    __slots__ = ("arguments", "contexts", "function", "name", "on_error")
+    __slots__ = ("arguments", "contexts", "function", "is_called", "name", "on_error", "result", "timeout")
 
     def __init__(
         self,
@@ -36,6 +43,9 @@ class HookSpec:
         arguments: tuple[str, ...],
         on_error: tuple[str, str],
         contexts: tuple[str, ...] = (),
+        timeout: float | None = None,
+        result: str = "None",
+        is_called: bool = True,
     ) -> None:
         """Store the description; see the class."""
         self.name = name
@@ -43,16 +53,14 @@ class HookSpec:
         self.arguments = arguments
         self.on_error = on_error
         self.contexts = contexts
+        self.timeout = timeout
+        self.result = result
+        self.is_called = is_called
 
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit."""
-        return not self.name.startswith("job_submit.")
-
-    @property
-    def timeout(self) -> float | None:
-        """Seconds that a handler may take by default; None in worker processes, which the configuration limits."""
-        return _TIMEOUTS.get(self.name, _TIMEOUTS.get(self.name.partition(".")[0]))
+        return self.is_called
 
     @property
     def has_modes(self) -> bool:
@@ -60,47 +68,138 @@ class HookSpec:
         return self.on_error[0] == "reject"
 
 
-_TIMEOUTS = {"spank": 60.0, "spank.job_prolog": 300.0, "spank.job_epilog": 300.0, "cli_filter": 60.0, "scrun": 3600.0}
+class Point:
+    """A kind of plugin that Slurm loads; the library is ``NAME_python.so``.
+
+    Attributes:
+        name: Slurm's name.
+        section: of slurmhooks.toml.
+        hooks: its hooks; those that Slurm's calls reach are in the order of the numbers by which C names them.
+    """
+
+    __slots__ = ("hooks", "name", "section")
+
+    def __init__(self, name: str, section: str, *hooks: HookSpec) -> None:
+        """Store the description; see the class."""
+        self.name = name
+        self.section = section
+        self.hooks = hooks
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the hooks that Slurm's calls reach."""
+        return tuple(spec.name for spec in self.hooks if spec.is_called)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """These names below that of the point, such as ``task_init`` of SPANK."""
+        return tuple(name.removeprefix(f"{self.name}.") for name in self.called)
+
+
+ARGUMENTS = {
+    "job": "Job",
+    "record": "Record",
+    "submit_uid": "int",
+    "modify_uid": "int",
+    "partitions": "Table[str, Partition]",
+    "reservations": "Table[str, Reservation]",
+    "jobs": "Table[int, Record]",
+    "nodes": "Table[str, Node]",
+    "licenses": "Table[str, License]",
+    "qos": "Table[str, Qos]",
+    "associations": "Table[int, Association]",
+    "environment": "Mapping[str, str]",
+    "event": "Event",
+    "spank": "Spank",
+    "options": "Options",
+    "early": "bool",
+    "offset": "int",
+    "job_id": "int",
+    "step_id": "int | None",
+    "container": "Container",
+}
+"""The arguments of handlers, with their types; in cli_filter, ``job`` is ``options``."""
+LISTS = tuple(name for name, kind in ARGUMENTS.items() if kind.startswith("Table["))
+"""The arguments that are mappings of slurmctld's records."""
+
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")
-LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "associations")
-"""The arguments that are mappings of slurmctld's records."""
 _ALL_BUT_SCRIPT = ("local", "remote", "allocator", "slurmd")
 _STEP = ("local", "remote", "allocator")
 _REMOTE = ("remote",)
+_SPANK = ("spank",)
+_RECORD = ("record", "environment", *LISTS)
 
-HOOKS = {
-    spec.name: spec
-    for spec in (
-        HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *LISTS), _SUBMIT),
-        HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
-        HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL),
-        HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", ("record", "environment", *LISTS), _FAIL),
-        HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", ("record", "environment", *LISTS), _FAIL),
-        HookSpec("job_submit.init", "init()", (), _FAIL),
-        HookSpec("job_submit.fini", "fini()", (), _FAIL),
-        HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
-        HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
-        HookSpec("spank.init", "slurm_spank_init()", ("spank",), _FAIL, _ALL_BUT_SCRIPT),
-        HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", ("spank",), _FAIL, ("job_script",)),
-        HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", ("spank",), _FAIL, _STEP),
-        HookSpec("spank.local_user_init", "slurm_spank_local_user_init()", ("spank",), _FAIL, ("local",)),
-        HookSpec("spank.user_init", "slurm_spank_user_init()", ("spank",), _FAIL, _REMOTE),
-        HookSpec("spank.task_init_privileged", "slurm_spank_task_init_privileged()", ("spank",), _FAIL, _REMOTE),
-        HookSpec("spank.task_init", "slurm_spank_task_init()", ("spank",), _FAIL, _REMOTE),
-        HookSpec("spank.task_post_fork", "slurm_spank_task_post_fork()", ("spank",), _FAIL, _REMOTE),
-        HookSpec("spank.task_exit", "slurm_spank_task_exit()", ("spank",), _FAIL, _REMOTE),
-        HookSpec("spank.exit", "slurm_spank_exit()", ("spank",), _FAIL, _STEP),
-        HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", ("spank",), _FAIL, ("job_script",)),
-        HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", ("spank",), _FAIL, ("slurmd",)),
-        HookSpec("cli_filter.setup_defaults", "cli_filter_p_setup_defaults()", ("options", "early"), _FAIL, COMMANDS),
-        HookSpec("cli_filter.pre_submit", "cli_filter_p_pre_submit()", ("options", "offset", "job"), _FAIL, COMMANDS),
-        HookSpec(
-            "cli_filter.post_submit", "cli_filter_p_post_submit()", ("offset", "job_id", "step_id"), _FAIL, COMMANDS
+POINTS = {
+    point.name: point
+    for point in (
+        Point(
+            "job_submit",
+            "job_submit",
+            HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *LISTS), _SUBMIT),
+            HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
+            HookSpec("job_submit.init", "init()", (), _FAIL, is_called=False),
+            HookSpec("job_submit.fini", "fini()", (), _FAIL, is_called=False),
         ),
-        HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL),
-        HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL),
+        Point(
+            "site_factor",
+            "priority",
+            HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL, result="int | None"),
+        ),
+        Point(
+            "prep",
+            "prep",
+            HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", _RECORD, _FAIL),
+            HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", _RECORD, _FAIL),
+        ),
+        Point(
+            "jobcomp",
+            "job_end",
+            HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
+            HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
+        ),
+        Point(
+            "spank",
+            "spank",
+            HookSpec("spank.init", "slurm_spank_init()", _SPANK, _FAIL, _ALL_BUT_SCRIPT, 60),
+            HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", _SPANK, _FAIL, ("job_script",), 300),
+            HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", _SPANK, _FAIL, _STEP, 60),
+            HookSpec("spank.local_user_init", "slurm_spank_local_user_init()", _SPANK, _FAIL, ("local",), 60),
+            HookSpec("spank.user_init", "slurm_spank_user_init()", _SPANK, _FAIL, _REMOTE, 60),
+            HookSpec("spank.task_init_privileged", "slurm_spank_task_init_privileged()", _SPANK, _FAIL, _REMOTE, 60),
+            HookSpec("spank.task_init", "slurm_spank_task_init()", _SPANK, _FAIL, _REMOTE, 60),
+            HookSpec("spank.task_post_fork", "slurm_spank_task_post_fork()", _SPANK, _FAIL, _REMOTE, 60),
+            HookSpec("spank.task_exit", "slurm_spank_task_exit()", _SPANK, _FAIL, _REMOTE, 60),
+            HookSpec("spank.exit", "slurm_spank_exit()", _SPANK, _FAIL, _STEP, 60),
+            HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", _SPANK, _FAIL, ("job_script",), 300),
+            HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", _SPANK, _FAIL, ("slurmd",), 60),
+        ),
+        Point(
+            "cli_filter",
+            "cli_filter",
+            HookSpec(
+                "cli_filter.setup_defaults", "cli_filter_p_setup_defaults()", ("options", "early"), _FAIL, COMMANDS, 60
+            ),
+            HookSpec(
+                "cli_filter.pre_submit", "cli_filter_p_pre_submit()", ("options", "offset", "job"), _FAIL, COMMANDS, 60
+            ),
+            HookSpec(
+                "cli_filter.post_submit",
+                "cli_filter_p_post_submit()",
+                ("offset", "job_id", "step_id"),
+                _FAIL,
+                COMMANDS,
+                60,
+            ),
+        ),
+        Point(
+            "scrun",
+            "scrun",
+            HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL, timeout=3600),
+            HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL, timeout=3600),
+        ),
     )
 }
-"""All hooks, by their names below ``hook``. A new hook is a row here, and what docs/architecture.md says for its plugin
-point."""
+"""The plugin points by name."""
+HOOKS = {spec.name: spec for point in POINTS.values() for spec in point.hooks}
+"""All hooks, by their names below ``hook``."""

@@ -23,23 +23,20 @@ EXPORTED const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* The return code for Slurm if Python has no answer: the command ends. */
 #define FAILED SLURM_ERROR
 
-/* In the same order as COMMANDS in slurmhooks/hook_specs.py. */
-enum command { SALLOC, SBATCH, SRUN, SCRONTAB };
-
 /* RET the running command, recognized by an option that only this command has. */
-static enum command command_of(slurm_opt_t *opt)
+static enum slurmhooks_command command_of(slurm_opt_t *opt)
 {
-    enum command command = SCRONTAB;
+    enum slurmhooks_command command = COMMAND_scrontab;
     char *letters = NULL;
     struct option *table = slurm_option_table_create(opt, &letters);
 
     for (const struct option *option = table; option && option->name; option++) {
         if (!strcmp(option->name, "wrap"))
-            command = SBATCH;
+            command = COMMAND_sbatch;
         else if (!strcmp(option->name, "label"))
-            command = SRUN;
+            command = COMMAND_srun;
         else if (!strcmp(option->name, "no-shell"))
-            command = SALLOC;
+            command = COMMAND_salloc;
     }
     slurm_option_table_destroy(table);
     slurm_xfree((void **)&letters);
@@ -58,7 +55,7 @@ static int has_handlers(const struct manifest_line *line)
 static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint32_t job_id, uint32_t step_id)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.cli_filter.entry", "call", NULL};
-    static enum command command;
+    static enum slurmhooks_command command;
     static int known = -1;
     struct slurmhooks_answer answer;
     const char *why;

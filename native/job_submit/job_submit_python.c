@@ -110,7 +110,7 @@ static int run(struct slurmhooks_event *event)
         .hook = event->modify ? "job_modify" : "job_submit",
         .whom = whom,
         .failed = "refused",
-        .first = event->modify,
+        .first = event->modify ? HOOK_job_modify : HOOK_job_submit,
         .second = event->uid,
         .third = event->owner,
         .pack = pack,

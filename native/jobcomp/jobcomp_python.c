@@ -178,7 +178,7 @@ extern int jobcomp_p_set_location(char *location)
 
 static int record(uint32_t hook, void *job, uint32_t event)
 {
-    int (*pass_on)(void *, uint32_t) = hook == SLURMHOOKS_JOB_END ? next.record_end : next.record_start;
+    int (*pass_on)(void *, uint32_t) = hook == HOOK_job_end ? next.record_end : next.record_start;
     int rc = keep(hook, job);
 
     if (pass_on && pass_on(job, event))
@@ -191,19 +191,19 @@ static int record(uint32_t hook, void *job, uint32_t event)
 extern int jobcomp_p_record_job_end(void *job, uint32_t event)
 {
     LEAVES_ERRNO(errno);
-    return record(SLURMHOOKS_JOB_END, job, event);
+    return record(HOOK_job_end, job, event);
 }
 
 extern int jobcomp_p_record_job_start(void *job, uint32_t event)
 {
     LEAVES_ERRNO(errno);
-    return record(SLURMHOOKS_JOB_START, job, event);
+    return record(HOOK_job_start, job, event);
 }
 #else
 extern int jobcomp_p_log_record(void *job)
 {
     LEAVES_ERRNO(errno);
-    return record(SLURMHOOKS_JOB_END, job, 0);
+    return record(HOOK_job_end, job, 0);
 }
 #endif
 

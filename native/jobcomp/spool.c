@@ -260,8 +260,7 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
 /* Count a lost record, and add its job to lost.jsonl, which may be written even if the spool is full. */
 static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const char *reason)
 {
-    bool named =
-        slurmhooks_lost_add(spool->folder, hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", job_id, reason);
+    bool named = slurmhooks_lost_add(spool->folder, hook == HOOK_job_end ? "job_end" : "job_start", job_id, reason);
 
     spool->lost++;
     if (seconds() - spool->told_at < QUIET)

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol.h"
+
 #define SLURMHOOKS_SEGMENT_MAGIC "SHS2"
 
 struct slurmhooks_segment {
@@ -28,13 +30,11 @@ struct slurmhooks_frame {
     uint8_t key[20];   /* that of the segment */
     uint32_t size;     /* of the message, without its padding to a multiple of 8 */
     uint32_t checksum; /* CRC-32 of the rest of the header and the message */
-    uint32_t hook;     /* SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START */
+    uint32_t hook;     /* enum slurmhooks_jobcomp_hook */
     uint64_t time;     /* nanoseconds since 1970; different in each frame of a process */
     uint32_t job_id;   /* 0 if this build cannot read it */
     uint32_t reserved;
 };
-
-enum { SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START };
 
 /* When appended records are forced onto the disk. They survive the end of a process in any case. */
 enum slurmhooks_fsync {

@@ -10,32 +10,7 @@
 
 #include <stddef.h>
 
-/* SPANK's callbacks, in the order of spank.h. */
-#define SLURMHOOKS_CALLBACKS(X) \
-    X(init)                     \
-    X(job_prolog)               \
-    X(init_post_opt)            \
-    X(local_user_init)          \
-    X(user_init)                \
-    X(task_init_privileged)     \
-    X(task_init)                \
-    X(task_post_fork)           \
-    X(task_exit)                \
-    X(job_epilog)               \
-    X(slurmd_exit)              \
-    X(exit)
-
-#define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
-enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
-
-/* The functions of a cli_filter plugin, likewise. */
-#define SLURMHOOKS_FILTERS(X) \
-    X(setup_defaults)         \
-    X(pre_submit)             \
-    X(post_submit)
-
-#define SLURMHOOKS_FILTER_ENUMERATOR(name) FILTER_##name,
-enum filter { SLURMHOOKS_FILTERS(SLURMHOOKS_FILTER_ENUMERATOR) FILTER_COUNT };
+#include "protocol.h"
 
 /*
  * The most options per line of plugstack.conf. The number by which Slurm identifies an option also encodes the line

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol.h"
+
 _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "slurmhooks needs a 64-bit machine");
 
 /* Tables: the members of Slurm's structs. native/generate/tables.py writes them. */

@@ -9,8 +9,7 @@ from __future__ import annotations
 import _slurmhooks_cli_filter as native
 
 from slurmhooks import deadline, dispatch, embedded
-from slurmhooks.cli_filter import CALLS
-from slurmhooks.hook_specs import COMMANDS
+from slurmhooks.hook_specs import COMMANDS, POINTS
 from slurmhooks.log import USER, log
 from slurmhooks.values import number_from_c
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from slurmhooks.embedded import Answer
     from slurmhooks.registry import Handler, Registry
 
+CALLS = POINTS["cli_filter"].functions
 FAILED = -1
 """SLURM_ERROR: the command ends."""
 
@@ -38,7 +38,7 @@ def call(
     """Run the handlers of one of Slurm's calls.
 
     Args:
-        which: index into :data:`slurmhooks.cli_filter.CALLS`.
+        which: index into CALLS.
         command: index into :data:`slurmhooks.hook_specs.COMMANDS`.
         address: of the ``slurm_opt_t``; 0 after the submission.
         early: this is the early call of setup_defaults.

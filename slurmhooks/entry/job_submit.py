@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.entry.sources import named_in
-from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service
 from slurmhooks.slurmctld.service import load_point
 
@@ -25,4 +24,4 @@ def load(watch: Watch, announce: Announce) -> Service:
     """
     former = watch.before.handlers if watch.before is not None else ()
     scripts = partial(named_in, former=former)
-    return Service(*load_point(watch, announce, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
+    return Service(*load_point(watch, announce, "job_submit", scripts))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import site
 from slurmhooks.errors import LoadError
-from slurmhooks.jobcomp.frames import HOOKS
 from slurmhooks.jobcomp.service import Service
 from slurmhooks.slurmctld.service import load_point
 
@@ -26,7 +25,7 @@ def load(watch: Watch, announce: Announce) -> Service:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    tables, registry, settings = load_point(watch, announce, "job_end", HOOKS)
+    tables, registry, settings = load_point(watch, announce, "jobcomp")
     running = tuple(map(int, tables.release.split(".")[:2]))
     if running < START_SINCE:
         findings = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.priority.service import HOOKS, Service
+from slurmhooks.priority.service import Service
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
@@ -20,4 +20,4 @@ def load(watch: Watch, announce: Announce) -> Service:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    return Service(*load_point(watch, announce, "priority", HOOKS))
+    return Service(*load_point(watch, announce, "site_factor"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.job_submit.bounds.cluster import Cluster
 from slurmhooks.job_submit.subject import Subject
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.asking import Asking, Struct
     from slurmhooks.wire.message import Message
 
-HOOKS = ("job_submit", "job_modify")
+HOOKS = POINTS["job_submit"].called
 """Hooks by their numbers in a request."""
 
 

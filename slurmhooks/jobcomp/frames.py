@@ -14,10 +14,12 @@ from struct import Struct
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from slurmhooks.hook_specs import POINTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HOOKS = ("job_end", "job_start")
+HOOKS = POINTS["jobcomp"].called
 """Hooks by their numbers in a frame."""
 MAGIC = b"SHS2"
 KEY = 20

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from slurmhooks.hook_specs import POINTS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +31,7 @@ ENTRIES = {
     ),
     **{
         f"slurm_spank_{name}": ("spank",)
-        for name in (
-            "init", "job_prolog", "init_post_opt", "local_user_init", "user_init", "task_init_privileged", "task_init",
-            "task_post_fork", "task_exit", "job_epilog", "exit", "slurmd_init", "slurmd_exit",
-        )
+        for name in (*POINTS["spank"].functions, "slurmd_init")
     },
 }  # fmt: skip
 """The functions that Slurm calls, with the meaning of each argument."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from slurmhooks import deadline, paths
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.hook_specs import HOOKS, POINTS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PREFIX = "slurm_spank_"
 SLURMD_INIT = "slurmd_init"
 """Since 20.02 Slurm calls init instead, but scripts still define it."""
-CALLBACKS = (*(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")), SLURMD_INIT)
+CALLBACKS = (*POINTS["spank"].functions, SLURMD_INIT)
 LONGEST_FIRST = sorted(CALLBACKS, key=len, reverse=True)
 
 

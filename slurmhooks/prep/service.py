@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.log import log
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.service import PointService, log_each
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query
     from slurmhooks.worker.settings import Settings
 
-HOOKS = ("controller_prolog", "controller_epilog")
+HOOKS = POINTS["prep"].called
 """Hooks by their numbers in a request."""
 
 

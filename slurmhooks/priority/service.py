@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch
 from slurmhooks.dispatch import PASSED
 from slurmhooks.errors import HandlerError, StaleHandleError
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.log import log
 from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.binding import bind
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query
     from slurmhooks.worker.settings import Settings
 
-HOOKS = ("priority",)
+HOOKS = POINTS["site_factor"].called
 VALUES, USED_MEMBERS = 0, 1
 """Tags of an answer, as in native/site_factor/calculation.c: a value for each job, and the members to send of jobs."""
 KEEP = NO_VAL[32]

@@ -12,7 +12,7 @@ from slurmhooks import loader, reload
 from slurmhooks.config import FILE_NAME
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit.request import HOOKS
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.slurmctld.service import unserved
 from slurmhooks.watch import Watch
 
@@ -32,19 +32,24 @@ def load(path: str, tables: Tables) -> Registry:
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what the build lacks.
     """
+    point = POINTS["job_submit"]
     path = os.path.abspath(path)
     configuration = os.path.join(path, FILE_NAME) if os.path.isdir(path) else path
     if configuration.endswith(".toml") and os.path.exists(configuration):
-        called = (*HOOKS, "job_submit.init", "job_submit.fini")
+        called = tuple(spec.name for spec in POINTS["job_submit"].hooks)
         _, registry = reload.load(
-            Path(configuration), Watch(), lambda registry: unserved(registry, tables, HOOKS), named_in, called
+            Path(configuration),
+            Watch(),
+            lambda registry: unserved(registry, tables, point.called),
+            named_in,
+            called,
         )
         return registry
     files = sorted(glob.glob(f"{glob.escape(path)}/*.py")) if os.path.isdir(path) else [path]
     if not files:
         raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])
     registry = loader.load([loader.Source(path=os.path.realpath(file), name=file) for file in files])
-    findings = unserved(registry, tables, HOOKS)
+    findings = unserved(registry, tables, point.called)
     if findings:
         raise LoadError(findings)
     return registry

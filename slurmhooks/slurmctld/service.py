@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.log import log
 from slurmhooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
@@ -233,9 +234,7 @@ def log_each(write: Callable[..., None], what: str, text: str) -> None:
 def load_point(
     watch: Watch,
     announce: Announce,
-    section: str,
-    hooks: tuple[str, ...],
-    others: tuple[str, ...] = (),
+    point: str,
     scripts: Callable[[Config, Path], list[Source]] | None = None,
 ) -> tuple[Tables, Registry, Settings]:
     """Load the handlers of one plugin.
@@ -243,9 +242,7 @@ def load_point(
     Args:
         watch: see slurmhooks.worker.service.
         announce: see slurmhooks.worker.service.
-        section: the plugin's section of the configuration.
-        hooks: the hooks that requests are for.
-        others: hooks that run without a request.
+        point: the plugin point, one of POINTS.
         scripts: see load_site.
 
     Raises:
@@ -253,6 +250,7 @@ def load_point(
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
     tables = _tables()
+    section, hooks = POINTS[point].section, POINTS[point].called
 
     def prepare(config: Config) -> None:
         announce(_settings(config, section))
@@ -262,7 +260,7 @@ def load_point(
         watch,
         lambda registry: unserved(registry, tables, hooks),
         scripts,
-        (*hooks, *others),
+        tuple(spec.name for spec in POINTS[point].hooks),
         prepare,
     )
     settings = replace(_settings(read, section), hooks=watch.fingerprint())

@@ -12,10 +12,9 @@ import _slurmhooks_spank as native
 
 from slurmhooks import deadline, dispatch, loader, plugstack, trusted
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.hook_specs import CONTEXTS, POINTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
-from slurmhooks.spank import CALLBACKS
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
@@ -89,6 +88,7 @@ class Line:
 
 SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
+CALLBACKS = POINTS["spank"].functions
 IN_TASKS = ("task_init_privileged", "task_init")
 """The callbacks that run once in the process of each task, which slurmstepd forks."""
 
@@ -169,7 +169,7 @@ def callback(
     that it uses. Therefore the calls in tasks are prepared before the fork, see :func:`_before_tasks`.
 
     Args:
-        which: index into :data:`slurmhooks.spank.CALLBACKS`.
+        which: index into CALLBACKS.
         handle: the ``spank_t``.
         context: the ``spank_context_t``.
         argc: number of arguments of the line.

@@ -20,7 +20,7 @@ static bool append(struct slurmhooks_spool *spool, unsigned job_id, size_t size)
     if (!message)
         abort();
     int length = snprintf(message, 16, "record %u", job_id);
-    bool kept = slurmhooks_spool_append(spool, SLURMHOOKS_JOB_END, job_id, message, (size_t)length + size);
+    bool kept = slurmhooks_spool_append(spool, HOOK_job_end, job_id, message, (size_t)length + size);
     free(message);
     return kept;
 }
@@ -35,7 +35,7 @@ static bool append_file(struct slurmhooks_spool *spool, unsigned job_id, const c
         abort();
     size_t size = fread(message, 1, sizeof(message), file);
     fclose(file);
-    return slurmhooks_spool_append(spool, SLURMHOOKS_JOB_END, job_id, message, size);
+    return slurmhooks_spool_append(spool, HOOK_job_end, job_id, message, size);
 }
 
 /*

@@ -114,8 +114,7 @@ def test_slurmd_is_not_ended(host: Host) -> None:
 def test_a_hook_file_that_hangs(host: Host) -> None:
     """Loading also has a deadline: the callback fails, and names the line of the file."""
     host.site(
-        "import time\nfrom slurmhooks import deadline\n"
-        "deadline.native.begin(0.2, 5, 'x', True, True)\ntime.sleep(1000)"
+        "import time\nfrom slurmhooks import deadline\ndeadline.native.begin(0.2, 5, 'x', True, True)\ntime.sleep(1000)"
     )
     run = host.run(SCRIPT.format(context="remote", first="", callback="init"))
     assert all(result.failed for result in run.of("call")[:1])

@@ -19,7 +19,7 @@ from typing import Any, get_args
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from slurmhooks.hook_specs import HOOKS, HookSpec  # noqa: E402 - a script has no package
+from slurmhooks.hook_specs import ARGUMENTS, HOOKS, HookSpec  # noqa: E402 - a script has no package
 from slurmhooks.slurmctld import fields  # noqa: E402
 from slurmhooks.slurmctld.flag_rows import Bit, Enumerated  # noqa: E402
 from slurmhooks.slurmctld.rows import Computed, Field, Names, Strings, Truth, rows  # noqa: E402
@@ -31,29 +31,6 @@ HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Written by tests/typing/s
 NAMED = 3
 """The most arguments of a handler whose names are checked: each subset of them is a class."""
 
-ARGUMENTS = {
-    "job": "Job",
-    "record": "Record",
-    "submit_uid": "int",
-    "modify_uid": "int",
-    "partitions": "Table[str, Partition]",
-    "reservations": "Table[str, Reservation]",
-    "jobs": "Table[int, Record]",
-    "nodes": "Table[str, Node]",
-    "licenses": "Table[str, License]",
-    "qos": "Table[str, Qos]",
-    "associations": "Table[int, Association]",
-    "environment": "Mapping[str, str]",
-    "event": "Event",
-    "spank": "Spank",
-    "options": "Options",
-    "early": "bool",
-    "offset": "int",
-    "job_id": "int",
-    "step_id": "int | None",
-    "container": "Container",
-}
-"""The types of the arguments of handlers."""
 FILTER_JOB = {"job": "Options"}
 """In cli_filter, options are the job."""
 
@@ -104,10 +81,10 @@ def decorators() -> str:
     parts: list[str] = []
     for spec in HOOKS.values():
         arguments = arguments_of(spec)
-        key = (arguments, returned(spec))
+        key = (arguments, spec.result)
         if key not in bounds:
             bounds[key] = f"{camel(spec.name)}Handler"
-            parts.append(handler(bounds[key], arguments, returned(spec), taken))
+            parts.append(handler(bounds[key], arguments, spec.result, taken))
         parts.append(decorator(spec, bounds[key]))
     shapes = "".join(
         f"class {name}(Protocol[R]):\n    def __call__(self{', *' if own else ''}"
@@ -115,11 +92,6 @@ def decorators() -> str:
         for name, own in taken.items()
     )
     return '"""The types of the decorators."""\n' + IMPORTS + shapes + "".join(parts) + groups()
-
-
-def returned(spec: HookSpec) -> str:
-    """Return the type of a handler's result."""
-    return "int | None" if spec.name == "priority" else "None"
 
 
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:

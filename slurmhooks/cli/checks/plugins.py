@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from slurmhooks import slurm_conf
 from slurmhooks.cli import configuration
+from slurmhooks.hook_specs import POINTS
 from slurmhooks.registry import Registry
 
 
@@ -13,24 +14,35 @@ class Plugin(NamedTuple):
     """A plugin of slurmctld.
 
     Attributes:
-        hooks: the hooks that it calls.
-        file: its file name in the PluginDir.
+        point: the plugin point.
         key: the key of slurm.conf that must name it.
-        name: its name as a value of the key.
         default: the default of the key, if it takes several names; None if it takes one name.
     """
 
-    hooks: tuple[str, ...]
-    file: str
+    point: str
     key: str
-    name: str
     default: str | None = None
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """The hooks that it calls."""
+        return POINTS[self.point].called
+
+    @property
+    def file(self) -> str:
+        """Its file name in the PluginDir."""
+        return f"{self.point}_python.so"
+
+    @property
+    def name(self) -> str:
+        """Its name as a value of the key."""
+        return f"{self.point}/python"
 
 
 PLUGINS = (
-    Plugin(("priority",), "site_factor_python.so", "PrioritySiteFactorPlugin", "site_factor/python"),
-    Plugin(("job_start", "job_end"), "jobcomp_python.so", "JobCompType", "jobcomp/python"),
-    Plugin(("controller_prolog", "controller_epilog"), "prep_python.so", "PrEpPlugins", "prep/python", "prep/script"),
+    Plugin("site_factor", "PrioritySiteFactorPlugin"),
+    Plugin("jobcomp", "JobCompType"),
+    Plugin("prep", "PrEpPlugins", "prep/script"),
 )
 
 
@@ -56,7 +68,7 @@ def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> l
                 f"{folder / plugin.file}: not there, so Slurm never calls handler {labels[0]}: run 'slurmhooks install'"
                 " again"
             )
-        if "priority" in plugin.hooks and slurm_conf.value(str(conf), "PriorityType") == "priority/basic":
+        if plugin.point == "site_factor" and slurm_conf.value(str(conf), "PriorityType") == "priority/basic":
             findings.append(
                 f"{conf}: Slurm never calls handler {labels[0]}: it needs the line PriorityType=priority/multifactor"
             )

@@ -37,6 +37,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.spank.fields",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
+    "slurmhooks.spank.where",
     "slurmhooks.trusted",
     "slurmhooks.values",
     "slurmhooks.view",

@@ -13,7 +13,6 @@ from slurmhooks.view import StagedMapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slurmhooks.job_submit.model import Job
     from slurmhooks.slurmctld.asking import Struct
 
 OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
@@ -92,14 +91,15 @@ class Environment(StagedMapping):
 class Words(MutableSequence[str]):
     """``job.argv``: a list, whose changes are staged until all handlers have passed."""
 
-    __slots__ = ("_job",)
+    __slots__ = ("_read", "_write")
 
-    def __init__(self, job: Job) -> None:
-        """Read and write the words of a job."""
-        self._job = job
+    def __init__(self, read: Callable[[], list[bytes]], write: Callable[[list[str]], None]) -> None:
+        """Take the functions that read and stage the words of a job."""
+        self._read = read
+        self._write = write
 
     def _list(self) -> list[str]:
-        return [text_from_c(word) for word in self._job._words()]
+        return [text_from_c(word) for word in self._read()]
 
     def __getitem__(self, index: Any) -> Any:
         """Return a word, or a list of them."""
@@ -109,19 +109,19 @@ class Words(MutableSequence[str]):
         """Change a word, or several."""
         words = self._list()
         words[index] = value
-        self._job.argv = words
+        self._write(words)
 
     def __delitem__(self, index: Any) -> None:
         """Remove a word, or several."""
         words = self._list()
         del words[index]
-        self._job.argv = words
+        self._write(words)
 
     def insert(self, index: int, value: str) -> None:
         """Insert a word before another."""
         words = self._list()
         words.insert(index, value)
-        self._job.argv = words
+        self._write(words)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over a copy, which is made when the loop begins."""
@@ -153,11 +153,11 @@ class Words(MutableSequence[str]):
 
     def sort(self, *, key: Callable[[str], Any] | None = None, reverse: bool = False) -> None:
         """Sort the words, as list.sort() does."""
-        self._job.argv = sorted(self._list(), key=key, reverse=reverse)
+        self._write(sorted(self._list(), key=key, reverse=reverse))
 
     def __len__(self) -> int:
         """Return how many words there are."""
-        return len(self._job._words())
+        return len(self._read())
 
     def __eq__(self, other: object) -> bool:
         """Compare with a list."""

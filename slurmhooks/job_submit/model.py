@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
@@ -164,7 +165,7 @@ class Job(JobFields, View):
     def argv(self) -> Words:
         """The script's name and arguments."""
         self._living()
-        return Words(self)
+        return Words(self._words, partial(self._assign, "argv"))
 
     @argv.setter
     def argv(self, value: Sequence[str]) -> None:

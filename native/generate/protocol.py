@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write protocol.h: the numbers by which C and Python name hooks.
+"""Write protocol.h: the numbers that C and Python share.
 
 Usage: protocol.py; prints the header.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
 from slurmhooks.hook_specs import COMMANDS, POINTS  # noqa: E402
+from slurmhooks.wire import protocol  # noqa: E402
 
 ENUMERATIONS = {
     "spank": ("callback", "CALLBACK", "SLURMHOOKS_CALLBACKS"),
@@ -22,14 +24,34 @@ ENUMERATIONS = {
 }
 """Points whose C code lists all hooks: the enumeration, the prefix of its members, and the macro for each hook."""
 
+SHARED = {
+    protocol.Type: "SLURMHOOKS",
+    protocol.What: "WHAT",
+    protocol.Fact: "FACT",
+    protocol.Status: "STATUS",
+    protocol.ChannelKind: "CHANNEL",
+    protocol.Flag: "FLAG",
+    protocol.Control: "CONTROL",
+    protocol.Unserved: "UNSERVED",
+    protocol.Result: "SLURMHOOKS",
+    protocol.DeliveryItem: "DELIVERY",
+    protocol.FactorsItem: "FACTORS",
+}
+"""The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
+TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT")
+SIZES = ("LARGEST", "INLINE", "CONTROL_LARGEST", "STATUS_PAGE")
+
 
 def main() -> None:
     """Print the header."""
     lines = [
         "/* SPDX-License-Identifier: GPL-2.0-or-later */",
-        "/* Written by native/generate/protocol.py from slurmhooks/hook_specs.py. */",
+        "/* Written by native/generate/protocol.py from the table of hooks and from slurmhooks/wire/protocol.py. */",
         "#ifndef SLURMHOOKS_PROTOCOL_H",
         "#define SLURMHOOKS_PROTOCOL_H",
+        "",
+        "#include <stddef.h>",
+        "#include <stdint.h>",
     ]
     for point in POINTS.values():
         lines += ["", f"/* The hooks of {point.name}, as messages and calls of Python number them. */"]
@@ -40,8 +62,21 @@ def main() -> None:
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
-    lines += ["", "#endif"]
+    for kind, prefix in SHARED.items():
+        doc = (kind.__doc__ or "").partition("\n")[0]
+        members = ", ".join(f"{prefix}_{member.name} = {member.value}" for member in kind)
+        lines += ["", f"/* {doc} */", f"enum slurmhooks_{snake(kind.__name__)} {{ {members} }};"]
+    lines += [""]
+    lines += [f"#define SLURMHOOKS_{name} UINT32_C({getattr(protocol, name)})" for name in TAGS]
+    lines += [f"#define SLURMHOOKS_{name} ((size_t){getattr(protocol, name)})" for name in SIZES]
+    lines += [f"#define SLURMHOOKS_DEFERRED UINT64_C({protocol.DEFERRED})"]
+    lines += [f'#define SLURMHOOKS_MAGIC "{protocol.MAGIC.decode()}"', "", "#endif"]
     print("\n".join(lines))
+
+
+def snake(name: str) -> str:
+    """Return the name of a class as C writes names."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def enumeration(name: str, prefix: str, words: Iterable[str]) -> str:

@@ -22,9 +22,6 @@
 #define RETRY_MS 100
 #define STACK_SIZE ((size_t)256 * 1024)
 
-/* Tags of items in a request. slurmhooks/jobcomp/service.py has the same. */
-enum { FOLDER, DETAIL, HANDLER };
-
 struct lane {
     struct slurmhooks_delivery *delivery;
     pthread_t thread;
@@ -84,29 +81,45 @@ static bool is_only(struct slurmhooks_delivery *delivery)
     return only;
 }
 
+/* RET how many milliseconds an answer says to wait; RETRY_MS if it does not say so. */
+static unsigned wait_of(const void *answer, size_t size)
+{
+    struct slurmhooks_header header;
+    struct slurmhooks_item item;
+    size_t position = sizeof(header);
+    uint64_t wait;
+
+    if (slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
+        while (slurmhooks_next(answer, size, &position, &item))
+            if (item.tag == SLURMHOOKS_WAIT && slurmhooks_number(&item, &wait) && wait <= UINT32_MAX)
+                return (unsigned)wait;
+    return RETRY_MS;
+}
+
 /* Let a worker deliver one record. RET the milliseconds until the next delivery. */
 static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
 {
     struct slurmhooks_buffer request;
-    struct slurmhooks_header header;
     void *answer = NULL;
     size_t size = 0;
     unsigned wait = PAUSE_MS;
 
     slurmhooks_begin(&request, SLURMHOOKS_REQUEST);
-    slurmhooks_put_text(&request, FOLDER, delivery->folder);
+    slurmhooks_put_text(&request, DELIVERY_FOLDER, delivery->folder);
+    slurmhooks_put(&request, DELIVERY_LANE, &(uint64_t){(uint64_t)(lane - delivery->lanes)}, sizeof(uint64_t));
+    slurmhooks_put(&request, DELIVERY_LANES, &(uint64_t){SLURMHOOKS_LANES}, sizeof(uint64_t));
     if (*lane->failure.detail) {
-        slurmhooks_put_text(&request, DETAIL, lane->failure.detail);
-        slurmhooks_put_text(&request, HANDLER, lane->failure.handler);
+        slurmhooks_put_text(&request, DELIVERY_DETAIL, lane->failure.detail);
+        slurmhooks_put_text(&request, DELIVERY_HANDLER, lane->failure.handler);
     }
-    if (!slurmhooks_end(&request, (uint32_t)(lane - delivery->lanes), SLURMHOOKS_LANES, 0))
+    if (!slurmhooks_end(&request, 0, 0, 0))
         return PAUSE_MS;
     enum slurmhooks_result result = slurmhooks_client_exchange(
         delivery->client, request.data, request.size, slurmhooks_client_deadline(delivery->client, DEADLINE_MS), NULL,
         NULL, &answer, &size, &lane->failure);
     free(request.data);
-    if (result == SLURMHOOKS_OK && slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
-        wait = header.first;
+    if (result == SLURMHOOKS_OK)
+        wait = wait_of(answer, size);
     else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
         *lane->failure.detail = '\0';
     else

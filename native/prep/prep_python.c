@@ -111,7 +111,7 @@ static int handle(struct job *job)
         .hook = job->epilog ? "controller_epilog" : "controller_prolog",
         .whom = whom,
         .failed = job->epilog ? "failed" : "failed, so the job is requeued or ended",
-        .first = job->epilog ? HOOK_controller_epilog : HOOK_controller_prolog,
+        .number = job->epilog ? HOOK_controller_epilog : HOOK_controller_prolog,
         .pack = pack,
         .tell = keep_text,
         .query = answer_query,

@@ -32,9 +32,6 @@
 /* The table of job_record_t (STRUCTS in native/generate/tables.py), and the most members that it may have. */
 #define RECORD 1
 #define MOST_MEMBERS 512
-/* Tags of items in an answer. */
-enum { VALUES, USED_MEMBERS };
-
 static struct slurmhooks_point point = {.service = "slurmhooks.entry.site_factor:load", .section = "priority"};
 
 static pthread_t thread;
@@ -111,9 +108,10 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
     if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
         return "it is not an answer of this build of slurmhooks";
     while (slurmhooks_next(answer, size, &position, &item)) {
-        if (item.tag == VALUES && item.size == count * sizeof(**values)) {
+        if (item.tag == FACTORS_VALUES && item.size == count * sizeof(**values)) {
             *values = (const uint32_t *)item.value;
-        } else if (item.tag == USED_MEMBERS && item.size % sizeof(**used) == 0 && item.size <= sizeof(members)) {
+        } else if (item.tag == FACTORS_USED_MEMBERS && item.size % sizeof(**used) == 0 &&
+                   item.size <= sizeof(members)) {
             *used = (const uint32_t *)item.value;
             *used_count = item.size / sizeof(**used);
         } else {

@@ -71,7 +71,7 @@ static int add_row(void *row, void *argument)
 
     if (!meets_all(page, row, true))
         return 0;
-    slurmhooks_put_struct(&page->question->result, page->question->header.second, row);
+    slurmhooks_put_struct(&page->question->result, page->question->header.table, row);
     return page->single ? -1 : 0;
 }
 
@@ -97,7 +97,7 @@ static int add_record(void *record, void *argument)
 /* Begin the answer to a question. RET false if the question names no table that has records. */
 static bool open_page(struct page *page, struct slurmhooks_question *question)
 {
-    uint32_t table = question->header.second;
+    uint32_t table = question->header.table;
 
     *page = (struct page){.question = question};
     if (table < slurmhooks_tables.count)
@@ -111,7 +111,7 @@ static bool open_page(struct page *page, struct slurmhooks_question *question)
  */
 static bool key_is(struct condition *condition, const struct page *page, const char *name, uint32_t number)
 {
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.second];
+    const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.table];
 
     for (uint32_t i = 0; i < table->count; i++) {
         const struct slurmhooks_member *member = &table->members[i];
@@ -126,7 +126,7 @@ static bool key_is(struct condition *condition, const struct page *page, const c
 bool slurmhooks_answer_row(struct slurmhooks_question *question)
 {
     size_t position = sizeof(question->header);
-    uint32_t number = question->header.third;
+    uint32_t number = question->header.number;
     char *name = NULL;
     struct page page;
 
@@ -178,11 +178,11 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
 
     if (!open_page(&page, question))
         return false;
-    page.start = question->header.third;
+    page.start = question->header.number;
     while (slurmhooks_next(question->data, question->size, &position, &item)) {
         if (page.count == MOST_CONDITIONS)
             return false;
-        if (!read_condition(&page.conditions[page.count++], question->header.second, &item))
+        if (!read_condition(&page.conditions[page.count++], question->header.table, &item))
             return false;
     }
     slurmhooks_records_lock(page.records);

@@ -15,12 +15,9 @@
 #include "slurmctld/together.h"
 
 /* How many handlers can be left out of one request. */
-#define MOST_LEFT_OUT 16
+#define MOST_EXCLUDED 16
 /* How long a slurmctld that was started by 'scontrol reconfigure' waits for the hooks to load, in milliseconds. */
 #define RECONFIGURE_MS 30000
-
-/* How a request without an answer ends; the same as VERDICTS in slurmhooks/worker/control.py. */
-enum unserved { LEFT_OUT, PASSED_ON_ERROR, FAILED, PASSED_UNAVAILABLE, FAILED_UNAVAILABLE };
 
 static void log_line(enum slurmhooks_level level, const char *line)
 {
@@ -105,15 +102,16 @@ unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char 
 }
 
 /* Record in the decision log how a request without an answer ended. IN id: of the error; 0: there is none */
-static void log_decision(const struct slurmhooks_point *point, const struct slurmhooks_call *call, enum unserved how,
-                         enum slurmhooks_result result, unsigned id, const struct slurmhooks_failure *failure)
+static void log_decision(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
+                         enum slurmhooks_unserved how, enum slurmhooks_result result, unsigned id,
+                         const struct slurmhooks_failure *failure)
 {
     char text[SLURMHOOKS_HANDLER_MAX + SLURMHOOKS_DETAIL_MAX + 160];
 
     snprintf(text, sizeof(text), "%08x\n%s\n%s\n%s\n%s", id, call->hook, call->whom, failure->handler,
              *failure->detail ? failure->detail : "there are no workers");
     if (point->client)
-        slurmhooks_client_tell(point->client, (int)how, result, text);
+        slurmhooks_client_tell(point->client, how, result, text);
 }
 
 /*
@@ -133,17 +131,18 @@ static bool settle(const struct slurmhooks_point *point, const struct slurmhooks
     if (result == SLURMHOOKS_UNAVAILABLE && point->client && slurmhooks_client_accepts(point->client)) {
         log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom, point->section,
                   failure->detail);
-        log_decision(point, call, PASSED_UNAVAILABLE, result, 0, failure);
+        log_decision(point, call, UNSERVED_PASSED_UNAVAILABLE, result, 0, failure);
     } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
         const char *what = in_time ? "the handler is left out (on_error)" : "accepted (on_error)";
         unsigned id = slurmhooks_point_report(call, what, failure->detail);
-        log_decision(point, call, in_time ? LEFT_OUT : PASSED_ON_ERROR, result, id, failure);
+        log_decision(point, call, in_time ? UNSERVED_EXCLUDED : UNSERVED_PASSED_ON_ERROR, result, id, failure);
         return in_time;
     } else {
         *end = SLURMHOOKS_FAILED;
         const char *reason = *failure->detail ? failure->detail : "there are no workers";
         unsigned id = slurmhooks_point_report(call, call->failed, reason);
-        log_decision(point, call, result == SLURMHOOKS_UNAVAILABLE ? FAILED_UNAVAILABLE : FAILED, result, id, failure);
+        log_decision(point, call, result == SLURMHOOKS_UNAVAILABLE ? UNSERVED_FAILED_UNAVAILABLE : UNSERVED_FAILED,
+                     result, id, failure);
     }
     return false;
 }
@@ -155,8 +154,8 @@ static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS
     slurmhooks_begin(request, SLURMHOOKS_REQUEST);
     call->pack(call->context, request);
     for (unsigned i = 0; i < count; i++)
-        slurmhooks_put_text(request, SLURMHOOKS_LEFT_OUT_HANDLER, left_out[i]);
-    return slurmhooks_end(request, call->first, call->second, call->third);
+        slurmhooks_put_text(request, SLURMHOOKS_EXCLUDED_HANDLER, left_out[i]);
+    return slurmhooks_end(request, call->number, call->sender, call->owner);
 }
 
 /*
@@ -201,7 +200,7 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
             end = SLURMHOOKS_ANSWERED;
             break;
         }
-        bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
+        bool in_time = count < MOST_EXCLUDED && client && slurmhooks_client_left(deadline) > 0;
         again = settle(point, call, result, &failure, in_time, &end);
         if (again && !leave_out(&left_out, count, failure.handler)) {
             slurmhooks_point_report(call, call->failed, "memory is short");

@@ -33,7 +33,7 @@ struct slurmhooks_call {
     const char *hook;                                               /* its name, for messages */
     const char *whom;                                               /* whose request it is: "user 1000" or "JobId=17" */
     const char *failed;                                             /* what a failure leads to: "refused" */
-    uint32_t first, second, third;                                  /* see struct slurmhooks_header */
+    uint32_t number, sender, owner;                                 /* of the hook, and who asks for whose job */
     unsigned ms;                                                    /* time limit; 0: that of the section */
     void (*pack)(void *context, struct slurmhooks_buffer *request); /* appends the structs */
     void (*tell)(void *context, const char *text);                  /* gives a line to the user; NULL: no user waits */

@@ -6,30 +6,12 @@
 
 #include "slurmctld/pages.h"
 
-/* The kinds of questions; the same as What and Fact in slurmhooks/wire/message.py. */
-enum what { MEMBER = 1, ROW, PAGE, FACT };
-enum fact {
-    USER_NAME = 1,
-    DEFAULT_ACCOUNT,
-    DEFAULT_QOS,
-    ASSOC_COMMENT,
-    ASSOC_QOS,
-    QOS_PRIORITY,
-    CLUSTER_NAME,
-    JOB_SCRIPT,
-    DEFAULT_PARTITION,
-    CHOSEN_QOS,
-    CHARGED_ACCOUNT
-};
 /* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
-/* The status of a result. TOO_LONG, without a value: no message can hold it, such as a script of 100 MB. */
-enum status { FOUND, NOTHING, TOO_LONG };
-
 /* Answer with a member of the request that was too long to be sent. RET false if the question is invalid. */
 static bool member(struct slurmhooks_question *question)
 {
-    uint32_t table = question->header.second, number = question->header.third;
+    uint32_t table = question->header.table, number = question->header.number;
     const void *object = table == JOB ? question->event->job_desc : question->event->record;
 
     if (table > RECORD || table >= slurmhooks_tables.count || !object || number >= slurmhooks_tables.table[table].count)
@@ -98,29 +80,29 @@ static char *script_of(uint32_t job_id)
 /* Answer with a fact about a user, an account, a QOS, the cluster or a job. RET false if the question is invalid. */
 static bool fact(struct slurmhooks_question *question)
 {
-    uint32_t user_id = question->header.third;
+    uint32_t user_id = question->header.number;
     size_t position = sizeof(question->header);
     char *first = NULL, *second = NULL, *text = NULL;
 
     if (!slurmhooks_next_text(question, &position, &first) || !slurmhooks_next_text(question, &position, &second))
         return false;
-    switch (question->header.second) {
-    case USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
-    case DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
-    case DEFAULT_QOS: text = slurmhooks_default_qos(user_id, first, second); break;
-    case ASSOC_COMMENT: text = slurmhooks_assoc_comment(user_id, first, second); break;
-    case ASSOC_QOS: text = slurmhooks_assoc_qos(user_id, first, second); break;
-    case QOS_PRIORITY: {
+    switch (question->header.table) {
+    case FACT_USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
+    case FACT_DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
+    case FACT_DEFAULT_QOS: text = slurmhooks_default_qos(user_id, first, second); break;
+    case FACT_ASSOC_COMMENT: text = slurmhooks_assoc_comment(user_id, first, second); break;
+    case FACT_ASSOC_QOS: text = slurmhooks_assoc_qos(user_id, first, second); break;
+    case FACT_QOS_PRIORITY: {
         int64_t priority = first ? slurmhooks_qos_priority(first) : -1;
         if (priority >= 0)
             slurmhooks_put(&question->result, 0, &priority, sizeof(priority));
         return true;
     }
-    case CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
-    case DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
-    case CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
-    case CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
-    case JOB_SCRIPT: text = script_of(user_id); break;
+    case FACT_CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
+    case FACT_DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
+    case FACT_CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
+    case FACT_CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
+    case FACT_JOB_SCRIPT: text = script_of(user_id); break;
     default: return false;
     }
     if (text)
@@ -155,12 +137,12 @@ static void *record_of(uint32_t job_id)
 
 static bool serve(struct slurmhooks_question *question)
 {
-    switch (question->header.first) {
-    case MEMBER: return member(question);
+    switch (question->header.what) {
+    case WHAT_MEMBER: return member(question);
 #ifdef SLURMHOOKS_SOURCE
-    case ROW: return slurmhooks_answer_row(question);
-    case PAGE: return slurmhooks_answer_page(question);
-    case FACT: return fact(question);
+    case WHAT_ROW: return slurmhooks_answer_row(question);
+    case WHAT_PAGE: return slurmhooks_answer_page(question);
+    case WHAT_FACT: return fact(question);
 #endif
     default: return false;
     }
@@ -175,11 +157,12 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
     question.result.whole = true;
     bool valid = serve(&question);
-    enum status status = question.result.size == sizeof(struct slurmhooks_header) ? NOTHING : FOUND;
+    enum slurmhooks_status status =
+        question.result.size == sizeof(struct slurmhooks_header) ? STATUS_NOTHING : STATUS_FOUND;
     if (valid && question.result.failed) {
         free(question.result.data);
         slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
-        status = TOO_LONG;
+        status = STATUS_TOO_LONG;
     }
     if (!slurmhooks_end(&question.result, status, question.next, 0) || !valid) {
         free(question.result.data);

@@ -117,7 +117,7 @@ static const char *check(const void *answer, size_t size, bool writable, struct 
 
     if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
         return "it is not an answer of this build of slurmhooks";
-    *verdict = (struct slurmhooks_verdict){(int32_t)header.first, NULL};
+    *verdict = (struct slurmhooks_verdict){(int32_t)header.code, NULL};
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER) {
             const char *wrong = verdict->code ? "it both refuses the request and writes to it" : check_write(&item);

@@ -52,9 +52,10 @@ static bool is_temporary(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-enum channel_result channel_send(int fd, enum channel_kind kind, const void *data, size_t length, int64_t deadline)
+enum channel_result channel_send(int fd, enum slurmhooks_channel_kind kind, const void *data, size_t length,
+                                 int64_t deadline)
 {
-    if (length > SLURMHOOKS_MESSAGE_MAX)
+    if (length > SLURMHOOKS_LARGEST)
         return CHANNEL_INVALID;
     struct header header = {(uint32_t)length, kind};
     struct iovec parts[2] = {{&header, sizeof(header)}, {(void *)data, length}};
@@ -116,7 +117,7 @@ enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, vo
         result = receive_some(fd, parts, 2, deadline, &got);
         received += got;
     }
-    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_MESSAGE_MAX || received - sizeof(header) > header.length))
+    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_LARGEST || received - sizeof(header) > header.length))
         result = CHANNEL_INVALID;
     if (result == CHANNEL_OK && header.length > START) {
         larger = realloc(message, header.length);

@@ -6,14 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum channel_kind {
-    CHANNEL_REQUEST = 1,
-    CHANNEL_QUERY = 2,
-    CHANNEL_REPLY = 3,
-    CHANNEL_ANSWER = 4,
-    CHANNEL_LAST = 5,  /* the answer of a worker that ends after this answer */
-    CHANNEL_LIMIT = 7, /* uint32_t: time limit of the next handler in ms; 0: it has none of its own */
-};
+#include "protocol.h"
 
 enum channel_result {
     CHANNEL_OK,
@@ -27,7 +20,8 @@ enum channel_result {
 int64_t channel_now(void);
 
 /* Send a message. IN deadline: a time of channel_now(). */
-enum channel_result channel_send(int fd, enum channel_kind kind, const void *data, size_t length, int64_t deadline);
+enum channel_result channel_send(int fd, enum slurmhooks_channel_kind kind, const void *data, size_t length,
+                                 int64_t deadline);
 
 /*
  * Receive a message.

@@ -37,7 +37,7 @@ void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, con
 
 void pool_kill(struct slurmhooks_client *client, const struct worker *worker)
 {
-    struct control kill = {CONTROL_KILL, worker->generation, (uint32_t)worker->pid, 0};
+    struct control kill = {CONTROL_KILL, worker->generation, {(uint32_t)worker->pid}, 0};
 
     if (client->control >= 0)
         send(client->control, &kill, sizeof(kill), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -45,7 +45,7 @@ void pool_kill(struct slurmhooks_client *client, const struct worker *worker)
 
 void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool kill)
 {
-    struct control released = {CONTROL_RELEASED, worker->generation, (uint32_t)worker->pid, 0};
+    struct control released = {CONTROL_RELEASED, worker->generation, {(uint32_t)worker->pid}, 0};
     struct worker **link = &client->workers;
 
     /* The supervisor reaps the worker only after its release; until then its process id is not reused. */
@@ -145,9 +145,10 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     return client;
 }
 
-void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text)
+void slurmhooks_client_tell(struct slurmhooks_client *client, enum slurmhooks_unserved how,
+                            enum slurmhooks_result result, const char *text)
 {
-    struct control unserved = {CONTROL_UNSERVED, 0, (uint32_t)result, how};
+    struct control unserved = {.kind = CONTROL_UNSERVED, .about = result, .value = (int32_t)how};
     struct iovec parts[2] = {{&unserved, sizeof(unserved)}, {(void *)text, strlen(text)}};
     struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
 

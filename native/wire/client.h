@@ -10,17 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol.h"
+
 struct slurmhooks_client;
 struct slurmhooks_late;
-
-/* How an exchange ended. Only SLURMHOOKS_OK comes with an answer. */
-enum slurmhooks_result {
-    SLURMHOOKS_OK,
-    SLURMHOOKS_TIMED_OUT,   /* a worker did not answer before the deadline; it is killed */
-    SLURMHOOKS_WORKER_DIED, /* a worker ended before it answered */
-    SLURMHOOKS_UNAVAILABLE, /* no worker got the request: none was free in time, or the hooks do not load */
-    SLURMHOOKS_PROTOCOL,    /* a worker sent an invalid message; it is killed */
-};
 
 /* Levels of log lines: indices into slurmhooks.log.LEVELS. */
 enum slurmhooks_level {
@@ -43,9 +36,6 @@ struct slurmhooks_client_config {
     /* Answers questions that come after the answer (wire/late.h); NULL: such questions fail. */
     const struct slurmhooks_late *late;
 };
-
-/* Largest message in bytes, in each direction. */
-#define SLURMHOOKS_MESSAGE_MAX ((size_t)64 << 20)
 
 /* Size of a buffer for each detail and reason. */
 #define SLURMHOOKS_DETAIL_MAX 512
@@ -93,11 +83,10 @@ bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char 
 /*
  * Report a request that got no answer to the supervisor, for the decision log. Never waits.
  *
- * IN how     an index of VERDICTS in slurmhooks/worker/control.py
- * IN result  of the exchange
  * IN text  lines: error id, hook, whose request, the handler that ended its worker or nothing, reason
  */
-void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text);
+void slurmhooks_client_tell(struct slurmhooks_client *client, enum slurmhooks_unserved how,
+                            enum slurmhooks_result result, const char *text);
 
 /* RET the deadline of a request that arrives now. IN ms: how long it may take; 0: the configured timeout. */
 int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms);

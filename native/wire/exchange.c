@@ -11,18 +11,15 @@
 #include "wire/client.h"
 #include "wire/pool.h"
 
-#define PAGE_SIZE 256
 #define MS INT64_C(1000000)
 /* If a request misses its deadline after it has waited longer than this for a worker, the log says so. */
 #define LONG_WAIT (100 * MS)
 
-/* The beginning of a status page, followed by a text. The same as in slurmhooks/worker/channel.py. */
+/* The beginning of a status page, followed by a text. */
 struct page_start {
     uint32_t begun; /* how many requests the worker has begun */
-    uint32_t flags; /* of the running handler: the enum below */
+    uint32_t flags; /* of the running handler: enum slurmhooks_flag */
 };
-
-enum { LENIENT = 1, ALL_LENIENT = 2 };
 
 /* RET a deadline in the form that condition variables need. */
 static struct timespec timespec_of(int64_t time)
@@ -84,7 +81,7 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
 {
     struct {
         struct page_start start;
-        char what[PAGE_SIZE - sizeof(struct page_start)];
+        char what[SLURMHOOKS_STATUS_PAGE - sizeof(struct page_start)];
     } page;
     ssize_t length = pread(worker->page, &page, sizeof(page), 0);
 
@@ -99,8 +96,8 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
     else
         *text = '\0';
     uint32_t flags = le32toh(page.start.flags);
-    failure->lenient = *page.what && (flags & LENIENT);
-    failure->all_lenient = *page.what && (flags & ALL_LENIENT);
+    failure->lenient = *page.what && (flags & FLAG_LENIENT);
+    failure->all_lenient = *page.what && (flags & FLAG_ALL_LENIENT);
     snprintf(failure->handler, sizeof(failure->handler), "%s", page.what);
     return le32toh(page.start.begun) == worker->requests;
 }
@@ -117,7 +114,7 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
 static bool release_worker(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result,
                            bool last, int64_t waited, struct slurmhooks_failure *failure)
 {
-    char doing[PAGE_SIZE + 8] = "", waited_text[80] = "", *detail = failure->detail;
+    char doing[SLURMHOOKS_STATUS_PAGE + 8] = "", waited_text[80] = "", *detail = failure->detail;
     pid_t pid = worker->pid;
     bool begun = true;
 
@@ -233,9 +230,9 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
     if (!failure)
         failure = &ignored;
     *failure = (struct slurmhooks_failure){0};
-    if (length > SLURMHOOKS_MESSAGE_MAX) {
+    if (length > SLURMHOOKS_LARGEST) {
         snprintf(failure->detail, sizeof(failure->detail), "the request has %zu bytes, more than the limit of %zu",
-                 length, SLURMHOOKS_MESSAGE_MAX);
+                 length, SLURMHOOKS_LARGEST);
         return SLURMHOOKS_UNAVAILABLE;
     }
     int64_t arrived = channel_now();

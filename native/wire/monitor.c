@@ -31,7 +31,7 @@
 /* A message of the supervisor. */
 struct message {
     struct control control;
-    char text[CONTROL_MAX - sizeof(struct control) + 1];
+    char text[SLURMHOOKS_CONTROL_LARGEST - sizeof(struct control) + 1];
     int fds[2]; /* -1: none */
 };
 
@@ -115,7 +115,7 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
 
     if (!worker) {
         /* Memory or descriptors are short. */
-        struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 1};
+        struct control released = {CONTROL_RELEASED, message->control.generation, {message->control.pid}, 1};
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
         return;
     }
@@ -175,12 +175,12 @@ static void remove_worker(struct slurmhooks_client *client, const struct control
 /* Handle CONTROL_SERVING: from now on requests go to this generation. */
 static void serve_generation(struct slurmhooks_client *client, const struct control *control)
 {
-    struct control acknowledged = {CONTROL_ACKNOWLEDGED, control->generation, 0, 0};
+    struct control acknowledged = {CONTROL_ACKNOWLEDGED, control->generation, {0}, 0};
 
     pthread_mutex_lock(&client->lock);
     client->serving = control->generation;
     client->timeout_ms = (unsigned)control->value;
-    client->accepts = control->pid != 0;
+    client->accepts = control->about != 0;
     for (struct worker *worker = client->workers, *next; worker; worker = next) {
         next = worker->next;
         if (!worker->busy && worker->generation < client->serving)

@@ -61,9 +61,9 @@ bool slurmhooks_end(struct slurmhooks_buffer *buffer, uint32_t first, uint32_t s
     }
     struct slurmhooks_header *header = (struct slurmhooks_header *)buffer->data;
     header->size = (uint32_t)buffer->size;
-    header->first = first;
-    header->second = second;
-    header->third = third;
+    header->hook = first;
+    header->sender = second;
+    header->owner = third;
     return true;
 }
 
@@ -168,7 +168,7 @@ static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t a
 
     if (size > longest(buffer)) {
         buffer->size = at;
-        return SLURMHOOKS_LEFT_OUT;
+        return SLURMHOOKS_DEFERRED;
     }
     return (uint64_t)size << 32 | (at - start);
 }
@@ -180,7 +180,7 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
         return 0;
     size_t at = buffer->size, length = strnlen(text, longest(buffer));
     if (length == longest(buffer) && !buffer->whole)
-        return SLURMHOOKS_LEFT_OUT;
+        return SLURMHOOKS_DEFERRED;
     append(buffer, text, length + 1);
     return slot_of(buffer, start, at);
 }

@@ -71,45 +71,33 @@ extern const char slurmhooks_tables_text[];
 
 /* Messages */
 
-enum slurmhooks_type { SLURMHOOKS_REQUEST = 1, SLURMHOOKS_ANSWER, SLURMHOOKS_QUERY, SLURMHOOKS_RESULT };
-
 struct slurmhooks_header {
     char magic[4];
     uint32_t type;
     uint64_t identity;
-    uint32_t size;   /* of the message, with the header */
-    uint32_t first;  /* request: number of the hook; answer: return code; query: its kind; result: status */
-    uint32_t second; /* request: user who asks, or 0; query: table; result: where the next page begins, or 0 */
-    uint32_t third;  /* request: owner of the job, or 0; query: depends on its kind */
+    uint32_t size; /* of the message, with the header */
+    union {
+        uint32_t hook;   /* of a request: enum slurmhooks_POINT_hook */
+        uint32_t code;   /* of an answer: for Slurm */
+        uint32_t what;   /* of a query: enum slurmhooks_what */
+        uint32_t status; /* of a result: enum slurmhooks_status */
+    };
+    union {
+        uint32_t sender; /* of a request: user who asks, or 0 */
+        uint32_t table;  /* of a query; or its enum slurmhooks_fact */
+        uint32_t next;   /* of a result: where the next page begins, or 0 */
+    };
+    union {
+        uint32_t owner;  /* of a request: owner of the job, or 0 */
+        uint32_t number; /* of a query: depends on its kind */
+    };
 };
-
-#define SLURMHOOKS_MAGIC "SHW1"
-/* Largest message. Slurm's own limit for a request can be configured to be larger. */
-#define SLURMHOOKS_LARGEST ((size_t)64 << 20)
 
 struct slurmhooks_item {
     uint32_t tag; /* packed struct: its table; write: the member; otherwise depends on the message */
     uint32_t size;
     const char *value;
 };
-
-/* The tag of the text for the user in an answer. */
-#define SLURMHOOKS_TEXT_FOR_USER UINT32_MAX
-/* The tag of a text in a request: the name of a handler that must not run. */
-#define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
-
-/*
- * The tag of an item with the numbers (32 bits each) of the members that the structs of a message have. Without this
- * item they have all.
- */
-#define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
-/* The tag of the environment variables, as texts, that Slurm's scripts for the same event get. */
-#define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
-
-/* The slot of a text or texts that are too long for a packed struct; workers ask for them. */
-#define SLURMHOOKS_LEFT_OUT UINT64_C(1)
-/* The largest size of a text, or of all texts of a member, in a packed struct, unless it is packed whole. */
-#define SLURMHOOKS_INLINE ((size_t)16 << 10)
 
 /* A message that is being written. */
 struct slurmhooks_buffer {

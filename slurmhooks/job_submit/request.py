@@ -34,7 +34,7 @@ class Request:
         """Store the decoded message, and what views need."""
         self.message = message
         self.structs = structs
-        self.hook = HOOKS[message.first]
+        self.hook = HOOKS[message.hook]
         self._views = views
         self._asking = asking
         self._record = structs[1] if len(structs) > 1 else None
@@ -46,8 +46,8 @@ class Request:
         job: Job = self._views.job(
             self.structs[0],
             modify=modify,
-            owner=self.message.third if modify else None,
-            sender=self.message.second,
+            owner=self.message.owner if modify else None,
+            sender=self.message.sender,
             record=None if self._record is None else self._views.record(self._record),
             cluster=Cluster((lambda name: self._views.table(name, self._asking)) if private else None),
         )
@@ -75,7 +75,7 @@ class Request:
         """
         sender = f"{self.hook.removeprefix('job_')}_uid"
         others = self._views.arguments(names, self._asking, self._record)
-        return {"job": job, sender: self.message.second, **others}
+        return {"job": job, sender: self.message.sender, **others}
 
 
 def close_records(arguments: Mapping[str, Any]) -> None:

@@ -73,7 +73,7 @@ class Service(PointService):
         """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.service."""
         observation = Observation.of(data)
         message, items, _ = self._open(observation.request, len(HOOKS))
-        query = late(query, message.second, message.third, modify=message.first == HOOKS.index("job_modify"))
+        query = late(query, message.sender, message.owner, modify=message.hook == HOOKS.index("job_modify"))
         asking = begin(self._tables, query)
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
@@ -102,7 +102,7 @@ class Service(PointService):
 
     def _describe(self, call: Call, request: Request) -> None:
         """Note in a call which request it is about."""
-        call.number = request.message.second
+        call.number = request.message.sender
         call.fresh = request.fresh
         if len(request.structs) > 1:
             call.about = partial(self._about, request.structs[1])

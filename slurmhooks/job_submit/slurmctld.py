@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.slurmctld import asking as questions
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.message import Fact
+from slurmhooks.wire.protocol import Fact
 
 if TYPE_CHECKING:
     from slurmhooks.slurmctld.asking import Asking

@@ -10,7 +10,7 @@ from typing import Any
 
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.message import Fact
+from slurmhooks.wire.protocol import Fact
 
 
 class Users:

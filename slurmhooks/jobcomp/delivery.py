@@ -14,8 +14,8 @@ from slurmhooks.jobcomp.spool import is_full
 from slurmhooks.log import log
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.wire.message import MessageError, identity_of
+from slurmhooks.wire.protocol import Flag
 from slurmhooks.wire.tables import TableError
-from slurmhooks.worker.channel import LENIENT
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Delivery:
         """
         timeout = min(handler.timeout or self._section.timeout, self._section.timeout)
         record.segment.note(record, "begun", handler.label)
-        doing(handler.label, LENIENT if handler.lenient else 0, timeout)
+        doing(handler.label, Flag.LENIENT if handler.lenient else 0, timeout)
         try:
             outcome = dispatch.run((handler,), arguments, done=call.done)
         finally:

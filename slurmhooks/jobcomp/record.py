@@ -11,7 +11,8 @@ from slurmhooks import slurm_conf
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
-from slurmhooks.wire.message import MessageError, Type, decode
+from slurmhooks.wire.message import MessageError, decode
+from slurmhooks.wire.protocol import Type
 
 if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record

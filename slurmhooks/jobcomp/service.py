@@ -11,7 +11,8 @@ from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
 from slurmhooks.slurmctld.service import PointService
-from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text
+from slurmhooks.wire.message import Message, MessageError, decode, number_value, read_number, read_text
+from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
 
 if TYPE_CHECKING:
     from slurmhooks.config_sections import JobEnd
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query
     from slurmhooks.worker.settings import Settings
-
-FOLDER, DETAIL, HANDLER = range(3)
-"""Items of a request, as in native/jobcomp/delivery.c."""
 
 
 class Service(PointService):
@@ -40,23 +38,23 @@ class Service(PointService):
             MessageError: the request is damaged, or comes from another build.
         """
         message = decode(request, self._tables)
-        items = {tag: read_text(value) for tag, value in message.items}
-        folder = items.get(FOLDER)
-        if message.type != Type.REQUEST or not folder or not message.first < message.second:
+        items = dict(message.items)
+        folder = read_text(items.get(DeliveryItem.FOLDER, b""))
+        detail = read_text(items.get(DeliveryItem.DETAIL, b""))
+        lane, lanes = (read_number(items.get(tag, b"")) for tag in (DeliveryItem.LANE, DeliveryItem.LANES))
+        if message.type != Type.REQUEST or not folder or not lane < lanes:
             raise MessageError("not a request")
         name = folder.decode("utf-8", "surrogateescape")
         delivery = self._deliveries.get(name)
         if delivery is None:
             delivery = self._deliveries[name] = Delivery(Spool(Path(name)), self._registry, self._section)
-        detail = items.get(DETAIL)
         try:
-            wait = delivery.turn(
-                message.first, message.second, None if detail is None else detail.decode("utf-8", "replace")
-            )
+            wait = delivery.turn(lane, lanes, None if detail is None else detail.decode("utf-8", "replace"))
         except OSError as error:
             log.error("the spool cannot be used, nothing is delivered: %s", error)
             del self._deliveries[name]  # its state in memory may differ from the files
             wait = IDLE
         else:
             self.call = delivery.call if self.followers else None
-        return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
+        milliseconds = number_value(math.ceil(wait * 1000))
+        return Message(Type.ANSWER, items=((WAIT, milliseconds),)).encode(self._tables)

@@ -13,7 +13,8 @@ from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.service import PointService, log_each
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
-from slurmhooks.wire.message import VARIABLES, answer, read_texts
+from slurmhooks.wire.message import answer, read_texts
+from slurmhooks.wire.protocol import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ class Service(PointService):
             MessageError: the request is damaged, or comes from another build.
         """
         message, items, left_out = self._open(request, len(HOOKS))
-        hook = HOOKS[message.first]
+        hook = HOOKS[message.hook]
         asking = begin(self._tables, query)
         values = dict(items)
         arguments: dict[str, Any] = {"environment": _environment(values)}

@@ -24,7 +24,8 @@ from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.slurmctld.service import PointService, watched
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import NO_VAL
-from slurmhooks.wire.message import MEMBERS, Message, MessageError, Type
+from slurmhooks.wire.message import Message, MessageError
+from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from slurmhooks.worker.settings import Settings
 
 HOOKS = POINTS["site_factor"].called
-VALUES, USED_MEMBERS = 0, 1
-"""Tags of an answer, as in native/site_factor/calculation.c: a value for each job, and the members to send of jobs."""
 KEEP = NO_VAL[32]
 """The value that tells slurmctld to keep the present value of a job."""
 MOST_FAILURES = 10
@@ -87,9 +86,9 @@ class Service(PointService):
             self._fetched.clear()
             for table in tables.values():
                 table.close()
-        answer = [(VALUES, array("I", values).tobytes())]
+        answer = [(FactorsItem.VALUES, array("I", values).tobytes())]
         if sent is not None:
-            answer.append((USED_MEMBERS, array("I", sorted(self._used)).tobytes()))
+            answer.append((FactorsItem.USED_MEMBERS, array("I", sorted(self._used)).tobytes()))
         return Message(Type.ANSWER, items=tuple(answer)).encode(self._tables)
 
     def _selected(self, asking: Asking, sent: bytes, structs: list[bytes]) -> list[Record]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks._version import __version__
 from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded
 from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
-from slurmhooks.wire.message import Type, decode
+from slurmhooks.wire.message import decode
+from slurmhooks.wire.protocol import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,7 +242,7 @@ def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
 def users_of(data: bytes, tables: Tables) -> set[int]:
     """Return the ids of the sender and of the owner of a recorded request."""
     message = decode(decode_recorded(data).request, tables)
-    return {message.second, message.third} if message.type == Type.REQUEST else set()
+    return {message.sender, message.owner} if message.type == Type.REQUEST else set()
 
 
 def name_service(user: int) -> dict[str, Any] | None:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import Struct, error
 from typing import TYPE_CHECKING
 
 from slurmhooks.recording.file import RecordingError, join, split
-from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Type, What, decode
+from slurmhooks.wire.message import Message, decode
+from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -171,7 +172,7 @@ class Redaction:
         items = tuple(
             (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in decoded.items
         )
-        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
+        return replace(decoded, items=items).encode(self._tables)
 
     def rows(self, table: str, structs: Iterable[bytes]) -> tuple[bytes, ...]:
         """Return the rows of a table without the secrets."""
@@ -183,7 +184,7 @@ class Redaction:
         secret = self._places[0]
         decoded = decode(message, self._tables)
         items = tuple((tag, value) for tag, value in decoded.items if tag not in secret)
-        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
+        return replace(decoded, items=items).encode(self._tables)
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
         """Return questions and results without the secrets."""
@@ -191,14 +192,14 @@ class Redaction:
         for question, result in questions:
             asked = decode(question, self._tables)
             if asked.type == Type.QUERY and not self._is_secret(asked):
-                rows = asked.first in (What.ROW, What.PAGE)
+                rows = asked.what in (What.ROW, What.PAGE)
                 kept.append((question, self.request(result) if rows else result))
         return tuple(kept)
 
     def _is_secret(self, asked: Message) -> bool:
-        if asked.first == What.MEMBER:
-            return asked.third in self._places[asked.second]
-        return asked.first == What.FACT and asked.second == Fact.JOB_SCRIPT and "script" in self._members
+        if asked.what == What.MEMBER:
+            return asked.number in self._places[asked.table]
+        return asked.what == What.FACT and asked.table == Fact.JOB_SCRIPT and "script" in self._members
 
     def _struct(self, place: int, data: bytes) -> bytes:
         """Return a packed struct without the secret texts."""
@@ -220,10 +221,10 @@ def blanked(table: Table, data: bytes, places: Iterable[int]) -> bytes:
     with memoryview(changed)[: 8 * len(table.members)].cast("Q") as slots:
         for place in places:
             slot = slots[place]
-            if slot > LEFT_OUT:
+            if slot > DEFERRED:
                 start, size = slot & 0xFFFFFFFF, slot >> 32
                 if start < len(slots) * 8 or start + size > len(changed):
                     raise RecordingError(f"{table.members[place].name} lies outside of its message")
                 changed[start : start + size] = bytes(size)
-                slots[place] = LEFT_OUT
+                slots[place] = DEFERRED
     return bytes(changed)

@@ -13,7 +13,8 @@ from slurmhooks.recording.request import SECRETS
 from slurmhooks.slurmctld.fields import KEYS
 from slurmhooks.slurmctld.fields import LISTS as TABLES
 from slurmhooks.testing.job_tables import condition_of, fulfils
-from slurmhooks.wire.message import Fact, Message, Packed, Type, What, decode, read_text, text_value
+from slurmhooks.wire.message import Message, Packed, decode, read_text, text_value
+from slurmhooks.wire.protocol import Fact, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -131,10 +132,10 @@ class Answers:
             return result
         asked = decode(question, self._tables)
         items = None
-        if asked.first in (What.ROW, What.PAGE):
+        if asked.what in (What.ROW, What.PAGE):
             items = self._rows(asked)
-        elif asked.first == What.FACT and asked.second == Fact.USER_NAME and asked.third in self._users:
-            items = [(0, text_value(self._users[asked.third]["name"].encode("utf-8", "surrogateescape")))]
+        elif asked.what == What.FACT and asked.table == Fact.USER_NAME and asked.number in self._users:
+            items = [(0, text_value(self._users[asked.number]["name"].encode("utf-8", "surrogateescape")))]
         if items is None:
             raise self.missing(self._name(asked))
         return Message(Type.RESULT, items=tuple(items)).encode(self._tables)
@@ -157,26 +158,26 @@ class Answers:
         return facts
 
     def _rows(self, asked: Message) -> list[tuple[int, bytes]] | None:
-        table = self._tables.tables[asked.second]
+        table = self._tables.tables[asked.table]
         snapshot = self._snapshots.at(table.name, self._time)
         if snapshot is None:
             return None
-        if asked.first == What.ROW:
-            found = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.third)
+        if asked.what == What.ROW:
+            found = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.number)
             structs = [] if found is None else [found]
         else:
             structs = snapshot.fulfilling(
                 {table.members[at].name: condition_of(table.members[at], value) for at, value in asked.items}
             )
-        return [(asked.second, struct) for struct in structs]
+        return [(asked.table, struct) for struct in structs]
 
     def _name(self, asked: Message) -> str:
         """Return what a question is about, in the terms of hook files."""
-        if asked.first == What.FACT:
-            return Fact(asked.second).name.lower()
-        table = self._tables.tables[asked.second]
-        if asked.first == What.MEMBER:
-            member = table.members[asked.third].name
+        if asked.what == What.FACT:
+            return Fact(asked.table).name.lower()
+        table = self._tables.tables[asked.table]
+        if asked.what == What.MEMBER:
+            member = table.members[asked.number].name
             field = member.rpartition(".")[2]
             return next((secret for secret, names in SECRETS.items() if field in names), f"{table.name}.{member}")
         return _ARGUMENTS[table.name]

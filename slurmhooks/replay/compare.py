@@ -14,7 +14,8 @@ from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.slurmctld.fields import COUNTERS
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.values import text_from_c
-from slurmhooks.wire.message import LEFT_OUT, MessageError, decode
+from slurmhooks.wire.message import MessageError, decode
+from slurmhooks.wire.protocol import DEFERRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +178,7 @@ class Comparison:
 
     def _array(self, job: _Job, member: str, old: Decision, new: Decision) -> dict[str, tuple[str, str]]:
         """Return the variables or words that differ."""
-        if job.struct.slots[job.struct.table.places[member]] == LEFT_OUT:
+        if job.struct.slots[job.struct.table.places[member]] == DEFERRED:
             return {}  # not recorded, so the difference is unknown
         before, after = (
             [text_from_c(item) for item in decision.writes.get(member, job.struct.array(member)) or []]  # type: ignore[union-attr, arg-type]
@@ -264,8 +265,8 @@ class _Job:
     @property
     def user(self) -> str:
         """The owner's name, or else the user id."""
-        name = self._users.get(self._message.third, {}).get("name")
-        return str(self._message.third) if name is None else str(name)
+        name = self._users.get(self._message.owner, {}).get("name")
+        return str(self._message.owner) if name is None else str(name)
 
     @property
     def account(self) -> str:
@@ -274,7 +275,7 @@ class _Job:
 
     def _text(self, member: str) -> str | None:
         place = self.struct.table.places.get(member)
-        if place is None or self.struct.slots[place] == LEFT_OUT:
+        if place is None or self.struct.slots[place] == DEFERRED:
             return None
         raw = self.struct.text(place)
         return None if raw is None else text_from_c(raw)

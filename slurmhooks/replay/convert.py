@@ -12,7 +12,8 @@ from slurmhooks.recording.request import Rows, UserFacts
 from slurmhooks.slurmctld.rows import Computed, Gres, release_of, rows
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.values import NO_VAL
-from slurmhooks.wire.message import LEFT_OUT, Message, Packed, What, decode, number_value, read_number
+from slurmhooks.wire.message import Message, Packed, decode, number_value, read_number
+from slurmhooks.wire.protocol import DEFERRED, What
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -130,12 +131,12 @@ class Conversion:
                 items.append((tag, value))
             elif (pair := self._pairs.get(self.old.tables[tag].name)) is not None:
                 items.append((self.new.place(pair.new.name), pair.struct(value)))
-        return Message(message.type, message.first, message.second, message.third, tuple(items))
+        return replace(message, items=tuple(items))
 
     def _answer(self, message: Message) -> Message:
         codes = {number % (1 << 32): name for name, number in self.old.constants.get("ESLURM", {}).items()}
         known = self.new.constants.get("ESLURM", {})
-        number = known.get(codes.get(message.first, ""), message.first if not codes else known.get("SLURM_ERROR", -1))
+        number = known.get(codes.get(message.code, ""), message.code if not codes else known.get("SLURM_ERROR", -1))
         items = []
         pair = self._pairs["job"]
         for tag, value in message.items:
@@ -143,30 +144,30 @@ class Conversion:
                 items.append((tag, value))
             elif (place := pair.place(tag)) is not None:
                 items.append((place, pair.item(tag, place, value)))
-        return Message(message.type, number % (1 << 32) if message.first else 0, items=tuple(items))
+        return Message(message.type, number % (1 << 32) if message.code else 0, items=tuple(items))
 
     def _question(self, asked: Message) -> Message | None:
         """Convert a question; None if the new build cannot answer it."""
-        if asked.first == What.FACT:
+        if asked.what == What.FACT:
             return asked
-        pair = self._pairs.get(self.old.tables[asked.second].name)
+        pair = self._pairs.get(self.old.tables[asked.table].name)
         if pair is None:
             return None
-        third, items = asked.third, list(asked.items)
-        if asked.first == What.MEMBER:
-            place = pair.place(asked.third)
+        third, items = asked.number, list(asked.items)
+        if asked.what == What.MEMBER:
+            place = pair.place(asked.number)
             if place is None:
                 return None
             third = place
-        elif asked.first == What.PAGE:
+        elif asked.what == What.PAGE:
             places = [pair.place(tag) for tag, _ in items]
             if None in places:
                 return None
             items = [(place or 0, value) for place, (_, value) in zip(places, items, strict=True)]
-        return Message(asked.type, asked.first, self.new.place(pair.new.name), third, tuple(items))
+        return Message(asked.type, asked.what, self.new.place(pair.new.name), third, tuple(items))
 
     def _result(self, asked: Message, result: Message) -> bytes:
-        rows = asked.first in (What.ROW, What.PAGE)
+        rows = asked.what in (What.ROW, What.PAGE)
         return (self._structs(result) if rows else result).encode(self.new)
 
 
@@ -229,7 +230,7 @@ class _Pair:
                 slots[place] = empty if isinstance(empty, int) else 0
             elif kind in WIDTHS:
                 slots[place] = _resized(packed.slots[at], self.old.members[at].kind, kind)
-            elif packed.slots[at] <= LEFT_OUT:
+            elif packed.slots[at] <= DEFERRED:
                 slots[place] = packed.slots[at]
             else:
                 text = packed.value(at) or b""

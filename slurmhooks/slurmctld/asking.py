@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import Reject
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import (
-    LARGEST,
-    TOO_LONG,
-    Fact,
     Message,
     MessageError,
     Packed,
-    Type,
-    What,
     condition_value,
     decode,
     read_number,
     read_text,
     text_value,
 )
+from slurmhooks.wire.protocol import LARGEST, Fact, Status, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,7 +46,7 @@ class Asking:
         result = decode(self._query(question), self.tables)
         if result.type != Type.RESULT:
             raise MessageError("a question was not answered by a result")
-        if result.first == TOO_LONG:
+        if result.status == Status.TOO_LONG:
             # A user has sent so much that no handler can judge it.
             name = self.tables.tables[second].members[third].name if what == What.MEMBER else "a text"
             raise Reject(f"{name} is longer than {LARGEST >> 20} MiB, the most that the hooks of this site can read")
@@ -73,11 +69,11 @@ class Asking:
         while True:
             result = self.ask(What.PAGE, place, start, *items)
             yield from self._structs(result, place)
-            if not result.second:
+            if not result.next:
                 return
-            if result.second <= start:
+            if result.next <= start:
                 raise MessageError("a page is followed by itself")
-            start = result.second
+            start = result.next
 
     def _structs(self, result: Message, place: int) -> Iterator[Struct]:
         for tag, value in result.items:

@@ -13,18 +13,8 @@ from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.fields import LISTS
-from slurmhooks.wire.message import (
-    LEFT_OUT,
-    Fact,
-    Message,
-    MessageError,
-    Packed,
-    Type,
-    What,
-    decode,
-    read_text,
-    text_value,
-)
+from slurmhooks.wire.message import Message, MessageError, Packed, decode, read_text, text_value
+from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
 from slurmhooks.worker import reporting
 
 if TYPE_CHECKING:
@@ -167,7 +157,7 @@ class Keeper:
         asked = {question for question, _ in self._questions}
         for tag, value in decode(request, self._tables).items:
             for place in self._redaction.kept_places(tag):
-                if Packed(self._tables.tables[tag], value).slots[place] == LEFT_OUT:
+                if Packed(self._tables.tables[tag], value).slots[place] == DEFERRED:
                     question = Message(Type.QUERY, What.MEMBER, tag, place).encode(self._tables)
                     if question not in asked:
                         self._questions.append((question, self._query(question)))
@@ -187,7 +177,7 @@ class Keeper:
         if now >= self._facts_until:
             self._facts_of.clear()
             self._facts_until = now + ROWS_EVERY
-        key = (message.third, *named, *reservation, *present)
+        key = (message.owner, *named, *reservation, *present)
         if "record" not in self._tables or key in self._facts_of:
             return None
         assert self._query is not None
@@ -201,9 +191,9 @@ class Keeper:
             return next((read_text(value) for _, value in decode(pairs[question], self._tables).items), None)
 
         for fact in USER_FACTS:
-            ask(fact, message.third)
+            ask(fact, message.owner)
         for fact in OF_LUA:
-            ask(fact, message.third, *named)
+            ask(fact, message.owner, *named)
         account, partition = named
         if present:
             account = present[0] if account is None else account
@@ -212,7 +202,7 @@ class Keeper:
             Fact.DEFAULT_PARTITION, 0, *(text or None for text in reservation)
         )
         for fact in OF_PYTHON:
-            ask(fact, message.third, account.lower() if account else None, first)
+            ask(fact, message.owner, account.lower() if account else None, first)
         return UserFacts(now, tuple(pairs.items()))
 
     def _texts(self, message: Message, place: int, *members: str) -> tuple[bytes | None, ...]:
@@ -270,7 +260,7 @@ class Keeper:
         while goes_on():
             result = asking.ask(What.PAGE, place, start)
             structs += [value for _, value in result.items]
-            if not result.second:
+            if not result.next:
                 return tuple(structs)
-            start = result.second
+            start = result.next
         return None

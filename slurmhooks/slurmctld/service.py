@@ -19,10 +19,11 @@ from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.slurmctld.observation import Observation
-from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
+from slurmhooks.wire.message import MessageError, decode, read_text
+from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Flag, Type
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import collector, confinement, process, reporting
-from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
+from slurmhooks.worker.channel import on_page
 from slurmhooks.worker.service import load_site
 from slurmhooks.worker.settings import Settings
 from slurmhooks.worker.worker import doing
@@ -178,10 +179,10 @@ class PointService:
             MessageError: it is damaged, or comes from another build.
         """
         message = decode(request, self._tables)
-        if message.type != Type.REQUEST or not message.items or message.first >= hooks:
+        if message.type != Type.REQUEST or not message.items or message.hook >= hooks:
             raise MessageError("not a request")
-        structs = [(tag, value) for tag, value in message.items if tag != LEFT_OUT_HANDLER]
-        return message, structs, {read_text(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
+        structs = [(tag, value) for tag, value in message.items if tag != EXCLUDED_HANDLER]
+        return message, structs, {read_text(value) for tag, value in message.items if tag == EXCLUDED_HANDLER}
 
     def _number(self, code: str | int | None) -> int:
         """Return the number of a code, or of the general error if this release lacks the code. Never success."""
@@ -204,14 +205,14 @@ def watched(
             may have had other hook files, so a name is ignored if its handler is not lenient.
         modes: the modes of the handlers, if any handler has a mode.
     """
-    every = ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
+    every = Flag.ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
     try:
         for handler in handlers:
             mode = ENFORCE if modes is None else modes.mode(handler)
             # A handler that only warns must not refuse a request by ending its worker either.
             lenient = handler.lenient or mode == WARN
             if mode in (ENFORCE, WARN) and (not lenient or on_page(handler.label) not in left_out):
-                doing(handler.label, every | (LENIENT if lenient else 0), handler.timeout)
+                doing(handler.label, every | (Flag.LENIENT if lenient else 0), handler.timeout)
                 if modes is not None:
                     modes.begin(mode)
                 yield handler

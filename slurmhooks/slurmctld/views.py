@@ -10,7 +10,8 @@ from slurmhooks.slurmctld.binding import bind, conditions_of
 from slurmhooks.slurmctld.fields import KEYS, LISTS
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
-from slurmhooks.wire.message import Fact, MessageError
+from slurmhooks.wire.message import MessageError
+from slurmhooks.wire.protocol import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,8 @@ from slurmhooks.replay.engine import Engine, Reader, notes_of
 from slurmhooks.replay.views import views_of
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Type, decode
+from slurmhooks.wire.message import decode
+from slurmhooks.wire.protocol import Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

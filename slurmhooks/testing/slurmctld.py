@@ -19,7 +19,8 @@ from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.message import Fact, Message, Type, What, decode, read_answer, read_text, text_value
+from slurmhooks.wire.message import Message, decode, read_answer, read_text, text_value
+from slurmhooks.wire.protocol import Fact, Type, What
 from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,23 +66,23 @@ class FakeSlurmctld:
     def __call__(self, question: bytes) -> bytes:
         """Answer a question; see slurmhooks.worker.service.Query."""
         query = decode(question, self._tables)
-        if query.first == What.FACT and query.second in FACTS:
-            text = self._fact(Fact(query.second), query)
+        if query.what == What.FACT and query.table in FACTS:
+            text = self._fact(Fact(query.table), query)
             known = () if text is None else ((0, text_value(text_to_c("fact", text))),)
             return Message(Type.RESULT, items=known).encode(self._tables)
-        if query.first not in (What.ROW, What.PAGE):
+        if query.what not in (What.ROW, What.PAGE):
             raise NotImplementedError("only slurmctld can answer this question, and here is none")
-        table = self._tables.tables[query.second]
+        table = self._tables.tables[query.table]
         key: Any = None
         conditions: dict[str, Condition] = {}
-        if query.first == What.ROW:
-            key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.third
+        if query.what == What.ROW:
+            key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.number
         else:
             conditions = {
                 table.members[place].name: condition_of(table.members[place], raw) for place, raw in query.items
             }
         structs = self._records[table.name].packed(key, conditions)
-        items = tuple((query.second, data) for data in structs)
+        items = tuple((query.table, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
 
     def _fact(self, fact: Fact, query: Message) -> str | None:

@@ -8,11 +8,11 @@ Everything that is received is checked when it is read; invalid data raises :cla
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from struct import Struct
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.wire.protocol import DEFERRED, LARGEST, MAGIC, TEXT_FOR_USER, Type
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
 
     Raw = int | bytes | list[bytes] | None
 
-MAGIC = b"SHW1"
-LARGEST = 64 << 20
-"""Largest message, in bytes."""
-TEXT_FOR_USER = (1 << 32) - 1
-"""The tag of an answer's text for the user."""
-LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
-"""The tag of a request's text: the name of a lenient handler that must not run, because it has ended a worker."""
-MEMBERS = TEXT_FOR_USER - 2
-"""The tag of the numbers, 32 bits each, of the members that the structs of a message contain; none: all members."""
-VARIABLES = TEXT_FOR_USER - 3
-"""The tag of the environment variables, as texts, that scripts of the same event get."""
-TOO_LONG = 2
-"""The first number of a result that is too large for a message, such as a script of 100 MB."""
-LEFT_OUT = 1
-"""The slot of a text, or texts, that are set but too long to be sent unasked."""
-
 _HEADER = Struct("=4sIQIIII")
 _ITEM = Struct("=II")
 _NUMBER = Struct("=Q")
@@ -45,46 +29,6 @@ _NUMBER = Struct("=Q")
 
 class MessageError(SlurmhooksError):
     """A message is damaged, or made with the tables of another build."""
-
-
-class Type(IntEnum):
-    """What a message is; slurmctld sends requests and results, workers send queries and answers."""
-
-    REQUEST = 1
-    ANSWER = 2
-    QUERY = 3
-    RESULT = 4
-
-
-class What(IntEnum):
-    """What a query asks for.
-
-    MEMBER: one member of the job or the record, however long; ``second`` is the table, ``third`` the member.
-    ROW: a struct of a table by its key: the number in ``third``, or the text of the only item.
-    PAGE: some structs of a table, from the ``third`` on, that meet the conditions in the items.
-    FACT: other knowledge of slurmctld; ``second`` is one of Fact, ``third`` a user id, or for JOB_SCRIPT a job id.
-    """
-
-    MEMBER = 1
-    ROW = 2
-    PAGE = 3
-    FACT = 4
-
-
-class Fact(IntEnum):
-    """Knowledge of slurmctld that is not in a member; the result is one text or number, or nothing."""
-
-    USER_NAME = 1
-    DEFAULT_ACCOUNT = 2
-    DEFAULT_QOS = 3
-    ASSOC_COMMENT = 4
-    ASSOC_QOS = 5
-    QOS_PRIORITY = 6
-    CLUSTER_NAME = 7
-    JOB_SCRIPT = 8
-    DEFAULT_PARTITION = 9
-    CHOSEN_QOS = 10
-    CHARGED_ACCOUNT = 11
 
 
 def text_value(raw: bytes | None) -> bytes:
@@ -182,7 +126,7 @@ class Packed:
         return [
             place
             for place, member in enumerate(self.table.members)
-            if member.kind in ("text", "texts") and self.slots[place] == LEFT_OUT
+            if member.kind in ("text", "texts") and self.slots[place] == DEFERRED
         ]
 
     def value(self, place: int) -> bytes | None:
@@ -190,7 +134,7 @@ class Packed:
         slot = self.slots[place]
         if not slot:
             return None
-        if slot == LEFT_OUT:
+        if slot == DEFERRED:
             if self._fetch is None:
                 raise MessageError(f"{self.table.members[place].name} was left out for its length")
             return self._fetch(place)
@@ -264,13 +208,13 @@ def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message; the meaning of ``first``, ``second`` and ``third`` depends on its type (native/wire/wire.h).
+    """A message. The numbers of its header have names that depend on its type, as in native/wire/wire.h.
 
     Attributes:
         type: of the message.
-        first: the first number of its header.
-        second: the second.
-        third: the third.
+        first: the first number of its header: hook, code, what, status.
+        second: the second: sender, table, next.
+        third: the third: owner, number.
         items: tag and value of each.
     """
 
@@ -279,6 +223,51 @@ class Message:
     second: int = 0
     third: int = 0
     items: tuple[tuple[int, bytes], ...] = ()
+
+    @property
+    def hook(self) -> int:
+        """Of a request: the number of the hook at its plugin point."""
+        return self.first
+
+    @property
+    def code(self) -> int:
+        """Of an answer: the return code for Slurm, as 32 bits; 0 lets the request pass."""
+        return self.first
+
+    @property
+    def what(self) -> int:
+        """Of a query: one of What."""
+        return self.first
+
+    @property
+    def status(self) -> int:
+        """Of a result: one of Status."""
+        return self.first
+
+    @property
+    def sender(self) -> int:
+        """Of a request: the user id of who asks; 0 if nobody does."""
+        return self.second
+
+    @property
+    def table(self) -> int:
+        """Of a query: the number of a table; one of Fact if it asks for a fact."""
+        return self.second
+
+    @property
+    def next(self) -> int:
+        """Of a result: where the next page begins; 0: this was the last one."""
+        return self.second
+
+    @property
+    def owner(self) -> int:
+        """Of a request: the user id of the owner of the job; 0 if there is none."""
+        return self.third
+
+    @property
+    def number(self) -> int:
+        """Of a query: a member, the key of a row, the start of a page, a user id or a job id."""
+        return self.third
 
     def encode(self, tables: Tables) -> bytes:
         """Return the bytes.

@@ -17,29 +17,19 @@ from struct import Struct
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
+from slurmhooks.wire.protocol import LARGEST, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
-REQUEST, QUERY, REPLY, ANSWER, LAST, READY, LIMIT = range(1, 8)
-"""Kinds of messages. LAST is an answer after which the worker ends. READY comes once, before the first request. LIMIT
-sets how long slurmctld waits for the next message."""
-
-LONGEST = 64 << 20
-"""Maximum size of a message in bytes, as in native/wire/client.h."""
-PAGE = 256
-"""Size of a status page in bytes. It holds the number of requests that the worker has begun and the flags of the
-running handler, each as 32 bits; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
 _BEGUN = Struct("<I")
 _FLAGS = Struct("<I")
 _TEXT = _BEGUN.size + _FLAGS.size
 _LIMIT = Struct("<I")
-LENIENT, ALL_LENIENT = 1, 2
-"""Flags: on_error is "accept" for the running handler, or for all handlers of the hook."""
 
 
 def on_page(what: str) -> bytes:
     """Return a name as a status page stores it, perhaps cut off."""
-    return what.encode("utf-8", "replace")[: PAGE - _TEXT - 1]
+    return what.encode("utf-8", "replace")[: STATUS_PAGE - _TEXT - 1]
 
 
 class ProtocolError(Exception):
@@ -78,8 +68,8 @@ class Channel:
             ProtocolError: the message is too long.
             OSError: slurmctld has closed the channel.
         """
-        if len(data) > LONGEST:
-            raise ProtocolError(f"a message of {len(data)} bytes; at most {LONGEST} are possible")
+        if len(data) > LARGEST:
+            raise ProtocolError(f"a message of {len(data)} bytes; at most {LARGEST} are possible")
         self._connection.sendall(HEADER.pack(len(data), kind) + data)
 
     def receive(self, expected: int) -> bytes | None:
@@ -96,7 +86,7 @@ class Channel:
             if not data:
                 return None
             length, kind = HEADER.unpack_from(data)
-            if kind != expected or not len(data) - HEADER.size <= length <= LONGEST:
+            if kind != expected or not len(data) - HEADER.size <= length <= LARGEST:
                 raise ProtocolError(f"message {kind} of {length} bytes instead of message {expected}")
             if len(data) == HEADER.size + length:
                 return data[HEADER.size :]
@@ -121,7 +111,7 @@ class Channel:
         """Return the reply to a message; None: slurmctld has closed the channel."""
         with self._lock:
             self.send(kind, data)
-            return self.receive(REPLY)
+            return self.receive(ChannelKind.REPLY)
 
     def doing(self, what: str, flags: int = 0) -> None:
         """Note what the worker is doing, so that slurmctld can log it if it never ends.
@@ -138,7 +128,7 @@ class Channel:
         """Limit how long slurmctld waits for the next message; None: until the deadline of the request."""
         if seconds is not None or self._limited:
             self._limited = seconds is not None
-            self.ask(LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
+            self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
 
     def begin(self) -> None:
         """Note that a request has arrived; if this process is killed before that, another worker gets the request."""
@@ -157,7 +147,7 @@ def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
         with lock:
             if over or channel.inherited:
                 raise StaleHandleError("slurmctld answers only during the call, in the worker itself")
-            reply = channel.ask(QUERY, question)
+            reply = channel.ask(ChannelKind.QUERY, question)
         if reply is None:
             raise StaleHandleError("slurmctld has given up waiting for this call")
         return reply
@@ -196,8 +186,8 @@ def serve(
     # A child that a handler forks must neither keep the channel open nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
-        channel.send(READY, b"")
-        while (request := channel.receive(REQUEST)) is not None:
+        channel.send(ChannelKind.READY, b"")
+        while (request := channel.receive(ChannelKind.REQUEST)) is not None:
             channel.begin()
             query, end = _query(channel)
             answer = handle(request, query)
@@ -205,7 +195,7 @@ def serve(
             end()
             channel.doing("")
             last = retire()
-            channel.send(LAST if last else ANSWER, answer)
+            channel.send(ChannelKind.LAST if last else ChannelKind.ANSWER, answer)
             after()
             if last:
                 return

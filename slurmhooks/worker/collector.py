@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import slurm_conf
 from slurmhooks.log import log
 from slurmhooks.recording import page as shared
+from slurmhooks.wire.protocol import Result, Unserved
 from slurmhooks.worker import collection, control, descriptors, process, recordings, reporting
 
 if TYPE_CHECKING:
@@ -216,8 +217,8 @@ class Collector:
         """Report a request that got no answer, from the message of slurmctld."""
         error_id, hook, whom, handler, reason = message.text.split("\n", 4)
         kind, _, number = whom.replace("=", " ").partition(" ")
-        fields: dict[str, Any] = {"hook": hook, "verdict": control.VERDICTS[message.value], "text": reason}
-        fields["cause"] = control.CAUSES[message.pid]
+        fields: dict[str, Any] = {"hook": hook, "verdict": control.VERDICTS[Unserved(message.value)], "text": reason}
+        fields["cause"] = control.CAUSES[Result(message.about)]
         if number.isdecimal() and kind in WHOM:
             fields[WHOM[kind]] = int(number)
         if int(error_id, 16):

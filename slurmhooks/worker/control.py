@@ -8,6 +8,7 @@ import socket
 from struct import Struct
 from typing import NamedTuple
 
+from slurmhooks.wire.protocol import CONTROL_LARGEST, Result, Unserved
 from slurmhooks.worker import descriptors
 
 LOAD_LIMIT = 60.0
@@ -15,42 +16,23 @@ LOAD_LIMIT = 60.0
 
 HEADER = Struct("<IIIi")
 
-# To slurmctld, forwarded by the supervisor.
-WORKER = 1
-"""A worker is ready; the descriptors of its channel and its status page come with the message."""
-DIED = 2
-"""A worker has ended; value: its wait status. Its process id is not reused before RELEASED."""
-SERVING = 3
-"""Use only workers of this generation and later ones. value: timeout in ms; pid: 1 to accept if no worker can serve."""
-UNAVAILABLE = 4
-"""No handlers can serve; text: why; value, from a generation: how many times in a row no worker could serve."""
-OBSERVER = 10
-"""The observer process of a generation has a channel for questions, whose descriptor comes with the message."""
-# From slurmctld.
-ACKNOWLEDGED = 5
-"""All later requests go to this generation or later ones."""
-RELEASED = 6
-"""slurmctld knows that a worker has ended, or has closed its channel, and no longer uses its process id; value: 1 if it
-could not take the worker at all."""
-KILL = 12
-"""Kill a worker, with the programs that it has started. Its generation does it, which has the rights of its user."""
-UNSERVED = 11
-"""slurmctld has decided a request without an answer; value: index in VERDICTS; pid: index in CAUSES; text: 5 lines."""
-VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
-"""As enum unserved in native/slurmctld/point.c. After "handler left out", the other handlers run again."""
-CAUSES = ("answered", "timeout", "crash", "unavailable", "invalid message")
-"""As enum slurmhooks_result in native/wire/client.h."""
-# Between the supervisor and a generation.
-CONFIGURED = 13
-"""The configuration is read, and no code of the site has run; a descriptor holds the settings and the watch as JSON."""
-LOADED = 7
-"""The hooks are loaded; a descriptor holds the watch and the hash of the files as JSON."""
-FAILED = 8
-"""The hooks could not be loaded; a descriptor holds the findings and the watch as JSON."""
-FINISH = 9
-"""Start no more workers, and end when the last one has ended; value: 1 to end the observer at once."""
+VERDICTS = {
+    Unserved.EXCLUDED: "handler left out",
+    Unserved.PASSED_ON_ERROR: "accepted on error",
+    Unserved.FAILED: "failed",
+    Unserved.PASSED_UNAVAILABLE: "unavailable, accepted",
+    Unserved.FAILED_UNAVAILABLE: "unavailable",
+}
+"""How the decision log calls the end of a request without an answer."""
+CAUSES = {
+    Result.OK: "answered",
+    Result.TIMED_OUT: "timeout",
+    Result.WORKER_DIED: "crash",
+    Result.UNAVAILABLE: "unavailable",
+    Result.PROTOCOL: "invalid message",
+}
+"""How it calls the cause."""
 
-LONGEST = 4096
 _CREDENTIALS = Struct("iII")
 
 
@@ -58,11 +40,11 @@ class Message(NamedTuple):
     """One message.
 
     Attributes:
-        kind: see above; 0: the bytes that have arrived are not a message.
+        kind: one of slurmhooks.wire.protocol.Control, which describes the others; 0: the bytes are no message.
         generation: number of the generation.
-        pid: of a worker.
-        value: see the kind.
-        text: see the kind.
+        pid: of a worker; or what ``about`` means there.
+        value: a number.
+        text: a text.
         fds: the descriptors that come with the message.
         user: of a message that was received: the user id of its sender, by the kernel; None: the kernel was not asked.
     """
@@ -74,6 +56,11 @@ class Message(NamedTuple):
     text: str = ""
     fds: tuple[int, ...] = ()
     user: int | None = None
+
+    @property
+    def about(self) -> int:
+        """A second number of messages that are not about a worker."""
+        return self.pid
 
 
 def send(control: socket.socket, message: Message, flags: int = 0) -> None:
@@ -88,7 +75,7 @@ def send(control: socket.socket, message: Message, flags: int = 0) -> None:
         OSError: the other side is gone.
     """
     kind, generation, pid, value, text, fds, _ = message
-    data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: LONGEST - HEADER.size]
+    data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: CONTROL_LARGEST - HEADER.size]
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     control.sendmsg([data], rights, socket.MSG_NOSIGNAL | flags)
 
@@ -97,7 +84,7 @@ def receive(control: socket.socket) -> Message | None:
     """Return the next message, which has arrived; None: the other side is gone."""
     room = socket.CMSG_SPACE(16) + socket.CMSG_SPACE(_CREDENTIALS.size)
     try:
-        data, parts, _, _ = control.recvmsg(LONGEST, room, socket.MSG_CMSG_CLOEXEC)
+        data, parts, _, _ = control.recvmsg(CONTROL_LARGEST, room, socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
         return None
     if not data:

@@ -19,8 +19,9 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
 from slurmhooks.recording import page as shared
 from slurmhooks.watch import Watch
+from slurmhooks.wire.protocol import STATUS_PAGE, Control
 from slurmhooks.worker import control, descriptors, process, reporting, service, worker
-from slurmhooks.worker.channel import HEADER, PAGE
+from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.observer import Observer
 
@@ -112,7 +113,7 @@ class Generation:
         me, page = os.getpid(), -1
         try:
             page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
-            os.ftruncate(page, PAGE)
+            os.ftruncate(page, STATUS_PAGE)
             pid, ours, theirs = process.fork(socket.SOCK_STREAM)
         except OSError as error:
             if page >= 0:
@@ -141,13 +142,13 @@ class Generation:
         del self._starting[pid]
         self._failures = 0
         self._serving.add(pid)
-        control.send(self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
+        control.send(self._supervisor, Message(Control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
         channel.close()
         os.close(page)
 
     def _listen(self) -> None:
         message = control.receive(self._supervisor)
-        if message is None or message.kind == control.FINISH:
+        if message is None or message.kind == Control.FINISH:
             self._finishing = True
             if self._observer is not None:
                 self._observer.finish(at_once=message is None or message.value == 1)
@@ -159,10 +160,10 @@ class Generation:
             self._starting.clear()
             if message is None:
                 os._exit(1)
-        elif message.kind == control.KILL:
+        elif message.kind == Control.KILL:
             if message.pid in self._serving | self._zombies | self._leaving:  # it has not been reaped
                 process.kill(message.pid, group=True)
-        elif message.kind == control.RELEASED:
+        elif message.kind == Control.RELEASED:
             self._release(message.pid)
             if message.value:
                 self._failed(message.pid, "slurmctld has no descriptors or no memory for another worker")
@@ -189,7 +190,7 @@ class Generation:
                 status = _status(pid)
                 if not status:
                     self._closed.add(pid)
-                control.send(self._supervisor, Message(control.DIED, self._number, pid, status))
+                control.send(self._supervisor, Message(Control.DIED, self._number, pid, status))
                 continue
             _, status = os.waitpid(pid, 0)
             self._leaving.discard(pid)
@@ -208,7 +209,7 @@ class Generation:
         self._failures += 1
         self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
         log.error("%s", text)
-        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, self._failures, text))
+        control.send(self._supervisor, Message(Control.UNAVAILABLE, self._number, pid, self._failures, text))
 
 
 def _status(pid: int) -> int:
@@ -247,7 +248,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         else:
             gc.collect()
             gc.freeze()  # workers share the memory pages of live objects until a process writes to them
-            _send(supervisor, control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})
+            _send(supervisor, Control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
@@ -260,12 +261,12 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
 
 def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: Watch) -> None:
     """Tell the supervisor why this generation cannot serve: first a line for users, then every finding."""
-    _send(supervisor, control.FAILED, number, {"findings": findings, "watch": watch.plain()})
+    _send(supervisor, Control.FAILED, number, {"findings": findings, "watch": watch.plain()})
 
 
 def _announce(supervisor: socket.socket, number: int, watch: Watch, settings: Settings) -> None:
     """Tell the supervisor what the configuration says; see slurmhooks.worker.service.Announce."""
-    _send(supervisor, control.CONFIGURED, number, {"settings": asdict(settings), "watch": watch.plain()})
+    _send(supervisor, Control.CONFIGURED, number, {"settings": asdict(settings), "watch": watch.plain()})
 
 
 def _send(supervisor: socket.socket, kind: int, number: int, values: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from prometheus_client import (
 
 from slurmhooks import durable
 from slurmhooks.log import log
+from slurmhooks.wire.protocol import Unserved
 from slurmhooks.worker.control import VERDICTS
 
 FILE_MODE = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
@@ -37,7 +38,7 @@ BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3,
 """Seconds. Handlers that only compute take some microseconds; those that ask a service may take until the deadline."""
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
-LEFT_OUT = VERDICTS[0]
+EXCLUDED = VERDICTS[Unserved.EXCLUDED]
 READ_LIMIT = 5.0
 """Seconds that a reader may take for its request and the answer together."""
 MOST_READERS = 64
@@ -136,7 +137,7 @@ class Metrics:
             case "worker_ended":
                 counts.worker_ends.labels(point, content["reason"]).inc()
             case "unserved":
-                if content["verdict"] != LEFT_OUT:
+                if content["verdict"] != EXCLUDED:
                     counts.requests.labels(point, content["hook"], content["verdict"]).inc()
                 if content["cause"] in ("timeout", "invalid message"):  # slurmctld has killed the worker
                     counts.worker_ends.labels(point, content["cause"]).inc()

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
+from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker import confinement, control, process, reporting, worker
-from slurmhooks.worker.channel import QUERY, Channel
+from slurmhooks.worker.channel import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +147,7 @@ class Observer:
         theirs.close()
         self._pid = pid
         with suppress(OSError):  # the supervisor has ended; this generation will end, too
-            control.send(self._supervisor, control.Message(control.OBSERVER, self._number, pid, fds=(ours.fileno(),)))
+            control.send(self._supervisor, control.Message(Control.OBSERVER, self._number, pid, fds=(ours.fileno(),)))
         ours.close()
 
     def _kill(self, how: str) -> None:
@@ -238,7 +239,7 @@ def _query(channel: Channel) -> Query:
     def query(question: bytes) -> bytes:
         reply = None
         with suppress(ConnectionError):
-            reply = None if channel.inherited else channel.ask(QUERY, question)
+            reply = None if channel.inherited else channel.ask(ChannelKind.QUERY, question)
         if reply is None:
             raise StaleHandleError("slurmctld does not answer questions of this process")
         return reply

@@ -14,6 +14,7 @@ from typing import Any
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import control, descriptors, generation, process, reporting, service, status
 from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.collector import Collector
@@ -157,7 +158,7 @@ class Supervisor:
             self._lost(number, child)
             return
         try:
-            if message.kind in (control.CONFIGURED, control.LOADED, control.FAILED) and not message.fds:
+            if message.kind in (Control.CONFIGURED, Control.LOADED, Control.FAILED) and not message.fds:
                 child.deadline = 0.0
                 log.error("%s", DROPPED)
                 self._accident(number, DROPPED)
@@ -178,33 +179,33 @@ class Supervisor:
         Raises:
             ValueError, KeyError, TypeError: it was not.
         """
-        if message.kind == control.CONFIGURED:
+        if message.kind == Control.CONFIGURED:
             child.configured(message)
-        elif message.kind == control.LOADED:
+        elif message.kind == Control.LOADED:
             child.loaded(message)
             assert child.settings is not None
             self._watch, self._reload = child.watch, child.settings.reload
-        elif message.kind == control.FAILED:
+        elif message.kind == Control.FAILED:
             line, findings = child.failed(message)
             self._watch, self._accidents = child.watch, 0
             self._refuse(number, line, findings)
-        elif message.kind == control.WORKER:
+        elif message.kind == Control.WORKER:
             if not child.accepts_worker(message):
                 return False
             child.workers.add(message.pid)
             self._to_client(message)
             if number == self._loading:
                 self._into_service(number, child)
-        elif message.kind == control.OBSERVER:
+        elif message.kind == Control.OBSERVER:
             if len(message.fds) != 1 or not descriptors.is_stream(message.fds[0]):
                 return False
             self._to_client(message)
-        elif message.kind == control.DIED:
+        elif message.kind == Control.DIED:
             if message.pid in child.workers:
                 child.workers.discard(message.pid)
                 self._collector.worker_ended(message.value)
                 self._to_client(message)
-        elif message.kind == control.UNAVAILABLE:
+        elif message.kind == Control.UNAVAILABLE:
             text = text_for_users(message.text)
             if number == self._loading:
                 child.deadline = 0.0
@@ -233,7 +234,7 @@ class Supervisor:
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
                 pass  # requests wait for the next generation, until their deadline
             elif self._serving is None:
-                self._to_client(Message(control.UNAVAILABLE, number, text=line))
+                self._to_client(Message(Control.UNAVAILABLE, number, text=line))
             else:
                 log.error("%s", STAYS)
             self._requests.failed(number, findings or [line])
@@ -270,17 +271,17 @@ class Supervisor:
         self._good = child.watch
         self._fault = None
         timeout = max(1, round(settings.timeout * 1000))
-        self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
+        self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
         if before is not None and before in self._children:
             old = self._children[before]
-            old.send(Message(control.FINISH, before))
+            old.send(Message(Control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""
         for pid in child.workers:
-            self._to_client(Message(control.DIED, number, pid, signal.SIGKILL))
+            self._to_client(Message(Control.DIED, number, pid, signal.SIGKILL))
         if number == self._loading:
             text = "the process that loads the hooks ended unexpectedly"
             log.error(text)
@@ -370,14 +371,14 @@ class Supervisor:
         message = control.receive(self._client)
         if message is None:
             return False
-        if message.kind == control.ACKNOWLEDGED:
+        if message.kind == Control.ACKNOWLEDGED:
             self._requests.served(message.generation)
-        elif message.kind in (control.KILL, control.RELEASED) and message.generation in self._children:
+        elif message.kind in (Control.KILL, Control.RELEASED) and message.generation in self._children:
             child = self._children[message.generation]
-            if message.kind == control.RELEASED:
+            if message.kind == Control.RELEASED:
                 child.workers.discard(message.pid)
             child.send(message)
-        elif message.kind == control.UNSERVED:
+        elif message.kind == Control.UNSERVED:
             self._collector.unserved(message)
         return True
 
@@ -395,7 +396,7 @@ class Supervisor:
         self._client.close()
         until = time.monotonic() + GRACE
         for number, child in self._children.items():
-            child.send(Message(control.FINISH, number, value=1))
+            child.send(Message(Control.FINISH, number, value=1))
         connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)

@@ -10,8 +10,9 @@ import sys
 from mmap import mmap
 from typing import TYPE_CHECKING, NoReturn
 
+from slurmhooks.wire.protocol import STATUS_PAGE
 from slurmhooks.worker import confinement, process
-from slurmhooks.worker.channel import PAGE, Channel, serve
+from slurmhooks.worker.channel import Channel, serve
 
 if TYPE_CHECKING:
     from slurmhooks.worker.service import Service
@@ -53,7 +54,7 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     confinement.limit(service.settings)
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
-    _channel = Channel(connection, mmap(page, PAGE))
+    _channel = Channel(connection, mmap(page, STATUS_PAGE))
     os.close(page)
     service.start()
     serve(_channel, service.handle, lambda: is_bloated(service.settings), service.after)

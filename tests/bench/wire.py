@@ -13,7 +13,8 @@ from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Asking
-from slurmhooks.wire.message import Message, Type, answer, decode, pack
+from slurmhooks.wire.message import Message, answer, decode, pack
+from slurmhooks.wire.protocol import Type
 from slurmhooks.wire.tables import WIDTHS, parse
 from slurmhooks.worker.settings import Settings
 

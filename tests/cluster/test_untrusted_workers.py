@@ -12,6 +12,7 @@ from tests.cluster.job_submit_site import Site, prepare
 
 HOOKS = """
 import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time
+from slurmhooks.wire.protocol import Control
 from slurmhooks.recording import page as pages
 from slurmhooks.worker import control, descriptors, reporting
 from slurmhooks.worker.control import Message
@@ -39,7 +40,7 @@ for pid in (os.getppid(), *(int(each) for each in os.listdir("/proc") if each.is
             open("/var/tmp/stolen", "a").write(f"{pid} {number}\\n")
             try:
                 sock = socket.socket(fileno=fd)
-                control.send(sock, Message(control.WORKER, 1, VICTIM, fds=(fd, fd)), socket.MSG_DONTWAIT)
+                control.send(sock, Message(Control.WORKER, 1, VICTIM, fds=(fd, fd)), socket.MSG_DONTWAIT)
             except (OSError, ValueError):
                 pass
 """

@@ -191,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         while (slurmhooks_next(answer, answer_length, &position, &item))
             ;
         FUZZ_EXPECT(position == answer_length);
-        FUZZ_EXPECT((header.first != 0) == (answer_length == sizeof(header)));
+        FUZZ_EXPECT((header.status != 0) == (answer_length == sizeof(header)));
         free(answer);
     }
     FUZZ_EXPECT(locks == 0);

@@ -18,7 +18,8 @@ from slurmhooks.log import log
 from slurmhooks.registry import Handler, Registry
 from slurmhooks.testing import FakeRecord
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import Type
 from tests.native.spooling import Writer
 
 LANES = 8

@@ -19,6 +19,7 @@ PIDS = (0, 1, 2**31, 2**32 - 1)
 SUPERVISOR = f"""
 import os, socket, sys
 sys.path.insert(0, {str(ROOT)!r})
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import control
 channel = socket.socket(fileno=3)
 kept = []
@@ -26,10 +27,10 @@ for pid in {PIDS}:
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     kept.append(ends[1])
     page = os.memfd_create("page")
-    control.send(channel, control.Message(control.WORKER, 1, pid, fds=(ends[0].detach(), page)))
-control.send(channel, control.Message(control.SERVING, 1, value=100))
+    control.send(channel, control.Message(Control.WORKER, 1, pid, fds=(ends[0].detach(), page)))
+control.send(channel, control.Message(Control.SERVING, 1, value=100))
 while (message := control.receive(channel)) is not None:
-    if message.kind == control.KILL:
+    if message.kind == Control.KILL:
         print("kill", message.pid, flush=True)
 """
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.wire.message import Message, Packed, Type, answer, decode, read_text, read_texts
+from slurmhooks.wire.message import Message, Packed, answer, decode, read_text, read_texts
+from slurmhooks.wire.protocol import Type
 from slurmhooks.wire.tables import FILE_NAME, Tables, parse
 from tests.native.building import Build
 from tests.native.hosting import Host

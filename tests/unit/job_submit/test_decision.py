@@ -22,7 +22,8 @@ from slurmhooks.slurmctld.rows import Text, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import LEFT_OUT, Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import DEFERRED, Type
 from slurmhooks.worker.settings import Settings
 
 RELEASE = "24.11"
@@ -50,7 +51,7 @@ def decide(tmp_path: Path) -> Decide:
         service.followers.append(calls.append)
         data = bytearray(request_of(FakeJob(release=RELEASE, **fields), "job_submit").data)
         if left_out:
-            struct.pack_into("Q", data, 8 * tables["job"].places[left_out], LEFT_OUT)
+            struct.pack_into("Q", data, 8 * tables["job"].places[left_out], DEFERRED)
         service.handle(Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables), answered)
         service.after()
         (call,) = calls

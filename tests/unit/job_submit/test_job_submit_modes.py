@@ -16,17 +16,8 @@ from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import Unwatched
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import (
-    LEFT_OUT,
-    LEFT_OUT_HANDLER,
-    TOO_LONG,
-    Message,
-    Type,
-    decode,
-    read_answer,
-    text_value,
-)
-from slurmhooks.worker.channel import LENIENT
+from slurmhooks.wire.message import Message, decode, read_answer, text_value
+from slurmhooks.wire.protocol import DEFERRED, EXCLUDED_HANDLER, Flag, Status, Type
 from slurmhooks.worker.settings import Settings
 
 WARN = "Warning: a rule that is not in force yet would "
@@ -253,7 +244,7 @@ def test_observers_read_long_fields(tmp_path: Path) -> None:
     data = bytearray(request_of(FakeJob(release="24.11", script="x", comment="y"), "job_submit").data)
     places = tables["job"].places
     for name in ("script", "comment"):
-        struct.pack_into("Q", data, 8 * places[name], LEFT_OUT)
+        struct.pack_into("Q", data, 8 * places[name], DEFERRED)
     request = Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables)
     asked = []
 
@@ -279,9 +270,9 @@ def test_a_field_that_no_message_can_hold(tmp_path: Path) -> None:
     sent: list[bytes] = []
     service.observed_by(sent.append)
     data = bytearray(request_of(FakeJob(release="24.11", script="x"), "job_submit").data)
-    struct.pack_into("Q", data, 8 * tables["job"].places["script"], LEFT_OUT)
+    struct.pack_into("Q", data, 8 * tables["job"].places["script"], DEFERRED)
     request = Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables)
-    answer = service.handle(request, lambda _: Message(Type.RESULT, TOO_LONG).encode(tables))
+    answer = service.handle(request, lambda _: Message(Type.RESULT, Status.TOO_LONG).encode(tables))
     assert read_answer(tables["job"], decode(answer, tables)).code == 0
     service.after()
     assert len(sent) == 1
@@ -328,14 +319,14 @@ def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(
     monkeypatch.setattr("slurmhooks.slurmctld.service.doing", lambda what, flag=0, *_: flags.append((what, flag)))
     tables = tables_of("24.11")
     data = request_of(FakeJob(release="24.11"), "job_submit").data
-    items = ((0, data), (LEFT_OUT_HANDLER, text_value(b"limits:ends")))
+    items = ((0, data), (EXCLUDED_HANDLER, text_value(b"limits:ends")))
     service = Service(tables, registry, Settings())
     before = log.attach(None, service._user)
     try:
         answer = service.handle(Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables), bytes)
     finally:
         log.attach(*before)
-    assert flags == [("limits:warns", LENIENT), ("limits:decides", 0), ("", 0)]
+    assert flags == [("limits:warns", Flag.LENIENT), ("limits:decides", 0), ("", 0)]
     assert (
         read_answer(tables["job"], decode(answer, tables)).text == f"{WARN}refuse this request: soon\ndecided".encode()
     )

@@ -12,16 +12,8 @@ from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import (
-    LEFT_OUT_HANDLER,
-    TOO_LONG,
-    Message,
-    Type,
-    What,
-    decode,
-    read_answer,
-    text_value,
-)
+from slurmhooks.wire.message import Message, decode, read_answer, text_value
+from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
 from slurmhooks.worker.settings import Settings
 
 HOOKS = """
@@ -45,7 +37,7 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     tables = tables_of("24.11")
     service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
     data = request_of(FakeJob(release="24.11"), "job_submit").data
-    items = ((0, data), (LEFT_OUT_HANDLER, text_value(b"limits:first")))
+    items = ((0, data), (EXCLUDED_HANDLER, text_value(b"limits:first")))
     request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
 
     def unasked(question: bytes) -> bytes:
@@ -131,7 +123,7 @@ def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
 def test_what_no_message_can_hold_is_refused() -> None:
     """A handler that reads a text of a request that is too long for a message refuses the request, with its name."""
     tables = tables_of("24.11")
-    asking = Asking(tables, lambda question: Message(Type.RESULT, TOO_LONG).encode(tables))
+    asking = Asking(tables, lambda question: Message(Type.RESULT, Status.TOO_LONG).encode(tables))
     with pytest.raises(Reject, match=r"^script is longer than 64 MiB"):
         asking.ask(What.MEMBER, 0, tables.tables[0].places["script"])
 

@@ -11,7 +11,8 @@ from slurmhooks.jobcomp.frames import FORMER, HOOKS, KEY, MAGIC
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.testing import FakeRecord
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import Type
 
 KEYED = bytes(range(100, 100 + KEY))
 HEAD = Struct("=IQII")

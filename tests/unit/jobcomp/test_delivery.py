@@ -15,7 +15,8 @@ from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.registry import Handler, Registry
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import Type
 from tests.unit.jobcomp.spools import FIRST, SpoolFolder
 
 KILLED = "worker 17 ended before it answered in site:flaky"

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import loader
-from slurmhooks.priority.service import KEEP, MOST_FAILURES, USED_MEMBERS, VALUES, Service
+from slurmhooks.priority.service import KEEP, MOST_FAILURES, Service
 from slurmhooks.slurmctld.number_rows import NICE_OFFSET
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_tables import fake_jobs
 from slurmhooks.testing.slurmctld import FakeSlurmctld
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import MEMBERS, Message, Type, decode, pack
+from slurmhooks.wire.message import Message, decode, pack
+from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
 from slurmhooks.worker.settings import Settings
 
@@ -62,8 +63,8 @@ class Slurmctld:
         request = Message(Type.REQUEST, items=tuple(items)).encode(TABLES)
         answer = decode(self._service.handle(request, self._ask), TABLES)
         found = dict(answer.items)
-        self.members = array("I", found[USED_MEMBERS])
-        return [None if value == KEEP else value - NICE_OFFSET for value in array("I", found[VALUES])]
+        self.members = array("I", found[FactorsItem.USED_MEMBERS])
+        return [None if value == KEEP else value - NICE_OFFSET for value in array("I", found[FactorsItem.VALUES])]
 
     def _ask(self, question: bytes) -> bytes:
         self.asked += 1

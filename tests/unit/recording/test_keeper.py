@@ -17,7 +17,8 @@ from slurmhooks.slurmctld.keeper import Keeper
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Type, What, decode, text_value
+from slurmhooks.wire.message import Message, decode, text_value
+from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
 from slurmhooks.worker import recordings, reporting, requests
 from slurmhooks.worker.settings import Settings
 
@@ -86,7 +87,7 @@ def request(user: int = 1000, long: str = "script", **fields: Any) -> bytes:
     struct = request_of(FakeJob(release="24.11", user_id=user, script="x", **fields), "job_submit")
     data = bytearray(struct.data)
     place = TABLES["job"].places[long]
-    data[8 * place : 8 * place + 8] = LEFT_OUT.to_bytes(8, "little")
+    data[8 * place : 8 * place + 8] = DEFERRED.to_bytes(8, "little")
     return Message(Type.REQUEST, 0, user, user, ((0, bytes(data)),)).encode(TABLES)
 
 

@@ -13,7 +13,8 @@ from slurmhooks.recording.page import Page
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Recorded, Rows
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import Type
 from slurmhooks.worker.recording_sink import RecordingSink
 
 TABLES = tables_of("24.11")

@@ -6,7 +6,8 @@ import pytest
 from slurmhooks.recording.request import SECRETS, Redaction
 from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Fact, Message, Type, What, pack, text_value, texts_value
+from slurmhooks.wire.message import Message, pack, text_value, texts_value
+from slurmhooks.wire.protocol import Fact, Type, What
 
 MARK = b"hunter2"
 RELEASES = ("22.05", "24.11", "26.05")

@@ -20,7 +20,8 @@ from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Type
+from slurmhooks.wire.message import Message
+from slurmhooks.wire.protocol import Type
 from slurmhooks.worker.settings import Settings
 
 TIME = 1_700_000_000.0

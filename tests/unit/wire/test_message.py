@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.wire.message import (
-    TEXT_FOR_USER,
     Message,
     MessageError,
     Packed,
-    Type,
     answer,
     decode,
     pack,
@@ -19,6 +17,7 @@ from slurmhooks.wire.message import (
     read_text,
     read_texts,
 )
+from slurmhooks.wire.protocol import TEXT_FOR_USER, Type
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 JOB = Table(

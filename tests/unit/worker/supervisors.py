@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import control
 from tests.native.workers import PATIENCE, START, below
 
@@ -58,8 +59,8 @@ class Supervisor:
             assert message is not None, self.errors()
             for fd in message.fds:
                 os.close(fd)
-            if message.kind == control.SERVING:
-                control.send(self._ours, control.Message(control.ACKNOWLEDGED, message.generation))
+            if message.kind == Control.SERVING:
+                control.send(self._ours, control.Message(Control.ACKNOWLEDGED, message.generation))
             if not kinds or message.kind in kinds:
                 return message
 

@@ -8,20 +8,8 @@ from threading import Thread
 import pytest
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.worker import channel
-from slurmhooks.worker.channel import (
-    ANSWER,
-    HEADER,
-    LAST,
-    LIMIT,
-    QUERY,
-    READY,
-    REPLY,
-    REQUEST,
-    Channel,
-    ProtocolError,
-    serve,
-)
+from slurmhooks.wire.protocol import LARGEST, STATUS_PAGE, ChannelKind
+from slurmhooks.worker.channel import HEADER, Channel, ProtocolError, serve
 from slurmhooks.worker.service import Query
 
 
@@ -31,7 +19,7 @@ def ends() -> Iterator[tuple[Channel, socket.socket]]:
     theirs, ours = socket.socketpair()
     theirs.settimeout(10)
     with theirs, ours:
-        yield Channel(ours, mmap(-1, channel.PAGE)), theirs
+        yield Channel(ours, mmap(-1, STATUS_PAGE)), theirs
 
 
 def message(kind: int, data: bytes) -> bytes:
@@ -50,9 +38,9 @@ def test_messages_arrive_whole(ends: tuple[Channel, socket.socket], size: int) -
     """A message of any size is received completely, in any number of reads."""
     ours, theirs = ends
     data = bytes(range(256)) * (size // 256) + b"z" * (size % 256)
-    sender = Thread(target=theirs.sendall, args=(message(REQUEST, data),))
+    sender = Thread(target=theirs.sendall, args=(message(ChannelKind.REQUEST, data),))
     sender.start()
-    assert ours.receive(REQUEST) == data
+    assert ours.receive(ChannelKind.REQUEST) == data
     sender.join()
 
 
@@ -60,9 +48,9 @@ def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:
     """A header that arrives in two reads is put together."""
     ours, theirs = ends
     received: list[bytes | None] = []
-    receiver = Thread(target=lambda: received.append(ours.receive(REQUEST)))
+    receiver = Thread(target=lambda: received.append(ours.receive(ChannelKind.REQUEST)))
     receiver.start()
-    whole = message(REQUEST, b"text")
+    whole = message(ChannelKind.REQUEST, b"text")
     theirs.sendall(whole[:3])
     theirs.sendall(whole[3:])
     receiver.join()
@@ -71,7 +59,11 @@ def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [message(REPLY, b""), HEADER.pack(channel.LONGEST + 1, REQUEST), message(REQUEST, b"a") + b"more"],
+    [
+        message(ChannelKind.REPLY, b""),
+        HEADER.pack(LARGEST + 1, ChannelKind.REQUEST),
+        message(ChannelKind.REQUEST, b"a") + b"more",
+    ],
     ids=["another kind", "too long", "more than one"],
 )
 def test_damaged_messages(ends: tuple[Channel, socket.socket], wrong: bytes) -> None:
@@ -79,14 +71,14 @@ def test_damaged_messages(ends: tuple[Channel, socket.socket], wrong: bytes) -> 
     ours, theirs = ends
     theirs.sendall(wrong)
     with pytest.raises(ProtocolError):
-        ours.receive(REQUEST)
+        ours.receive(ChannelKind.REQUEST)
 
 
 def test_too_long_to_send(ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that slurmctld would refuse is not sent."""
-    monkeypatch.setattr(channel, "LONGEST", 10)
+    monkeypatch.setattr("slurmhooks.worker.channel.LARGEST", 10)
     with pytest.raises(ProtocolError, match="11 bytes; at most 10"):
-        ends[0].send(ANSWER, b"x" * 11)
+        ends[0].send(ChannelKind.ANSWER, b"x" * 11)
 
 
 def test_serving(ends: tuple[Channel, socket.socket]) -> None:
@@ -101,13 +93,13 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
 
     worker = Thread(target=serve, args=(ours, handle, lambda: len(queries) == 2))
     worker.start()
-    assert read(theirs) == (READY, b"")
-    for number, kind in ((1, ANSWER), (2, LAST)):
-        theirs.sendall(message(REQUEST, b"it"))
-        assert read(theirs) == (QUERY, b"what of it")
+    assert read(theirs) == (ChannelKind.READY, b"")
+    for number, kind in ((1, ChannelKind.ANSWER), (2, ChannelKind.LAST)):
+        theirs.sendall(message(ChannelKind.REQUEST, b"it"))
+        assert read(theirs) == (ChannelKind.QUERY, b"what of it")
         assert ours.page is not None
         assert ours.page[:21] == struct.pack("<II", number, 1) + b"limits:check\0"
-        theirs.sendall(message(REPLY, b"this"))
+        theirs.sendall(message(ChannelKind.REPLY, b"this"))
         assert read(theirs) == (kind, b"this")
     worker.join()
     with pytest.raises(StaleHandleError):
@@ -117,7 +109,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
 def test_end_of_service(ends: tuple[Channel, socket.socket]) -> None:
     """A worker ends without an error when slurmctld closes the channel, even during a request."""
     ours, theirs = ends
-    theirs.sendall(message(REQUEST, b""))
+    theirs.sendall(message(ChannelKind.REQUEST, b""))
     theirs.shutdown(socket.SHUT_RDWR)
     serve(ours, lambda request, query: b"x" * 1_000_000)
 
@@ -127,7 +119,7 @@ def test_limits(ends: tuple[Channel, socket.socket]) -> None:
     ours, theirs = ends
     for seconds, sent in ((None, None), (0.25, 250), (1e-9, 1), (None, 0), (None, None)):
         if sent is not None:
-            theirs.sendall(message(REPLY, b""))
+            theirs.sendall(message(ChannelKind.REPLY, b""))
         ours.limit(seconds)
         if sent is not None:
-            assert read(theirs) == (LIMIT, sent.to_bytes(4, "little"))
+            assert read(theirs) == (ChannelKind.LIMIT, sent.to_bytes(4, "little"))

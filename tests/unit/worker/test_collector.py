@@ -18,7 +18,8 @@ import pytest
 
 from slurmhooks.config import Config
 from slurmhooks.config_sections import Decisions, Metrics
-from slurmhooks.worker import checked, collector, control, descriptors, reporting
+from slurmhooks.wire.protocol import Control, Result
+from slurmhooks.worker import checked, collector, descriptors, reporting
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
 from tests.native.workers import wait_for
@@ -290,10 +291,8 @@ def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
     """Decisions that slurmctld made itself are in the log, with its reason."""
     reason = "worker 17 missed the deadline in limits:gpu; it was killed"
     text = f"57dad26a\njob_submit\nuser 2001\nlimits:gpu\n{reason}"
-    running.unserved(Message(control.UNSERVED, 0, control.CAUSES.index("timeout"), 2, text))
-    running.unserved(
-        Message(control.UNSERVED, 0, control.CAUSES.index("unavailable"), 3, "00000000\nx\nJobId=7\n\nbusy")
-    )
+    running.unserved(Message(Control.UNSERVED, 0, Result.TIMED_OUT, 2, text))
+    running.unserved(Message(Control.UNSERVED, 0, Result.UNAVAILABLE, 3, "00000000\nx\nJobId=7\n\nbusy"))
     wait_for(lambda: len(lines()) == 2, "two lines")
     late, busy = lines()
     assert (late["event"], late["verdict"], late["cause"], late["by"]) == ("unserved", "failed", "timeout", 2001)

@@ -14,8 +14,9 @@ import pytest
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
+from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker import control, observer, worker
-from slurmhooks.worker.channel import HEADER, QUERY, REPLY
+from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.service import Query, Running
 from slurmhooks.worker.settings import Settings
@@ -210,10 +211,10 @@ def test_questions_go_to_slurmctld(parent: Parent) -> None:
     parent.until(lambda: parent.observer.running)
     message = control.receive(parent.supervisor)
     assert message is not None
-    assert (message.kind, message.generation) == (control.OBSERVER, 7)
+    assert (message.kind, message.generation) == (Control.OBSERVER, 7)
     with socket.socket(fileno=message.fds[0]) as channel:
-        assert channel.recv(100) == HEADER.pack(4, QUERY) + b"what"
-        channel.sendall(HEADER.pack(4, REPLY) + b"that")
+        assert channel.recv(100) == HEADER.pack(4, ChannelKind.QUERY) + b"what"
+        channel.sendall(HEADER.pack(4, ChannelKind.REPLY) + b"that")
         parent.notes(1)
     assert parent.notes(2)[1].startswith(StaleHandleError.__name__)
 

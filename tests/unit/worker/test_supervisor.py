@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.worker import control
+from slurmhooks.wire.protocol import Control
 from tests.unit.worker.supervisors import Supervisor
 
 pytestmark = pytest.mark.slow
@@ -28,10 +28,10 @@ def test_what_failed_is_tried_again(supervisor: Supervisor, tmp_path: Path) -> N
     supervisor.put(load=failing, settings={"accept": True})
     supervisor.start()
     for _ in range(3):
-        assert supervisor.receive().kind == control.UNAVAILABLE
+        assert supervisor.receive().kind == Control.UNAVAILABLE
     repaired.touch()
-    while (message := supervisor.receive()).kind != control.SERVING:
-        assert message.kind in (control.UNAVAILABLE, control.WORKER)
+    while (message := supervisor.receive()).kind != Control.SERVING:
+        assert message.kind in (Control.UNAVAILABLE, Control.WORKER)
     assert message.value == 2000
     supervisor.end()
     assert supervisor.errors().count("a.py:3: wrong") >= 3
@@ -42,21 +42,21 @@ def test_what_failed_is_tried_again_without_watching(supervisor: Supervisor) -> 
     settings = {"reload": False}
     supervisor.put(settings=settings)
     supervisor.start()
-    supervisor.receive(control.SERVING)
+    supervisor.receive(Control.SERVING)
     supervisor.put(settings=settings, load="raise LoadError(['wrong'])")
     supervisor.kill_generation()
-    supervisor.receive(control.UNAVAILABLE)
+    supervisor.receive(Control.UNAVAILABLE)
     supervisor.put(settings=settings)
-    assert supervisor.receive(control.SERVING).generation > 2
+    assert supervisor.receive(Control.SERVING).generation > 2
 
 
 def test_changed_files_that_crash_are_not_loaded_all_the_time(supervisor: Supervisor) -> None:
     """While no generation serves, there are pauses between the attempts, also after a change of the files."""
     supervisor.put(load="raise LoadError(['wrong'])")
     supervisor.start(hurried="")
-    supervisor.receive(control.UNAVAILABLE)
+    supervisor.receive(Control.UNAVAILABLE)
     supervisor.put(load="os._exit(7)")
-    supervisor.receive(control.UNAVAILABLE)
+    supervisor.receive(Control.UNAVAILABLE)
     time.sleep(1)
     assert supervisor.errors().count("ended unexpectedly") < 20
 
@@ -65,7 +65,7 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
     """The end of a generation is noticed even if such a process keeps its sockets open."""
     supervisor.put(load="if not os.fork():\n    time.sleep(1000)\n    os._exit(0)")
     supervisor.start()
-    first = supervisor.receive(control.SERVING)
+    first = supervisor.receive(Control.SERVING)
     supervisor.kill_generation()
-    assert supervisor.receive(control.DIED).generation == first.generation
-    assert supervisor.receive(control.SERVING).generation == first.generation + 1
+    assert supervisor.receive(Control.DIED).generation == first.generation
+    assert supervisor.receive(Control.SERVING).generation == first.generation + 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import control, descriptors
 from tests.native.workers import wait_for
 from tests.unit.worker.supervisors import Supervisor
@@ -26,6 +27,7 @@ LATER = 9999
 PREPARE = """
 import array, fcntl, gc, json, os, random, signal, socket, struct, subprocess, sys, time
 from slurmhooks.recording import page as pages
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import control, descriptors, process, reporting
 from slurmhooks.worker.control import Message, HEADER
 
@@ -55,7 +57,7 @@ def sealed(data):
 
 def loaded(**changes):
     document = {"watch": {"files": {}, "globs": {}, "handlers": {}, "folders": []}, "hooks": "", **changes}
-    say(control.LOADED, fds=[sealed(document)])
+    say(Control.LOADED, fds=[sealed(document)])
 
 def forked():
     pid = os.fork()
@@ -72,31 +74,31 @@ SETTINGS = (
 
 ATTACKS = {
     "names a stranger as its worker": """
-        loaded(); say(control.WORKER, VICTIM, fds=[channel(), memory()]); os._exit(0)""",
-    "names the supervisor": "loaded(); say(control.WORKER, parent, fds=[channel(), memory()]); os._exit(0)",
+        loaded(); say(Control.WORKER, VICTIM, fds=[channel(), memory()]); os._exit(0)""",
+    "names the supervisor": "loaded(); say(Control.WORKER, parent, fds=[channel(), memory()]); os._exit(0)",
     "names every process": """
-        loaded(); say(control.WORKER, 0xFFFFFFFF, fds=[channel(), memory()]); os._exit(0)""",
-    "names its group": "loaded(); say(control.WORKER, 0, fds=[channel(), memory()]); os._exit(0)",
-    "names itself": "loaded(); say(control.WORKER, me, fds=[channel(), memory()]); os._exit(0)",
-    "reports the death of a stranger": "say(control.DIED, VICTIM, 9); say(control.DIED, parent, 9); os._exit(0)",
-    "hands over a worker before the hooks": "say(control.WORKER, forked(), fds=[channel(), memory()]); time.sleep(2)",
+        loaded(); say(Control.WORKER, 0xFFFFFFFF, fds=[channel(), memory()]); os._exit(0)""",
+    "names its group": "loaded(); say(Control.WORKER, 0, fds=[channel(), memory()]); os._exit(0)",
+    "names itself": "loaded(); say(Control.WORKER, me, fds=[channel(), memory()]); os._exit(0)",
+    "reports the death of a stranger": "say(Control.DIED, VICTIM, 9); say(Control.DIED, parent, 9); os._exit(0)",
+    "hands over a worker before the hooks": "say(Control.WORKER, forked(), fds=[channel(), memory()]); time.sleep(2)",
     "hands over many workers": """
         loaded()
         for _ in range(100):
-            say(control.WORKER, forked(), fds=[channel(), memory()])
+            say(Control.WORKER, forked(), fds=[channel(), memory()])
         time.sleep(2)""",
     "speaks for a later generation": """
-        loaded(); say(control.WORKER, forked(), fds=[channel(), memory()], generation=9999); os._exit(0)""",
+        loaded(); say(Control.WORKER, forked(), fds=[channel(), memory()], generation=9999); os._exit(0)""",
     "hands over a file as a channel": """
-        loaded(); say(control.WORKER, forked(), fds=[os.open("/dev/zero", os.O_RDWR), memory()]); time.sleep(2)""",
+        loaded(); say(Control.WORKER, forked(), fds=[os.open("/dev/zero", os.O_RDWR), memory()]); time.sleep(2)""",
     "hands over a pipe as a status page": """
-        loaded(); say(control.WORKER, forked(), fds=[channel(), os.pipe()[0]]); time.sleep(2)""",
-    "hands over no descriptors": "loaded(); say(control.WORKER, forked()); time.sleep(2)",
-    "observes through a file": "say(control.OBSERVER, fds=[os.open('/dev/zero', os.O_RDWR)]); time.sleep(2)",
+        loaded(); say(Control.WORKER, forked(), fds=[channel(), os.pipe()[0]]); time.sleep(2)""",
+    "hands over no descriptors": "loaded(); say(Control.WORKER, forked()); time.sleep(2)",
+    "observes through a file": "say(Control.OBSERVER, fds=[os.open('/dev/zero', os.O_RDWR)]); time.sleep(2)",
     "configures the collector": f"""
-        say(control.CONFIGURED, fds=[sealed({{"settings": {SETTINGS},
+        say(Control.CONFIGURED, fds=[sealed({{"settings": {SETTINGS},
             "watch": {{"files": {{}}, "globs": {{}}, "handlers": {{}}, "folders": []}}}})])
-        loaded(); say(control.WORKER, forked(), fds=[channel(), memory()])
+        loaded(); say(Control.WORKER, forked(), fds=[channel(), memory()])
         for _ in range(30):
             reporting.reporter.report(reporting.DECISION, json.dumps({{"time": 1, "microseconds": 1, "hook": "x",
                 "verdict": "refused", "handlers": []}}).encode())
@@ -110,31 +112,31 @@ ATTACKS = {
     "has handlers with control characters": """
         loaded(watch={"files": {}, "globs": {}, "handlers": {"x\\x1b": [["a", "b\\n\\x9b", "c", ""]]}, "folders": []})
         os._exit(0)""",
-    "sends a document without an end": "say(control.LOADED, fds=[os.open('/dev/zero', os.O_RDONLY)]); time.sleep(2)",
-    "sends a document that blocks": "say(control.FAILED, fds=[os.pipe()[0]]); time.sleep(2)",
-    "sends a document that may change": "say(control.LOADED, fds=[memory(1 << 20)]); time.sleep(2)",
+    "sends a document without an end": "say(Control.LOADED, fds=[os.open('/dev/zero', os.O_RDONLY)]); time.sleep(2)",
+    "sends a document that blocks": "say(Control.FAILED, fds=[os.pipe()[0]]); time.sleep(2)",
+    "sends a document that may change": "say(Control.LOADED, fds=[memory(1 << 20)]); time.sleep(2)",
     "sends a huge document": """
         fd = memory(64 << 30); fcntl.fcntl(fd, fcntl.F_ADD_SEALS, descriptors.SEALS)
-        say(control.LOADED, fds=[fd]); time.sleep(2)""",
-    "nests a document deeply": "say(control.LOADED, fds=[sealed(b'[' * 1000000)]); time.sleep(2)",
-    "sends no JSON": "say(control.FAILED, fds=[sealed(b'\\xff{')]); time.sleep(2)",
-    "sends a list": "say(control.FAILED, fds=[sealed([1, 2])]); time.sleep(2)",
+        say(Control.LOADED, fds=[fd]); time.sleep(2)""",
+    "nests a document deeply": "say(Control.LOADED, fds=[sealed(b'[' * 1000000)]); time.sleep(2)",
+    "sends no JSON": "say(Control.FAILED, fds=[sealed(b'\\xff{')]); time.sleep(2)",
+    "sends a list": "say(Control.FAILED, fds=[sealed([1, 2])]); time.sleep(2)",
     "sends findings of the wrong type": """
-        say(control.FAILED, fds=[sealed({"findings": [1, {}], "watch": {}})]); time.sleep(2)""",
+        say(Control.FAILED, fds=[sealed({"findings": [1, {}], "watch": {}})]); time.sleep(2)""",
     "sends many descriptors": """
         fds = [memory() for _ in range(200)]
         for _ in range(50):
-            say(control.DIED, 1, fds=fds)
+            say(Control.DIED, 1, fds=fds)
         os._exit(0)""",
     "sends short messages": "sock.send(b'x'); sock.send(b'1234567'); time.sleep(2)",
     "sends unknown kinds": "say(77); time.sleep(2)",
-    "sends messages of slurmctld": "say(control.SERVING, 1, 1); say(control.UNSERVED, 0, 0, 'x'); time.sleep(2)",
+    "sends messages of slurmctld": "say(Control.SERVING, 1, 1); say(Control.UNSERVED, 0, 0, 'x'); time.sleep(2)",
     "sends without reading": """
         for _ in range(20000):
-            say(control.UNAVAILABLE, 0, 1, "x" * 3000)
+            say(Control.UNAVAILABLE, 0, 1, "x" * 3000)
         time.sleep(2)""",
     "fails with control characters": """
-        say(control.FAILED, fds=[sealed({"findings": ["\\x1b[2J\\x9b\\nforged"],
+        say(Control.FAILED, fds=[sealed({"findings": ["\\x1b[2J\\x9b\\nforged"],
             "watch": {"files": {}, "handlers": {}}})]); time.sleep(2)""",
     "makes the log non-blocking, and fills it": """
         fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_NONBLOCK)
@@ -185,19 +187,19 @@ def assert_unharmed(supervisor: Supervisor, victim: subprocess.Popen[bytes], fol
     served = folder / "served"
     supervisor.put(start=f"open({str(served)!r}, 'w').close()")
     kind = None
-    while kind != control.SERVING or not served.exists():
+    while kind != Control.SERVING or not served.exists():
         message = control.receive(supervisor.socket)
         assert message is not None, supervisor.errors()
         kind = message.kind
-        if kind == control.WORKER:
+        if kind == Control.WORKER:
             channel, page = message.fds
             assert descriptors.is_stream(channel)
             assert descriptors.is_memory(page)
         assert message.generation < LATER
         assert message.text.isprintable(), message
         descriptors.discard(message.fds)
-        if kind == control.SERVING:
-            supervisor.send(control.Message(control.ACKNOWLEDGED, message.generation))
+        if kind == Control.SERVING:
+            supervisor.send(control.Message(Control.ACKNOWLEDGED, message.generation))
     assert not supervisor.has_ended
     assert victim.poll() is None
     assert not (folder / "target").exists()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write protocol.h: the numbers that C and Python share.
 
-Usage: protocol.py; prints the header.
+Usage: protocol.py OUTPUT
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT")
 SIZES = ("LARGEST", "INLINE", "CONTROL_LARGEST", "STATUS_PAGE")
 
 
-def main() -> None:
-    """Print the header."""
+def main(output: Path) -> None:
+    """Write the header."""
     lines = [
         "/* SPDX-License-Identifier: GPL-2.0-or-later */",
         "/* Written by native/generate/protocol.py from the table of hooks and from slurmhooks/wire/protocol.py. */",
@@ -71,7 +71,7 @@ def main() -> None:
     lines += [f"#define SLURMHOOKS_{name} ((size_t){getattr(protocol, name)})" for name in SIZES]
     lines += [f"#define SLURMHOOKS_DEFERRED UINT64_C({protocol.DEFERRED})"]
     lines += [f'#define SLURMHOOKS_MAGIC "{protocol.MAGIC.decode()}"', "", "#endif"]
-    print("\n".join(lines))
+    output.write_text("\n".join(lines) + "\n")
 
 
 def snake(name: str) -> str:
@@ -84,4 +84,4 @@ def enumeration(name: str, prefix: str, words: Iterable[str]) -> str:
     return f"enum {name} {{ {', '.join(f'{prefix}_{word}' for word in words)} }};"
 
 
-main()
+main(Path(sys.argv[1]))

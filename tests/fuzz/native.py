@@ -98,10 +98,11 @@ def build(target: Target, fuzzer: str | None = None) -> Path:
     if re.search(r"fuzz_message\(", sources[0].read_text()):
         sources.append(HERE / "message.c")
     with locked(folder / ".lock"):
+        compile_with([sys.executable, str(NATIVE / "generate" / "protocol.py"), str(folder / "protocol.h")])
         if target.tables:
             sources.append(wire_tables(folder))
         command = [fuzzer or "cc", *FLAGS, *target.defines]
-        command += [f"-I{NATIVE}", f"-I{HERE}", f"-I{HERE / 'slurm'}", f"-I{slurm_include()}"]
+        command += [f"-I{NATIVE}", f"-I{folder}", f"-I{HERE}", f"-I{HERE / 'slurm'}", f"-I{slurm_include()}"]
         command += [f"-fsanitize={SANITIZERS}" + (",fuzzer" if fuzzer else ""), "-fno-sanitize-recover=all", "-pthread"]
         command += [str(path) for path in (sources if fuzzer else [*sources, HERE / "replay.c"])]
         compile_with([*command, "-o", str(program)])

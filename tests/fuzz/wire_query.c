@@ -120,6 +120,21 @@ char *slurmhooks_default_account(uint32_t user_id)
     return user_id ? joined(user_id, NULL, NULL) : NULL;
 }
 
+char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition)
+{
+    return joined(user_id, account, partition);
+}
+
+char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition)
+{
+    return joined(user_id, account, partition);
+}
+
+char *slurmhooks_default_partition(char *reservation)
+{
+    return joined(0, reservation, NULL);
+}
+
 char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition)
 {
     return joined(user_id, account, partition);

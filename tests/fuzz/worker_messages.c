@@ -27,11 +27,15 @@ static void *small_realloc(void *block, size_t size)
     return realloc(block, size < INPUT_MAX ? size : INPUT_MAX);
 }
 
-#define killpg no_killpg
 #include "wire/exchange.c"
 #define realloc small_realloc
 #include "wire/channel.c"
 #undef realloc
+
+void pool_kill(struct slurmhooks_client *client, const struct worker *worker)
+{
+    (void)client, (void)worker;
+}
 
 void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool kill)
 {
@@ -90,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(worker.channel);
 
     /* The same bytes as the worker's status page, and as its output. */
-    char text[PAGE_SIZE + 8];
+    char text[SLURMHOOKS_STATUS_PAGE + 8];
     worker.page = memfd_create("page", MFD_CLOEXEC);
     FUZZ_EXPECT(worker.page >= 0 && write(worker.page, data, size) == (ssize_t)size);
     read_page(&worker, &failure, text, sizeof(text));

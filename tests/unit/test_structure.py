@@ -58,6 +58,7 @@ TIERS = (
         "policies",
         "manifest",
         "embedded",
+        "entry",
         "types",
     ),
     ("testing", "replay"),

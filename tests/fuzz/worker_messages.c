@@ -14,13 +14,6 @@
 
 #define INPUT_MAX 60000
 
-/* No process is killed, whatever a worker sends. */
-static int no_killpg(pid_t group, int number)
-{
-    (void)group, (void)number;
-    return 0;
-}
-
 /* A header may announce 64 MiB, which AddressSanitizer needs milliseconds to allocate; no input is that long. */
 static void *small_realloc(void *block, size_t size)
 {

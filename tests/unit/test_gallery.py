@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gallery shows what the examples do; ``python -m tests.unit.test_gallery`` updates its outputs."""
+"""The gallery and the page for authors of C plugins show what hook files do.
+
+``python -m tests.unit.test_gallery`` updates the outputs on both pages.
+"""
 
 import os
 import shlex
@@ -16,11 +19,12 @@ from slurmhooks.cli import isolation
 from tests.cluster.tutorial import written
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGE = PROJECT / "docs" / "gallery.md"
+GALLERY = PROJECT / "docs" / "gallery.md"
+PAGES = (GALLERY, PROJECT / "docs" / "from-c.md")
 
 
-def played(folder: Path) -> str:
-    """Return the page with the outputs of its commands, run in a copy of the examples, the current folder."""
+def played(page: Path, folder: Path) -> str:
+    """Return a page with the outputs of its commands, run in a copy of the examples, the current folder."""
     shutil.copytree(PROJECT / "contrib" / "examples", folder)
     (folder / "site").mkdir()
     shutil.copy(folder / "policies.toml", folder / "site" / "slurmhooks.toml")
@@ -34,18 +38,19 @@ def played(folder: Path) -> str:
     def install(path: str, text: str) -> None:
         Path(path).write_text(text)
 
-    return written(PAGE.read_text(), output, install)
+    return written(page.read_text(), output, install)
 
 
-def test_the_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command of the gallery prints what the page shows."""
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command of the page prints what the page shows."""
     monkeypatch.chdir(tmp_path)
-    assert played(tmp_path / "examples") == PAGE.read_text()
+    assert played(page, tmp_path / "examples") == page.read_text()
 
 
 def test_it_names_each_example() -> None:
     """Each example is in the gallery, with a command or with the page that explains it."""
-    text = PAGE.read_text()
+    text = GALLERY.read_text()
     assert [path.name for path in (PROJECT / "contrib" / "examples").glob("*.*") if f"`{path.name}`" not in text] == []
 
 
@@ -55,4 +60,5 @@ if __name__ == "__main__":
         tempfile.TemporaryDirectory(dir=Path.home()) as scratch,
         mock.patch.object(isolation, "run", lambda function: function()),
     ):
-        PAGE.write_text(played(Path(scratch, "examples")))
+        for page in PAGES:
+            page.write_text(played(page, Path(scratch, page.stem)))

@@ -20,7 +20,7 @@ from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
 
     from slurmhooks.dispatch import Outcome, View
     from slurmhooks.registry import Handler
@@ -119,6 +119,35 @@ def of_option(name: str, where: str) -> limit:
     return limit(f"the check of --{name}", OPTION, STEP if where == "remote" else PROCESS)
 
 
+class Limits(dispatch.Around):
+    """Limits the time of each handler, and of the report about it."""
+
+    __slots__ = ("_ends", "_limit")
+
+    def __init__(self, ends: int) -> None:
+        """Say what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK."""
+        self._ends = ends
+        self._limit: limit | None = None
+
+    def begin(self, handler: Handler) -> bool:
+        """Start the clock."""
+        self._limit = of(handler, self._ends)
+        self._limit.__enter__()
+        return True
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """Stop the clock after the report."""
+        outcome = super().end(handler, error, view, before)
+        self.close()
+        return outcome
+
+    def close(self) -> None:
+        """Stop the clock."""
+        limit, self._limit = self._limit, None
+        if limit is not None:
+            limit.__exit__()
+
+
 def run(
     handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None, ends: int = PROCESS
 ) -> Outcome:
@@ -130,10 +159,4 @@ def run(
         view: see dispatch.run.
         ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
     """
-    return dispatch.run(_limited(handlers, ends), arguments, view)
-
-
-def _limited(handlers: Iterable[Handler], ends: int) -> Generator[Handler]:
-    for handler in handlers:
-        with of(handler, ends):
-            yield handler
+    return dispatch.run(handlers, arguments, view, Limits(ends))

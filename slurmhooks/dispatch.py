@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.registry import Handler
 
-    Done = Callable[[Handler, BaseException | None, "Outcome | None"], None]
-    Tried = Callable[[Handler, BaseException | None, object], bool]
-
     class View(Protocol):
         """What handlers read and write. Writes are staged until all handlers have passed."""
 
@@ -81,13 +78,48 @@ def reserve_memory() -> None:
 reserve_memory()
 
 
+class Around:
+    """What happens around each handler of an event; here, nothing.
+
+    Attributes:
+        saves: whether ``end`` needs a savepoint of the view from before each handler.
+    """
+
+    __slots__ = ()
+    saves = False
+
+    def begin(self, handler: Handler) -> bool:
+        """Prepare for a handler; return whether it runs."""
+        del handler
+        return True
+
+    def result(self, value: object) -> Exception | None:
+        """Take what the handler returned; return an error, or None."""
+        return None if value is None else returned(value)
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """Return the effect of a handler that has ended.
+
+        Args:
+            handler: the handler that ran.
+            error: what it raised, or the error in its result; None: it passed.
+            view: the argument that it can write to, if there is one.
+            before: a savepoint of the view from before it ran, if ``saves`` or if its bugs let the request pass.
+
+        Returns:
+            None if it has none; otherwise see :func:`judge`.
+        """
+        return None if error is None else judge(handler, error, view, before)
+
+    def close(self) -> None:
+        """Clean up: no other handler of the event runs."""
+
+
+NOTHING = Around()
+
+
 def run(
-    handlers: Iterable[Handler],
-    arguments: dict[str, object],
-    view: View | None = None,
-    take: Callable[[object], Exception | None] | None = None,
-    done: Done | None = None,
-    tried: Tried | None = None,
+    handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None, around: Around = NOTHING
 ) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
@@ -95,12 +127,7 @@ def run(
         handlers: the handlers, in order.
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
-        take: called with what each handler returned; returns an error, or None. By default, handlers must return None.
-        done: called after each handler, with the handler, its error (None: no error), and the outcome of the event if
-            the error decides it; must not raise.
-        tried: called after each handler, with the handler, its error, and the savepoint of the view from before it ran.
-            Returns whether the handler was only tried out: then it has no effect, and ``tried`` has rolled back its
-            writes.
+        around: called before and after each handler.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -111,26 +138,24 @@ def run(
     reserve_memory()
     try:
         for handler in handlers:
-            savepoint = view.savepoint() if view is not None and (handler.lenient or tried is not None) else None
+            if not around.begin(handler):
+                continue
+            before = view.savepoint() if view is not None and (handler.lenient or around.saves) else None
             wrong: BaseException | None
             try:
                 result = handler.call(arguments)
             except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
                 wrong = error
             else:
-                wrong = None if result is None and take is None else (take or returned)(result)
-            if tried is not None and tried(handler, wrong, savepoint):
-                wrong = None
-                continue
-            outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
-            if done is not None:
-                done(handler, wrong, outcome)
+                wrong = around.result(result)
+            outcome = around.end(handler, wrong, view, before)
             wrong = None  # the traceback refers to this frame: break the cycle, so that it is freed now
             if outcome is not None and not outcome.passed:
                 return outcome
         if view is not None:
             view.commit()
     finally:
+        around.close()
         if view is not None:
             view.close()
     return PASSED

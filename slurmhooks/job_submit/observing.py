@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
-from slurmhooks.dispatch import PASSED
+from slurmhooks.dispatch import PASSED, Around
 from slurmhooks.errors import HandlerError
 from slurmhooks.job_submit.model import chained
 from slurmhooks.job_submit.request import close_records
@@ -17,6 +17,7 @@ from slurmhooks.slurmctld.modes import Trial
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Handler
     from slurmhooks.slurmctld.observation import Observation
@@ -81,20 +82,38 @@ class Observing:
             trial.begin()
             trial.end(handler, HandlerError(self._running.ended[place]), job, seen)
             return seen
-        after = seen
-
-        def tried(handler: Handler, wrong: BaseException | None, before: object) -> bool:
-            nonlocal after
-            self._running.end()
-            after = before if wrong is not None else job.savepoint()
-            trial.end(handler, wrong, job, before)
-            return True
-
+        around = _Observed(self._running, place, self._timeout, trial)
         arguments = self._arguments(handler, job)
-        self._running.begin(place, handler.label, handler.timeout or self._timeout)
-        trial.begin()
         try:
-            dispatch.run((handler,), arguments, job, tried=tried)
+            dispatch.run((handler,), arguments, job, around)
         finally:
             close_records(arguments)
-        return after
+        return around.after
+
+
+class _Observed(Around):
+    """Tells the process that may have to end a handler which one runs, and discards what it does.
+
+    Attributes:
+        after: a savepoint of the request for the next handler.
+    """
+
+    saves = True
+
+    def __init__(self, running: Running, place: int, timeout: float, trial: Trial) -> None:
+        self._running = running
+        self._place = place
+        self._timeout = timeout
+        self._trial = trial
+        self.after: object = None
+
+    def begin(self, handler: Handler) -> bool:
+        self._running.begin(self._place, handler.label, handler.timeout or self._timeout)
+        self._trial.begin()
+        return True
+
+    def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
+        self._running.end()
+        self.after = before if error is not None else view.savepoint()
+        self._trial.end(handler, error, view, before)
+        return None

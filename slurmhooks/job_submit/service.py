@@ -13,7 +13,7 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Struct, begin
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.slurmctld.keeper import Recording
-from slurmhooks.slurmctld.observation import Observation, late, left_out
+from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import answer
 
@@ -66,7 +66,7 @@ class Service(PointService):
         if self.call is not None:
             self.call.request = request
             if self.call.observers:
-                self.call.members = left_out(structs, MEMBERS)  # slurmctld no longer has these members after the answer
+                self.call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
         return done
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
@@ -89,11 +89,11 @@ class Service(PointService):
         for follow in self.followers:
             follow(call)
 
-    def _run(self, request: Request, left_out: set[bytes | None]) -> Message:
+    def _run(self, request: Request, excluded: set[bytes | None]) -> Message:
         job = request.job()
         arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
-            outcome = self._call(request.hook, arguments, job, left_out, request.subject(job))
+            outcome = self._call(request.hook, arguments, job, excluded, request.subject(job))
         finally:
             close_records(arguments)
         if self.call is not None:

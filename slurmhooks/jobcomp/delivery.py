@@ -12,11 +12,10 @@ from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
 from slurmhooks.jobcomp.spool import is_full
 from slurmhooks.log import log
+from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.wire.message import MessageError, identity_of
-from slurmhooks.wire.protocol import Flag
 from slurmhooks.wire.tables import TableError
-from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -132,13 +131,9 @@ class Delivery:
             refused: the handler is added to it if further attempts would be useless.
             call: records the step.
         """
-        timeout = min(handler.timeout or self._section.timeout, self._section.timeout)
         record.segment.note(record, "begun", handler.label)
-        doing(handler.label, Flag.LENIENT if handler.lenient else 0, timeout)
-        try:
-            outcome = dispatch.run((handler,), arguments, done=call.done)
-        finally:
-            doing("")
+        around = InWorker((handler,), call=call, most=self._section.timeout)
+        outcome = dispatch.run((handler,), arguments, around=around)
         if call.outcome.passed:
             call.outcome = outcome
         if outcome.passed:

@@ -42,7 +42,7 @@ class Service(PointService):
         Raises:
             MessageError: the request is damaged, or comes from another build.
         """
-        message, items, left_out = self._open(request, len(HOOKS))
+        message, items, excluded = self._open(request, len(HOOKS))
         hook = HOOKS[message.hook]
         asking = begin(self._tables, query)
         values = dict(items)
@@ -51,7 +51,7 @@ class Service(PointService):
         record = asking.struct(place, values[place]) if place in values else None
         views = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
-            outcome = self._call(hook, arguments | views, None, left_out)
+            outcome = self._call(hook, arguments | views, None, excluded)
             if self.call is not None:
                 self.call.about = partial(_about, arguments["environment"])
         finally:

@@ -11,17 +11,18 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
-from slurmhooks.dispatch import PASSED
+from slurmhooks.dispatch import PASSED, Around
 from slurmhooks.errors import HandlerError, StaleHandleError
 from slurmhooks.hook_specs import POINTS
 from slurmhooks.log import log
+from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.binding import bind
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.fields import RecordFields
 from slurmhooks.slurmctld.model import Record
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
-from slurmhooks.slurmctld.service import PointService, watched
+from slurmhooks.slurmctld.service import PointService
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, MessageError
@@ -68,7 +69,7 @@ class Service(PointService):
         Raises:
             MessageError: the request is damaged, or comes from another build.
         """
-        _, items, left_out = self._open(request, len(HOOKS))
+        _, items, excluded = self._open(request, len(HOOKS))
         asking = begin(self._tables, query)
         sent = next((value for tag, value in items if tag == MEMBERS), None)
         structs = [(tag, value) for tag, value in items if tag != MEMBERS]
@@ -79,7 +80,7 @@ class Service(PointService):
         wanted = self._registry.wanted("priority") - {"record"}
         tables = self._views.arguments(wanted, asking)
         try:
-            values = self._values(views, tables, left_out)
+            values = self._values(views, tables, excluded)
         finally:
             for view in [*views, *self._fetched.values()]:
                 view.close()
@@ -137,13 +138,17 @@ class Service(PointService):
             self._used |= {place} if pointer is None else {place, pointer}
         return value
 
-    def _values(self, views: list[Record], tables: dict[str, Any], left_out: Container[bytes | None]) -> list[int]:
+    def _values(self, views: list[Record], tables: dict[str, Any], excluded: Container[bytes | None]) -> list[int]:
         """Return the raw value of each job: the sum of what handlers return, if none of them fails for the job."""
         sums: list[int | None] = [None] * len(views)
         failed: set[int] = set()
         call = Call("priority", None)
-        for handler in watched(self._registry.handlers("priority"), left_out):
-            call.done(handler, None, self._add(handler, views, tables, sums, failed))
+        handlers = self._registry.handlers("priority")
+        around = InWorker(handlers, excluded)
+        for handler in handlers:
+            if around.begin(handler):
+                call.done(handler, None, self._add(handler, views, tables, sums, failed))
+        around.close()
         call.end(next((step.outcome for step in call.steps if step.outcome is not None), PASSED), [])
         self.call = call if self.followers else None
         return [KEEP if value is None or job in failed else _raw(value) for job, value in enumerate(sums)]
@@ -157,8 +162,7 @@ class Service(PointService):
         failed: set[int],
     ) -> Outcome | None:
         """Add what a handler returns for each job; return the outcome of its last failure, if any."""
-        returned: list[int | None] = []
-        take = _taker(returned)
+        values = _Values()
         arguments = dict(tables)
         failures = 0
         last: Outcome | None = None
@@ -166,9 +170,9 @@ class Service(PointService):
             if job in failed:
                 continue
             arguments["record"] = view
-            outcome = dispatch.run((handler,), arguments, None, take)
-            if returned:
-                value = returned.pop()
+            outcome = dispatch.run((handler,), arguments, None, values)
+            if values.returned:
+                value = values.returned.pop()
                 if value is not None:
                     sums[job] = (sums[job] or 0) + value
                 continue
@@ -213,18 +217,23 @@ class _Selected(Record):
         return super()._explain(name)
 
 
-def _taker(returned: list[int | None]) -> Callable[[object], Exception | None]:
-    """Return the function that takes what a handler returns; see dispatch.run."""
+class _Values(Around):
+    """Takes what handlers return.
 
-    def take(result: object) -> Exception | None:
-        if result is not None:
-            if not isinstance(result, int) or isinstance(result, bool):
-                return HandlerError(f"a handler of hook.priority returns an int or None; this one returned {result!r}")
+    Attributes:
+        returned: the valid result of the handler that ran last, if it had one.
+    """
+
+    def __init__(self) -> None:
+        self.returned: list[int | None] = []
+
+    def result(self, value: object) -> Exception | None:
+        if value is not None:
+            if not isinstance(value, int) or isinstance(value, bool):
+                return HandlerError(f"a handler of hook.priority returns an int or None; this one returned {value!r}")
             try:
-                _encode(result)
+                _encode(value)
             except ValueError as error:
                 return error
-        returned.append(result)
+        self.returned.append(value)
         return None
-
-    return take

@@ -61,7 +61,7 @@ class Observation:
             raise StaleHandleError("handlers that observe cannot read such a long field") from None
 
 
-def left_out(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], bytes]:
+def deferred(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], bytes]:
     """Ask for the members that slurmctld has left out of a request because of their length, and return them.
 
     Args:

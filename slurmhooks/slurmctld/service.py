@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +12,28 @@ from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import POINTS
 from slurmhooks.log import log
-from slurmhooks.rollout import ENFORCE, OBSERVE, WARN
+from slurmhooks.rollout import OBSERVE
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import MessageError, decode, read_text
-from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Flag, Type
+from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Type
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import collector, confinement, process, reporting
-from slurmhooks.worker.channel import on_page
 from slurmhooks.worker.service import load_site
 from slurmhooks.worker.settings import Settings
-from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Generator
+    from collections.abc import Callable, Container
     from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.dispatch import Outcome
     from slurmhooks.loader import Source
-    from slurmhooks.registry import Handler, Registry
+    from slurmhooks.registry import Registry
     from slurmhooks.rollout import Subject
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
@@ -126,7 +124,7 @@ class PointService:
         hook: str,
         arguments: dict[str, Any],
         view: Any = None,
-        left_out: Container[bytes | None] = (),
+        excluded: Container[bytes | None] = (),
         subject: Subject | None = None,
     ) -> Outcome:
         """Run the handlers of a hook in a call of its own.
@@ -135,7 +133,7 @@ class PointService:
             hook: name of the hook.
             arguments: of the handlers.
             view: the view that they can write to.
-            left_out: see :func:`watched`.
+            excluded: see InWorker.
             subject: whose request it is, if the hook has modes.
         """
         self._messages.clear()
@@ -145,15 +143,9 @@ class PointService:
         modes = None
         if subject is not None and any(handler.rollout is not None for handler in handlers):
             modes = Modes(call, view, subject)
+        around = InWorker(handlers, excluded, call, modes)
         try:
-            with closing(watched(handlers, left_out, modes)) as running:
-                outcome = dispatch.run(
-                    running,
-                    arguments,
-                    view,
-                    done=None if call is None else call.done,
-                    tried=None if modes is None else modes.tried,
-                )
+            outcome = dispatch.run(handlers, arguments, view, around)
         finally:
             self._calling = 0
         if call is not None:
@@ -192,38 +184,6 @@ class PointService:
                 log.error("Reject(code=%r): this release of Slurm has no such code", code)
             code = known.get(code)
         return int(code) if code else known["SLURM_ERROR"]
-
-
-def watched(
-    handlers: tuple[Handler, ...], left_out: Container[bytes | None], modes: Modes | None = None
-) -> Generator[Handler]:
-    """Yield handlers, and note on the status page which one runs, for the process that may have to end it.
-
-    Args:
-        handlers: of one hook.
-        left_out: the names, as on a status page, of handlers that ended a worker and must not run again. That worker
-            may have had other hook files, so a name is ignored if its handler is not lenient.
-        modes: the modes of the handlers, if any handler has a mode.
-    """
-    every = Flag.ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
-    try:
-        for handler in handlers:
-            mode = ENFORCE if modes is None else modes.mode(handler)
-            # A handler that only warns must not refuse a request by ending its worker either.
-            lenient = handler.lenient or mode == WARN
-            if mode in (ENFORCE, WARN) and (not lenient or on_page(handler.label) not in left_out):
-                doing(handler.label, every | (Flag.LENIENT if lenient else 0), handler.timeout)
-                if modes is not None:
-                    modes.begin(mode)
-                yield handler
-    finally:
-        # Also after a refusal: the handler must not be blamed for what ends the worker from here on.
-        doing("")
-
-
-def can_enforce(handler: Handler) -> bool:
-    """Return whether the mode of a handler is "enforce" for some requests."""
-    return handler.rollout is None or handler.rollout.may_be(ENFORCE)
 
 
 def log_each(write: Callable[..., None], what: str, text: str) -> None:

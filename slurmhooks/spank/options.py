@@ -31,7 +31,7 @@ class Names:
 
     def clash(self, option: Option) -> str | None:
         """Add an option; return a finding if Slurm would pass on its value under the name of another option."""
-        shared = variable(option)
+        shared = option.variable
         other = self._by_variable.get(shared)
         if other is None:
             self._by_variable[shared] = option.name
@@ -161,7 +161,7 @@ class Options:
             code = dispatch.code_of(reject, f"check of {option!r}")
             return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
         except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
+            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
         except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
             message, error_id = dispatch.report_bug(f"check of {option!r}", error)
             return Outcome(passed=False, text=message, error_id=error_id)
@@ -178,9 +178,3 @@ class Options:
             text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
             self.take(option, text, "job_script")
 
-
-def variable(option: Option) -> str:
-    """Return the variable in which Slurm passes on a value. Names that differ only in punctuation share a variable."""
-    # As isalnum(3) in the C locale.
-    name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
-    return f"_SLURM_SPANK_OPTION_python_{name}"

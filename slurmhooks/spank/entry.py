@@ -13,7 +13,7 @@ import _slurmhooks_spank as native
 from slurmhooks import deadline, dispatch, loader, plugstack, trusted
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import CONTEXTS
-from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.spank import CALLBACKS
 from slurmhooks.values import text_from_c
@@ -108,7 +108,9 @@ def _sink(level: int, text: str) -> None:
 
 
 def _user(text: str) -> None:
-    for line in text.split("\n"):
+    """Show a text to the user. On nodes, its lines are also in the log of slurmd."""
+    between = "\n" if _context in ("local", "allocator") else f"\n{CONTINUED}"
+    for line in text.replace("\n", between).split("\n"):
         _sink(USER, line)
 
 

@@ -252,7 +252,7 @@ def _set_options(registry: Registry, options: Mapping[str, str | bool], context:
             code = dispatch.code_of(reject, f"check of {option!r}")
             return Outcome(passed=False, code=code, text=f"--{name}: {reject.text}")
         except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{name}: {error}")
+            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
         if context in option.contexts:
             option.accept(value)
     return None

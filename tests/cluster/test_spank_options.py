@@ -106,7 +106,7 @@ BUG = "slurmhooks: check of hook.spank.option('opt-broken') failed (error "
         pytest.param("srun", "--opt-word=bad", {}, BAD, id="srun-check"),
         pytest.param("salloc", "--opt-word=bad", {}, BAD, id="salloc-check"),
         pytest.param("sbatch", "--opt-word=bad", {}, BAD, id="sbatch-check"),
-        pytest.param("srun", "--opt-number=many", {}, "--opt-number: invalid literal for int()", id="type"),
+        pytest.param("srun", "--opt-number=many", {}, "--opt-number takes a whole number, not 'many'", id="type"),
         pytest.param("srun", "", {"opt_word": "bad"}, BAD, id="srun-variable"),
         pytest.param("sbatch", "", {"opt_word": "bad"}, BAD, id="sbatch-variable"),
         pytest.param("srun", "--opt-word=good", {"opt_word": "bad"}, BAD, id="variable-first"),

@@ -72,7 +72,7 @@ def test_an_option_that_must_be_checked(host: Host) -> None:
     run = launch(host, "local", "call sp init\noption sp number 5\noption sp number many")
     good, bad = run.of("option")
     assert (good.rc, bad.failed) == (0, True)
-    assert "--number: invalid literal" in run
+    assert "--number takes a whole number" in run
 
 
 def test_values_reach_their_handlers(each_host: Host) -> None:
@@ -101,7 +101,7 @@ def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None
         "call sp init\noption sp number many\ncall sp init_post_opt\nfork\ncall sp task_init_privileged\nend",
     )
     assert run.of("call")[-1].failed
-    assert "--number: invalid literal" in run
+    assert "--number takes a whole number" in run
 
 
 def test_python_is_started_before_tasks_are_forked(host: Host) -> None:

@@ -186,6 +186,15 @@ def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace
     assert said.user == ["for bob"]
 
 
+@pytest.mark.parametrize("level", ["error", "info", "verbose", "debug", "debug2", "debug3", "debug4"])
+def test_texts_of_several_lines(load: Load, said: SimpleNamespace, level: str) -> None:
+    """Newlines at the end are dropped, further lines are marked, and those of arguments are escaped."""
+    body = f'slurm.log_{level}("first\\nsecond of %s\\n", job_desc.name)\nslurm.log_user("one\\ntwo\\n")\nreturn 0'
+    load(body).submit(name="a\nb")
+    assert [line for _, line in said.lines] == ["lua: first", r"| second of a\nb"]
+    assert said.user == ["one\ntwo"]
+
+
 def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
     """Texts from users are escaped in the log."""
     load('slurm.log_info("%s", job_desc.name)\nslurm.log_user("%s", job_desc.name)\nerror(job_desc.name)').submit(

@@ -82,7 +82,7 @@ def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> No
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"number": "many"}, "--number: invalid literal for int() with base 10: 'many'"),
+        ({"number": "many"}, "--number takes a whole number, not 'many'"),
         ({"number": "10"}, "--number: too large"),
     ],
 )

@@ -195,6 +195,22 @@ def test_logs(site: Site) -> None:
     assert "by number" in site.said("error")
 
 
+def test_texts_of_several_lines(site: Site) -> None:
+    """Newlines at the end are dropped, further lines are marked, and those of arguments are escaped."""
+    site.write(
+        """
+        for _, name in ipairs({"error", "info", "verbose", "debug", "debug2", "debug3"}) do
+           SPANK["log_" .. name]("first\\nsecond of %s\\n", "a\\nb")
+        end
+        SPANK.log_user("first\\nsecond\\n")
+        """
+    )
+    site.load()
+    for level in ("error", "info", "verbose", "debug", "debug2", "debug3"):
+        assert site.said(level)[:2] == ["first", r"| second of a\nb"]
+    assert site.said("user") == ["first\nsecond"]
+
+
 def test_a_handle_ends_with_its_callback(site: Site) -> None:
     """A handle can be used only while a callback runs."""
     site.write(

@@ -11,8 +11,8 @@ from slurmhooks.view import StagedMapping, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Protocol, TypeVar
+    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+    from typing import Any, Protocol, TypeVar
 
     Value = TypeVar("Value")
 
@@ -65,15 +65,12 @@ NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
 
 
-READ_ONLY = (
-    "options.spank is read-only; to give an option of a SPANK plugin a default, have setup_defaults set "
-    'options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"], with _ for each character that is no letter '
-    "or digit"
-)
+LATE = "Slurm has read it already: a handler of setup_defaults can give it a default"
+"""Why an option of a SPANK plugin cannot be set in pre_submit."""
 
 
 class SpankOptions(dict[str, "Value"]):
-    """The options of SPANK plugins, or of one plugin. A write would be lost, so it raises TypeError."""
+    """All options of SPANK plugins, by plugin. Only those of one plugin can be set."""
 
     __slots__ = ()
 
@@ -81,9 +78,41 @@ class SpankOptions(dict[str, "Value"]):
 
         def _refuse(self, *_, **__):
             """Raise TypeError."""
-            raise TypeError(READ_ONLY)
+            raise TypeError('options.spank itself is read-only: set options.spank["PLUGIN"]["NAME"]')
 
         __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+
+class PluginOptions(SpankOptions["str | None"]):
+    """The options of one SPANK plugin. In setup_defaults an assignment gives an option a default."""
+
+    __slots__ = ("_assign",)
+
+    def __init__(self, values: Mapping[str, str | None], assign: Callable[[str, str | None], None]) -> None:
+        """Store the values, and what assigns one."""
+        dict.__init__(self, values)
+        self._assign = assign
+
+    def __setitem__(self, name: str, value: str | None) -> None:
+        """Give an option a default: the user's variable and command line take precedence. None removes the default.
+
+        Raises:
+            KeyError: the plugin has no such option.
+            TypeError: the value is neither text nor None.
+            ValueError: this is not setup_defaults, or the text has a NUL byte.
+        """
+        if name not in self:
+            raise KeyError(f"no such option: --{name}{nearest(str(name), self)}")
+        self._assign(name, value)
+
+    def update(self, *others: Any, **more: str | None) -> None:
+        """Set several options."""
+        for name, value in dict(*others, **more).items():
+            self[name] = value
+
+    def __reduce__(self) -> Any:
+        """Copy as a dictionary."""
+        return dict, (dict(self),)
 
 
 class Environment(StagedMapping):
@@ -120,11 +149,18 @@ class Options(OptionFields, Mapping[str, str | None]):
     """
 
     __slots__ = (
-        "_address", "_alive", "_argv", "_early", "_given", "_known", "_native", "_writes", "command", "environment",
+        "_address", "_alive", "_argv", "_defaults", "_early", "_given", "_known", "_native", "_writes", "command",
+        "environment",
     )  # fmt: skip
 
     def __init__(
-        self, native: Native, address: int, command: str, early: bool, argv: Callable[[], tuple[str, ...]]
+        self,
+        native: Native,
+        address: int,
+        command: str,
+        early: bool,
+        argv: Callable[[], tuple[str, ...]],
+        defaults: set[tuple[str, str]] | None = None,
     ) -> None:
         """Store Slurm's functions.
 
@@ -134,7 +170,10 @@ class Options(OptionFields, Mapping[str, str | None]):
             command: see the class.
             early: this is the early call of setup_defaults.
             argv: returns the words after the options.
+            defaults: the variables, with their values, that handlers have set as defaults of SPANK plugins; None
+                outside setup_defaults.
         """
+        self._defaults = defaults
         self._native = native
         self._address = address
         self._early = early
@@ -254,16 +293,46 @@ class Options(OptionFields, Mapping[str, str | None]):
             return None
 
     @property
-    def spank(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag.
+    def spank(self) -> Mapping[str, MutableMapping[str, str | None]]:
+        """The options of SPANK plugins, by plugin, then by name; None means not given, ``set`` a given flag.
 
-        Read-only: a plugin has its options already. The environment can give them defaults; see docs/cli_filter.md.
+        In setup_defaults an assignment gives an option a default: ``options.spank["python"]["greet"] = "you"``. A
+        variable of the user, an option of the job in which the command runs, and the command line take precedence.
         """
         self._living()
         return SpankOptions(
-            (plugin, SpankOptions((name, None if value == "unset" else value) for name, value in values.items()))
+            (plugin, PluginOptions(self._of_plugin(plugin, values), self._assigns(plugin)))
             for plugin, values in self._native.spank().items()
         )
+
+    def _of_plugin(self, plugin: str, values: Mapping[str, str | None]) -> dict[str, str | None]:
+        """Return the values of the options of a plugin; in setup_defaults Slurm has not read the environment yet."""
+        known = {name: None if value == "unset" else value for name, value in values.items()}
+        if self._defaults is None:
+            return known
+        return {
+            name: self.environment.get(variable(plugin, name)) if value is None else value
+            for name, value in known.items()
+        }
+
+    def _assigns(self, plugin: str) -> Callable[[str, str | None], None]:
+        def assign(name: str, value: str | None) -> None:
+            self._living()
+            if self._defaults is None:
+                raise ValueError(f"--{name}: {LATE}")
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"--{name} takes a str or None, not {value!r}")
+            key = variable(plugin, name)
+            before = self.environment.get(key)
+            if before is not None and (key, before) not in self._defaults:
+                return  # the user's
+            if value is None:
+                self.environment.pop(key, None)
+            else:
+                self.environment[key] = value
+                self._defaults.add((key, value))
+
+        return assign
 
     # For Lua scripts, which may keep their options after a call: the struct belongs to the command, and remains valid.
 
@@ -355,6 +424,14 @@ class Options(OptionFields, Mapping[str, str | None]):
                 if name in values:
                     raise KeyError(f'--{name} belongs to a SPANK plugin: options.spank["{plugin}"]["{name}"]')
             raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
+
+
+def variable(plugin: str, option: str) -> str:
+    """Return the variable in which commands read an option of a SPANK plugin."""
+    name = f"{plugin}_{option}".encode("utf-8", "surrogateescape")
+    return "SLURM_SPANK__SLURM_SPANK_OPTION_" + "".join(
+        chr(byte) if byte < 128 and chr(byte).isalnum() else "_" for byte in name
+    )
 
 
 FIELD_OPTIONS = frozenset(field.option for field in FIELDS.values())

@@ -87,6 +87,8 @@ class Line:
         return len(self._names) + len(self._registered) - 1
 
 
+ORIGINS = ("local", "remote", "variable")
+"""Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable."""
 SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 IN_TASKS = ("task_init_privileged", "task_init")
@@ -205,6 +207,8 @@ def callback(
             return options().add(option, pointer, base + line.add(option), option_callback)
 
         answer = _callback(name, pointer, line, register)
+        if name == "init_post_opt" and _options is not None:
+            _options.next_component()
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
             _before_tasks(line, argv)
         return answer
@@ -212,7 +216,7 @@ def callback(
     return dispatch.answer(f"spank {name}", body, FAILED[0])
 
 
-def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
+def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, origin: int) -> Answer:
     """Store the value of an option that the user gave.
 
     Args:
@@ -222,7 +226,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         index: number of the option in the line.
         name: address of its name in the manifest, or 0.
         argument: address of the argument, or 0.
-        remote: whether this process is slurmstepd.
+        origin: index into :data:`ORIGINS`.
     """
 
     def body() -> tuple[int, bytes | None, int]:
@@ -235,13 +239,13 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         if option is None:
             log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
             return FAILED
-        where = "remote" if remote else "local"
+        where = ORIGINS[origin]
         if option.scripted:
             from slurmhooks.lua.spank_options import LuaOption
 
             assert isinstance(option, LuaOption)
             with deadline.of_option(option.name, where):
-                return option.take(text, bool(remote)), None, 0
+                return option.take(text, where == "remote"), None, 0
         accepted = options().take(option, text, where)
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 

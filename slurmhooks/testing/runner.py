@@ -261,7 +261,7 @@ def _set_options(registry: Registry, options: Mapping[str, str | bool], context:
 def _cli_filter(
     registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = options._view()
+    view = options._view(hook)
     before = options._state()
     handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
     arguments = {"options": view, "job": view, "early": options._early}

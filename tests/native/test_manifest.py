@@ -90,6 +90,22 @@ def test_values_reach_their_handlers(each_host: Host) -> None:
 
 
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
+def test_each_value_is_kept(host: Host, with_manifest: bool) -> None:
+    """A handler in srun sees every value of an option that was given more than once."""
+    host.site(
+        """
+        number = hook.spank.option("number", "N", usage="a number", type=int)
+        plain = hook.spank.option("plain", "WORD", usage="any word")
+        hook.spank.init_post_opt(lambda spank: log.info("all", number=number.values, plain=plain.values))
+        """
+    )
+    if with_manifest:
+        compile_manifest(host)
+    given = "call sp init\noption sp number 1\noption sp plain a\noption sp number 2\ncall sp init_post_opt"
+    assert launch(host, "local", given).said("all") == ["number=(1, 2) plain=('a',)"]
+
+
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None:
     """A wrong value that srun has not checked, such as one in the environment, fails the tasks."""
     host.site(SITE)

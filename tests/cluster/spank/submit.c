@@ -11,6 +11,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+#define JOB_ID step_id.job_id
+#else
+#define JOB_ID job_id
+#endif
+
 int main(int argc, char **argv)
 {
     char *environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", NULL};
@@ -35,6 +41,6 @@ int main(int argc, char **argv)
         printf("0 %s\n", slurm_strerror(errno));
         return 1;
     }
-    printf("%u\n", (unsigned)answer->job_id);
+    printf("%u\n", (unsigned)answer->JOB_ID);
     return 0;
 }

@@ -18,6 +18,7 @@
 
 #include "entry.h"
 #include "spank/lines.h"
+#include "spank/missing.h"
 #include "stub/stub.h"
 
 /* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
@@ -193,6 +194,7 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
+    missing_known_list(answer.message);
     free(answer.message);
     return answer.rc;
 }
@@ -210,6 +212,7 @@ static int register_options(const struct line *line, spank_t spank, unsigned con
             .val = option_value(line, i),
             .cb = option_callback,
         };
+        missing_known(option->name);
         if (!(option->contexts & BIT(context)))
             continue;
         if (spank_option_register(spank, &spank_option) != ESPANK_SUCCESS) {
@@ -308,6 +311,12 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
     }
     if (why)
         log_no_manifest(why, context);
+    if (context == S_CTX_REMOTE && callback_id == CALLBACK_init)
+        missing_note(spank);
+    if (context == S_CTX_REMOTE && callback_id == CALLBACK_init_post_opt)
+        missing_log();
+    if (callback_id == CALLBACK_task_init_privileged && line->refuse_missing && missing_refuse())
+        return FAILED;
     if (!line->manifest)
         return ask_callback(line, callback_id, spank, callback_id == CALLBACK_init ? missing_callbacks() : NULL);
     if (callback_id == CALLBACK_init &&

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ffi = native.ffi
 lib = native.lib
 
-Answer = tuple[int, None, int]
+Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (0, None, 0)
 SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
 """Sign of failure codes: before 25.05, Slurm treats only negative codes as failures; later it needs the code itself."""
@@ -80,6 +80,10 @@ class Line:
             name = self._names[index]
         same = self.registry.options[index : index + 1]
         return next((option for option in (*same, *self.registry.options) if option.name == name), None)
+
+    def names(self) -> list[str]:
+        """Return the names of all options of the line, of whatever context."""
+        return [*self._names, *(option.name for option in self._registered)]
 
     def add(self, option: Option) -> int:
         """Add an option that a running script registers; return its number in C."""
@@ -182,11 +186,15 @@ def callback(
         option_callback: address of the C function that Slurm calls for each option.
         base: number of the first option of the line.
         missing: address of the names of callbacks that this variant of the plugin does not export; or 0.
+
+    Returns:
+        the code for Slurm, and at init the names of the options of the line, each followed by a blank.
     """
     prepared = _prepared.pop((which, argv), None)
     if prepared is not None:
         return prepared(handle)
     name = CALLBACKS[which]
+    names = []
     not_exported = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
@@ -207,13 +215,16 @@ def callback(
             return options().add(option, pointer, base + line.add(option), option_callback)
 
         answer = _callback(name, pointer, line, register)
+        if name == "init":
+            names.extend(line.names())
         if name == "init_post_opt" and _options is not None:
             _options.next_component()
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
             _before_tasks(line, argv)
         return answer
 
-    return dispatch.answer(f"spank {name}", body, FAILED[0])
+    code = dispatch.answer(f"spank {name}", body, FAILED[0])[0]
+    return code, "".join(f"{option} " for option in names).encode() or None, 0
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, origin: int) -> Answer:

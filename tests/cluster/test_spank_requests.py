@@ -115,3 +115,34 @@ def test_records(requested: Site) -> None:
     requested.shell(f"scontrol update jobid={done.stdout.strip()} comment=other")
     assert requested.wait_for_records(hook="job_modify")[0]["word"] == "x y"
     requested.shell(f"scancel {done.stdout.strip()}")
+
+
+@pytest.mark.parametrize("mode", ["manifest", "python"])
+def test_a_node_without_the_option(requested: Site, mode: str) -> None:
+    """A node whose files lack an option of the job says so in its log; on request it refuses the job's tasks."""
+    text = (HERE / "requests.py").read_text()
+
+    def files(content: str, line: str) -> None:
+        requested.hooks(requests=content)
+        requested.plugstack(line)
+        if mode == "manifest":
+            requested.compile()
+
+    gone = text + '\n\nhook.spank.option("req-gone", "WORD", usage="on login nodes only")\n'
+    for line, ran in (("", True), ("missing_options=refuse", False)):
+        requested.wait_until_idle()
+        files(gone, "required spank_python.so")
+        submit = "cd; rm -f out; sbatch --parsable -H -o out --req-gone=x --req-flag --wrap 'echo RAN; srun -Q true'"
+        job_id = int(requested.shell(submit).stdout)
+        before = len(requested.cluster.log("n1"))
+        files(text, f"required spank_python.so {line}")
+        requested.shell(f"scontrol release {job_id}")
+        state = requested.wait_for_job(job_id)
+        output = requested.shell("cd; cat out").stdout
+        assert ((state == "COMPLETED"), "RAN" in output) == (ran, ran), output
+        assert ("this node does not have the option req_gone of the job" in output) != ran
+        logs = requested.cluster.log("n1")[before:]
+        assert "no hook file of this node has the option of the job in _SLURM_SPANK_OPTION_python_req_gone" in logs
+        assert "python_req_flag: the job runs" not in logs
+        assert requested.drained() == []
+    files(text, "required spank_python.so")

@@ -6,7 +6,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Generic, Literal
+    from typing import Any, Generic
 
     from typing_extensions import TypeVar
 
@@ -31,7 +31,7 @@ KINDS = (
 """What to write in place of errors of Python's own types, by their beginnings: users read the text."""
 
 
-class Unfit(ValueError):
+class UnfitError(ValueError):
     """A text that the type of an option does not take. The message follows the name of the option."""
 
 
@@ -137,15 +137,15 @@ class Option(_Of[Value]):
 
         return requested.value_of(self, job)
 
-    def set(self, job: Request, value: Value | Literal[True] | None) -> None:
+    def set(self, job: Request, value: Value | None) -> None:
         """Set the value in a request, for the batch script, its steps, prolog and epilog; in job_submit.
 
         It also works for jobs that do not come from sbatch, such as those of slurmrestd.
 
         Args:
             job: ``job`` of job_submit, for a batch job.
-            value: the value, or the text for an option with another type than str; True for an option without an
-                argument; None removes the option.
+            value: the value, whose ``str()`` the type must accept; True for an option without an argument; None removes
+                the option.
 
         Raises:
             TypeError: the value is of the wrong type.
@@ -202,7 +202,7 @@ class Option(_Of[Value]):
             text: the argument as Slurm passes it; None if the option was given without one.
 
         Raises:
-            Exception: whatever the type or a check raises; Unfit in place of errors of Python's own types.
+            Exception: whatever the type or a check raises; UnfitError in place of errors of Python's own types.
         """
         argument = self.argument(text)
         try:
@@ -214,7 +214,7 @@ class Option(_Of[Value]):
             kind = self._kind(str(error))
             if kind is None:
                 raise
-            raise Unfit(f"takes {kind}, not {argument!r}") from error
+            raise UnfitError(f"takes {kind}, not {argument!r}") from error
         return result
 
     def _kind(self, text: str) -> str | None:
@@ -226,7 +226,7 @@ class Option(_Of[Value]):
 
     def refusal(self, error: ValueError) -> str:
         """Return the text for users about an exception of :meth:`convert`."""
-        return f"--{self.name} {error}" if isinstance(error, Unfit) else f"--{self.name}: {error}"
+        return f"--{self.name} {error}" if isinstance(error, UnfitError) else f"--{self.name}: {error}"
 
     def accept(self, value: Value, again: bool = False) -> None:
         """Store a converted value. For the SPANK plugin.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arguments of a line of plugstack.conf.
 
-These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [missing_options=EFFECT] [GLOB ARGS...]``. With ``--`` in place of the GLOB, the
-handlers that the configuration names get ARGS.
+These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [missing_options=EFFECT] [GLOB ARGS...]``. With ``--``
+in place of the GLOB, the handlers that the configuration names get ARGS.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from slurmhooks.errors import Reject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Protocol, TypeVar
 
     from slurmhooks.option import Option
@@ -82,7 +82,9 @@ def value_of(option: Option[Value], job: Request | Record) -> Value | None:
     if not given:
         return None
     if len(set(given.values())) > 1:
-        each = "; ".join(f"{'no argument' if text is None else repr(text)} for {place}" for place, text in given.items())
+        each = "; ".join(
+            f"{'no argument' if text is None else repr(text)} for {place}" for place, text in given.items()
+        )
         raise Reject(f"--{option.name} has different values in the environment of this job: {each}")
     try:
         return option.convert(next(iter(given.values())))
@@ -98,7 +100,8 @@ def _texts(option: Option[Any], job: Request | Record) -> dict[str, str]:
     control = job.spank_job_env
     if control is None or isinstance(control, (list, tuple)):
         pairs = [entry.removeprefix(CONTROL).partition("=") for entry in control or ()]
-        return {"prolog and epilog": text for name, _, text in reversed(pairs) if name == key}
+        found = [text for name, _, text in pairs if name == key]
+        return {"prolog and epilog": found[0]} if found else {}
     environment: Mapping[str, str] = job.environment  # type: ignore[union-attr, assignment]
     texts = {
         "prolog and epilog": control.get(key),  # type: ignore[union-attr]

@@ -40,7 +40,9 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
     def write(*args: object) -> None:
         level = whole(number(args[-2])) if len(args) > 1 else 0
         if level >= 0:
-            log.plain(LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}", own=True)
+            log.plain(
+                LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}", own=True
+            )
 
     def error(*args: object) -> None:
         log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}", own=True)

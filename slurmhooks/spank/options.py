@@ -138,8 +138,9 @@ class Options:
         Args:
             option: the option.
             text: the argument; None if there is none.
-            where: "local": on the command line or in the script; "variable"; or the context. In slurmstepd a refusal is stored for :meth:`refused`. In prolog and epilog a refused
-                option counts as not given: a failure would drain the node because of a text that a user wrote.
+            where: "local": on the command line or in the script; "variable"; or the context. In slurmstepd a refusal is
+                stored for :meth:`refused`. In prolog and epilog a refused option counts as not given: a failure would
+                drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
             refused = self._convert(option, text, where == "local" and option in self._given)
@@ -186,4 +187,3 @@ class Options:
                 continue
             text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
             self.take(option, text, "job_script")
-

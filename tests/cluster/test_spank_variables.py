@@ -48,7 +48,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
     ids=["srun", "salloc", "sbatch"],
 )
 def test_nodes_partition_and_account(lent: Site, command: str) -> None:
-    """Nodes, partition and account are in srun's local_user_init, in slurmstepd from init on, and in prolog and epilog."""
+    """Nodes, partition, account: in srun's local_user_init, in slurmstepd from init on, in prolog and epilog."""
     lent.wait_until_idle()
     lent.forget_records()
     assert lent.shell(f"cd; {command}").returncode == 0

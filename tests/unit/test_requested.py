@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slurmhooks import Reject, hook
-from slurmhooks.option import Option
+from slurmhooks.option import Option, UnfitError
 from slurmhooks.requested import OMITTED
 from slurmhooks.testing import FakeJob, FakeRecord
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_set_is_said() -> None:
     job = by_sbatch(word, "x", batch=False)
     word.set(job, "x")
     for value in ("y", None):
-        with pytest.raises(ValueError, match="--a-word cannot be set: only batch jobs.*cli_filter.setup_defaults"):
+        with pytest.raises(ValueError, match=r"--a-word cannot be set: only batch jobs.*cli_filter\.setup_defaults"):
             word.set(job, value)
     assert word.of(job) == "x"
     update = FakeJob(script=SCRIPT)
@@ -200,6 +200,6 @@ def test_any_text_survives() -> None:
 def test_users_read_a_sentence(type: Any, text: str, words: str) -> None:
     """Errors of Python's types are not shown to users, also if a function of the site calls the type."""
     option: Option[Any] = hook.spank.option("num", "N", usage="a value", type=type)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(UnfitError) as caught:
         option.convert(text)
     assert option.refusal(caught.value) == f"--num takes {words}, not {text!r}"

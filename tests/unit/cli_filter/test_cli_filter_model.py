@@ -262,7 +262,9 @@ def test_a_default_of_a_spank_option(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ['"default"', "None"])
 def test_a_default_does_not_replace_what_the_user_set(tmp_path: Path, value: str) -> None:
     """A variable of the user, or of the job in which the command runs, takes precedence over a default."""
-    body = f'    options.spank["python"]["gpu-mode"] = {value}\n    log.info("%s", options.spank["python"]["gpu-mode"])\n'
+    body = (
+        f'    options.spank["python"]["gpu-mode"] = {value}\n    log.info("%s", options.spank["python"]["gpu-mode"])\n'
+    )
     result, options = defaults(tmp_path, body, **{VARIABLE: "mine"})
     assert (result.log, dict(options.environment)) == (["info: mine"], {VARIABLE: "mine"})
 
@@ -270,7 +272,11 @@ def test_a_default_does_not_replace_what_the_user_set(tmp_path: Path, value: str
 @pytest.mark.parametrize(
     ("hook", "write", "text"),
     [
-        ("pre_submit", '["python"]["gpu-mode"] = "x"', "ValueError: --gpu-mode: Slurm has read it already: a handler of"),
+        (
+            "pre_submit",
+            '["python"]["gpu-mode"] = "x"',
+            "ValueError: --gpu-mode: Slurm has read it already: a handler of",
+        ),
         ("setup_defaults", '["python"]["gpu-mod"] = "x"', "no such option: --gpu-mod; nearest: gpu-mode"),
         ("setup_defaults", '["python"]["gpu-mode"] = 5', "TypeError: --gpu-mode takes a str or None, not 5"),
         ("setup_defaults", '["python"]["gpu-mode"] = "a\\0b"', "ValueError"),

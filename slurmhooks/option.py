@@ -31,6 +31,19 @@ KINDS = (
 """What to write in place of errors of Python's own types, by their beginnings: users read the text."""
 
 
+PREFIX = "_SLURM_SPANK_OPTION_"
+"""Slurm's SPANK_OPTION_ENV_PREFIX."""
+INHERITED = f"SLURM_SPANK_{PREFIX}"
+"""Begins the names of the variables in which commands read options."""
+
+
+def canonical(name: str) -> str:
+    """Return a name as Slurm writes it in names of variables: all but letters and digits of ASCII becomes ``_``."""
+    # As isalnum(3) in the C locale.
+    raw = name.encode("utf-8", "surrogateescape")
+    return "".join(chr(byte) if byte < 128 and chr(byte).isalnum() else "_" for byte in raw)
+
+
 class UnfitError(ValueError):
     """A text that the type of an option does not take. The message follows the name of the option."""
 
@@ -164,9 +177,7 @@ class Option(_Of[Value]):
     @property
     def variable(self) -> str:
         """The variable in which Slurm passes on the value. Names that differ only in punctuation share a variable."""
-        # As isalnum(3) in the C locale.
-        name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in self.name.encode())
-        return f"_SLURM_SPANK_OPTION_python_{name}"
+        return f"{PREFIX}{canonical(f'python_{self.name}')}"
 
     @property
     def has_arg(self) -> int:

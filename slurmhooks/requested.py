@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 INHERITED = "SLURM_SPANK_"
-"""Begins the names of the variables in which commands read options."""
+"""Precedes the name of a variable, in the one that commands read."""
 OMITTED = "(null)"
 """How Slurm passes on an option without an argument."""
 CONTROL = "SPANK_"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.cli_filter.fields import FIELDS, OptionFields
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.option import INHERITED, canonical
 from slurmhooks.similar import nearest
 from slurmhooks.values import text_to_c
 from slurmhooks.view import StagedMapping, stale
@@ -12,9 +13,7 @@ from slurmhooks.view import StagedMapping, stale
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
-    from typing import Any, Protocol, TypeVar
-
-    Value = TypeVar("Value")
+    from typing import Protocol
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""
@@ -63,56 +62,6 @@ EARLY = {"sbatch": ("help", "quiet", "usage", "verbose", "version", "wrap"), "sr
 """Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
 NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
-
-
-LATE = "Slurm has read it already: a handler of setup_defaults can give it a default"
-"""Why an option of a SPANK plugin cannot be set in pre_submit."""
-
-
-class SpankOptions(dict[str, "Value"]):
-    """All options of SPANK plugins, by plugin. Only those of one plugin can be set."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def _refuse(self, *_, **__):
-            """Raise TypeError."""
-            raise TypeError('options.spank itself is read-only: set options.spank["PLUGIN"]["NAME"]')
-
-        __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
-
-
-class PluginOptions(SpankOptions["str | None"]):
-    """The options of one SPANK plugin. In setup_defaults an assignment gives an option a default."""
-
-    __slots__ = ("_assign",)
-
-    def __init__(self, values: Mapping[str, str | None], assign: Callable[[str, str | None], None]) -> None:
-        """Store the values, and what assigns one."""
-        dict.__init__(self, values)
-        self._assign = assign
-
-    def __setitem__(self, name: str, value: str | None) -> None:
-        """Give an option a default: the user's variable and command line take precedence. None removes the default.
-
-        Raises:
-            KeyError: the plugin has no such option.
-            TypeError: the value is neither text nor None.
-            ValueError: this is not setup_defaults, or the text has a NUL byte.
-        """
-        if name not in self:
-            raise KeyError(f"no such option: --{name}{nearest(str(name), self)}")
-        self._assign(name, value)
-
-    def update(self, *others: Any, **more: str | None) -> None:
-        """Set several options."""
-        for name, value in dict(*others, **more).items():
-            self[name] = value
-
-    def __reduce__(self) -> Any:
-        """Copy as a dictionary."""
-        return dict, (dict(self),)
 
 
 class Environment(StagedMapping):
@@ -300,6 +249,8 @@ class Options(OptionFields, Mapping[str, str | None]):
         variable of the user, an option of the job in which the command runs, and the command line take precedence.
         """
         self._living()
+        from slurmhooks.cli_filter.plugins import PluginOptions, SpankOptions
+
         return SpankOptions(
             (plugin, PluginOptions(self._of_plugin(plugin, values), self._assigns(plugin)))
             for plugin, values in self._native.spank().items()
@@ -311,7 +262,7 @@ class Options(OptionFields, Mapping[str, str | None]):
         if self._defaults is None:
             return known
         return {
-            name: self.environment.get(variable(plugin, name)) if value is None else value
+            name: self.environment.get(f"{INHERITED}{canonical(plugin)}_{canonical(name)}") if value is None else value
             for name, value in known.items()
         }
 
@@ -319,10 +270,12 @@ class Options(OptionFields, Mapping[str, str | None]):
         def assign(name: str, value: str | None) -> None:
             self._living()
             if self._defaults is None:
-                raise ValueError(f"--{name}: {LATE}")
+                raise ValueError(
+                    f"--{name}: Slurm has read it already: a handler of setup_defaults can give it a default"
+                )
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"--{name} takes a str or None, not {value!r}")
-            key = variable(plugin, name)
+            key = f"{INHERITED}{canonical(plugin)}_{canonical(name)}"
             before = self.environment.get(key)
             if before is not None and (key, before) not in self._defaults:
                 return  # the user's
@@ -424,14 +377,6 @@ class Options(OptionFields, Mapping[str, str | None]):
                 if name in values:
                     raise KeyError(f'--{name} belongs to a SPANK plugin: options.spank["{plugin}"]["{name}"]')
             raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
-
-
-def variable(plugin: str, option: str) -> str:
-    """Return the variable in which commands read an option of a SPANK plugin."""
-    name = f"{plugin}_{option}".encode("utf-8", "surrogateescape")
-    return "SLURM_SPANK__SLURM_SPANK_OPTION_" + "".join(
-        chr(byte) if byte < 128 and chr(byte).isalnum() else "_" for byte in name
-    )
 
 
 FIELD_OPTIONS = frozenset(field.option for field in FIELDS.values())

@@ -291,9 +291,12 @@ def formatted(text: str, args: tuple[object, ...], fields: dict[str, object], ow
         text: the format string.
         args: the arguments for its ``%``.
         fields: appended.
-        own: keep only the newlines of the format string, and escape those of arguments: users may have sent them.
+        own: keep only the newlines of the format string, if it is a str, and escape those of arguments: users may have
+            sent them.
     """
     line = shown(str, text)
+    if own and not isinstance(text, str):  # such as an exception, whose text may have come from a user
+        line = line.replace("\n", _SHORT["\n"])
     if args:
         # A single mapping is for %(name)s, as in the logging module.
         values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args

@@ -146,3 +146,15 @@ def test_a_node_without_the_option(requested: Site, mode: str) -> None:
         assert "python_req_flag: the job runs" not in logs
         assert requested.drained() == []
     files(text, "required spank_python.so")
+
+
+def test_components(requested: Site) -> None:
+    """Each component of a heterogeneous job has its own values."""
+    requested.hooks(requests=(HERE / "requests.py").read_text())
+    requested.root("slurmhooks compile; slurmhooks reload")
+    requested.forget_records()
+    done = requested.shell("cd; sbatch --parsable -H -o /dev/null --req-word=a : --req-word=b --req-flag --wrap true")
+    assert done.returncode == 0, done.stdout
+    records = requested.wait_for_records(2, hook="job_submit")
+    assert [record["values"] for record in records] == [{"req-word": "a"}, {"req-word": "b", "req-flag": True}]
+    requested.shell(f"scancel {done.stdout.strip()}")

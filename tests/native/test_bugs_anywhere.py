@@ -86,7 +86,7 @@ KEEPS_ALL = """
 REFUSALS = ("refusal", "wrong_code")
 OTHERWISE = {
     "no_descriptors": ["program", "file", "handled"],  # the exception names the cause of this state
-    "no_memory": ["variable", "program", "recursion"],  # become a MemoryError
+    "no_memory": ["variable", "program", "recursion", "syntax"],  # become a MemoryError, or a SystemError of the parser
 }
 """Bugs that raise something else in a state; they are reported, but the reports differ."""
 

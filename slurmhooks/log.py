@@ -5,7 +5,8 @@ slurmctld, slurmd and slurmstepd write it to their log files; srun, sbatch and s
 above error only with ``-v``).
 
 Handlers log texts that come from users. Every text is therefore escaped and limited by :func:`visible`: no user can
-forge a line, control a terminal or fill a disk.
+forge a line, control a terminal or fill a disk. Of a text that a hook file or script wrote in several lines, each
+further line is marked by :data:`CONTINUED`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ LIMIT = 4096
 """Maximum size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
 WHOLE = 16
 """Maximum total size of the records of one traceback, as a multiple of the limit of one record."""
+
+CONTINUED = "| "
+"""Begins each further line of a text of several lines: no such line can be mistaken for a record of its own."""
+MOST_LINES = 100
+"""Maximum number of lines of such a text: the log adds a time to each."""
 
 _LAYOUT = "\n\t"
 """Control characters that a message to the user may contain."""
@@ -93,7 +99,8 @@ class Log:
     """Writes records to Slurm's log.
 
     Each method takes a text, arguments for its ``%`` (as in the logging module), and fields, which are appended as
-    ``name=value``. Each call writes one record. Newlines are escaped, and long texts are cut; see :func:`visible`.
+    ``name=value``. Each call writes one record, and a marked one for each further line of the text. Newlines in
+    arguments and fields are escaped, a newline at the end is dropped, and long texts are cut; see :func:`visible`.
     """
 
     __slots__ = ("_limit", "_most", "_record", "_sink", "_user")
@@ -205,7 +212,7 @@ class Log:
         job_modify, which cannot send them, they go to slurmctld's log). SPANK: written by slurm_spank_log(). scrun:
         written to its standard error. Newlines are kept; everything else is escaped and limited as in the log.
         """
-        text = self.message(_format(text, args, {}))
+        text = self.message(formatted(text, args, {}, own=False).rstrip("\n"))
         if self._user is not None:
             self._user(text)
         else:
@@ -221,15 +228,22 @@ class Log:
         """Log at a level given by its index in :data:`LEVELS`."""
         if level > self._most:
             return
-        self._put(level, self._shown(_format(text, args, fields or {})))
+        for line in lines_of(formatted(text, args, fields or {}), self._limit, PREFIX):
+            self._put(level, line)
 
-    def plain(self, level: int, line: str) -> None:
-        """Log a line without the prefix of slurmhooks. For Lua scripts, whose lines administrators know."""
-        line = visible(line, "", self._limit)
-        if self._sink is not None:
-            self._sink(level, line)
-        else:
-            self._print(NAMES[level], line)
+    def plain(self, level: int, text: str, own: bool = False) -> None:
+        """Log a text without the prefix of slurmhooks. For Lua scripts, whose lines administrators know.
+
+        Args:
+            level: see :meth:`write`.
+            text: the text.
+            own: it is the script's own text, of perhaps several lines; otherwise newlines are escaped.
+        """
+        for line in lines_of(text if own else text.replace("\n", _SHORT["\n"]), self._limit, ""):
+            if self._sink is not None:
+                self._sink(level, line)
+            else:
+                self._print(NAMES[level], line)
 
     def _shown(self, line: str) -> str:
         return visible(line, "", self._limit - len(PREFIX))
@@ -248,17 +262,62 @@ class Log:
             sys.stderr.write(f"{PREFIX}{level}: {text}\n")
 
 
-def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:
-    """Return the line; with an invalid format string, the string and the arguments: logging must not fail a job."""
+def lines_of(text: str, limit: int, prefix: str) -> list[str]:
+    """Return the lines of a text for the log, escaped, without empty ones at the end; all but the first are marked.
+
+    Args:
+        text: the text.
+        limit: maximum size in bytes of all lines together.
+        prefix: will be written before each line; counts for the limit.
+    """
+    text = text.rstrip("\n")
+    if "\n" not in text:
+        return [visible(text, "", limit - len(prefix))]
+    rows = text.split("\n", MOST_LINES)
+    left = rows[MOST_LINES:]
+    size = limit - len(prefix) - (len(rows) - 1) * (len(prefix) + len(CONTINUED))
+    first, *rest = visible("\n".join(rows[:MOST_LINES]), "\n", size).split("\n")
+    if left:
+        rest.append(f"[... {left[0].count(chr(10)) + 1} lines left out]")
+    return [first, *(CONTINUED + line for line in rest)]
+
+
+def formatted(text: str, args: tuple[object, ...], fields: dict[str, object], own: bool = True) -> str:
+    """Return the text with its arguments; with an invalid format string, the string and the arguments.
+
+    Logging must not fail a job.
+
+    Args:
+        text: the format string.
+        args: the arguments for its ``%``.
+        fields: appended.
+        own: keep only the newlines of the format string, if it is a str, and escape those of arguments: users may have
+            sent them.
+    """
     line = shown(str, text)
+    if own and not isinstance(text, str):  # such as an exception, whose text may have come from a user
+        line = line.replace("\n", _SHORT["\n"])
     if args:
         # A single mapping is for %(name)s, as in the logging module.
         values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args
-        formatted = attempt(lambda values: line % values, values)
-        line = f"{line} {shown(quoted, args)}" if formatted is None else formatted
+        result = attempt(lambda values: line % values, values)
+        if result is not None and own and "\n" in result:
+            result = _own_lines(line, values, result)
+        line = f"{line} {shown(quoted, args)}" if result is None else result
     if fields:
-        line += "".join(f" {name}={shown(quoted, value)}" for name, value in fields.items())
+        each = "".join(f" {name}={shown(quoted, value)}" for name, value in fields.items())
+        line = line.rstrip("\n") + each.replace("\n", _SHORT["\n"])
     return line
+
+
+def _own_lines(line: str, values: object, result: str) -> str | None:
+    """Format again, so that only newlines of the format string are newlines in the result."""
+    number = 0
+    while f"\0{number}\1" in result:
+        number += 1
+    mark = f"\0{number}\1"
+    marked = attempt(lambda values: line.replace("\n", mark) % values, values)
+    return None if marked is None else marked.replace("\n", _SHORT["\n"]).replace(mark, "\n")
 
 
 def shown(how: Callable[[object], str], value: object) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arguments of a line of plugstack.conf.
 
-These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``. With ``--`` in place of the GLOB, the
-handlers that the configuration names get ARGS.
+These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [missing_options=EFFECT] [GLOB ARGS...]``. With ``--``
+in place of the GLOB, the handlers that the configuration names get ARGS.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ END = "--"
 MODE = "init_failure_mode="
 MODES = ("node", "job")
 """What Slurm blames for a failure in slurmstepd. Only native/spank/lines.c uses the value."""
+MISSING = "missing_options="
+EFFECTS = ("log", "refuse")
+"""What an option of the job has for an effect on a node that lacks it. Only native/spank/lines.c uses the value."""
 
 
 def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
@@ -27,16 +30,17 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
         the value of ``config=``, the GLOB (None if there is none or "--"), and the arguments for handlers.
 
     Raises:
-        LoadError: ``init_failure_mode=`` has a value that Slurm does not have.
+        LoadError: ``init_failure_mode=`` or ``missing_options=`` has an unknown value.
     """
     rest = list(args)
     config = None
-    while rest and (rest[0].startswith(("config=", MODE)) or rest[0] == "failonerror"):
+    while rest and (rest[0].startswith(("config=", MODE, MISSING)) or rest[0] == "failonerror"):
         word = rest.pop(0)
         if word.startswith("config="):
             config = word.removeprefix("config=")
-        elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
-            raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
+        for key, values in ((MODE, MODES), (MISSING, EFFECTS)):
+            if word.startswith(key) and word.removeprefix(key) not in values:
+                raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(key + name for name in values)}"])
     return config, rest[0] if rest and rest[0] != END else None, rest[1:]
 
 

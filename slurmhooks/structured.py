@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from slurmhooks import trace
-from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, attempt, log, quoted, shown
+from slurmhooks.log import CONTINUED, DEBUG, DEBUG2, ERROR, INFO, formatted, log, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _hand_over(logger: object, method: str, event: MutableMapping[str, Any]) -> 
     level = _STRUCTLOG_LEVELS.get(method, INFO)
     log.write(level, WARNING + text if method in ("warning", "warn") else text, (), dict(event))
     for detail in details:
-        log.record(detail)
+        log.record(detail, CONTINUED)
     return ""
 
 
@@ -95,9 +95,8 @@ def _handler() -> logging.Handler:
 
         def emit(self, record: logging.LogRecord) -> None:
             """Write one record, even if its format is wrong. Only administrators can read its traceback."""
-            text = attempt(lambda _: record.getMessage(), record)
-            if text is None:
-                text = f"{shown(str, record.msg)} {shown(quoted, record.args)}"
+            args = (record.args,) if isinstance(record.args, dict) else tuple(record.args or ())
+            text = formatted(shown(str, record.msg), args, {})
             if record.levelno >= logging.ERROR:
                 level = ERROR
             elif record.levelno >= logging.WARNING:
@@ -110,6 +109,6 @@ def _handler() -> logging.Handler:
                 level = DEBUG2
             log.write(level, f"{record.name}: {text}")
             if record.exc_info and record.exc_info[1] is not None:
-                log.record("\n".join(trace.lines(record.exc_info[1])))
+                log.record("\n".join(trace.lines(record.exc_info[1])), CONTINUED)
 
     return SlurmHandler()

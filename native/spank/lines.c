@@ -35,22 +35,22 @@ static char **copy(int argc, char *argv[])
 }
 
 /*
- * Read init_failure_mode= as slurmhooks/site.py does, which also refuses invalid values. The first argument that is not
- * an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
+ * Read the arguments for C as slurmhooks/plugstack.py does, which also refuses invalid values. The first argument that
+ * is not an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
  */
-static enum failure_mode mode_of(int argc, char *argv[])
+static void read_options(struct line *line)
 {
-    enum failure_mode mode = FAILURE_UNSET;
-
-    for (int i = 0; i < argc; i++) {
-        if (!strcmp(argv[i], "init_failure_mode=job"))
-            mode = FAILURE_JOB;
-        else if (!strcmp(argv[i], "init_failure_mode=node"))
-            mode = FAILURE_NODE;
-        else if (strncmp(argv[i], "config=", strlen("config=")) && strcmp(argv[i], "failonerror"))
+    for (int i = 0; i < line->argc; i++) {
+        const char *word = line->argv[i];
+        if (!strcmp(word, "init_failure_mode=job"))
+            line->mode = FAILURE_JOB;
+        else if (!strcmp(word, "init_failure_mode=node"))
+            line->mode = FAILURE_NODE;
+        else if (!strncmp(word, "missing_options=", strlen("missing_options=")))
+            line->refuse_missing = !strcmp(word, "missing_options=refuse");
+        else if (strncmp(word, "config=", strlen("config=")) && strcmp(word, "failonerror"))
             break;
     }
-    return mode;
 }
 
 struct line *line_of(int argc, char *argv[], const char **why)
@@ -63,7 +63,7 @@ struct line *line_of(int argc, char *argv[], const char **why)
     if (!copies)
         return NULL;
     lines[count] = (struct line){.number = count, .argc = argc, .argv = copies};
-    lines[count].mode = mode_of(argc, copies);
+    read_options(&lines[count]);
     lines[count].manifest = manifest_find(argc, argv, why);
     if (lines[count].manifest)
         *why = NULL;

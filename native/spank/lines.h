@@ -19,6 +19,7 @@ struct line {
     char **argv;                          /* a copy: Slurm may free its own before it calls option callbacks */
     const struct manifest_line *manifest; /* NULL: Python must be asked */
     enum failure_mode mode;               /* from the arguments */
+    int refuse_missing;                   /* from the arguments: missing_options=refuse */
     int to_check;                         /* in slurmstepd: whether an option has a value that Python must check */
 };
 

@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "entry.h"
 #include "spank/lines.h"
+#include "spank/missing.h"
 #include "stub/stub.h"
 
 /* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
@@ -55,10 +57,13 @@ static int by_mode(const struct line *line, enum callback callback_id, unsigned 
 }
 #endif
 
+/* Where the value of an option comes from: the indices of slurmhooks/spank/entry.py:ORIGINS. */
+enum origin { FROM_COMMAND, FROM_LAUNCH, FROM_VARIABLE };
+
 /* An option that the user gave before Python started; Python gets it later. */
 struct given_option {
     int value;
-    int remote;
+    enum origin origin;
     char *argument;
     struct given_option *next;
 };
@@ -81,7 +86,7 @@ static int ask_option(const struct given_option *option)
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
     if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
-                  (intptr_t)option->argument, option->remote))
+                  (intptr_t)option->argument, option->origin))
         return FAILED;
     free(answer.message);
     return answer.rc;
@@ -105,7 +110,7 @@ static int tell_waiting(void)
 }
 
 /* Keep an option until Python starts. RET 0, or a failure code for Slurm. */
-static int keep(int value, const char *argument, int remote)
+static int keep(int value, const char *argument, enum origin origin)
 {
     struct given_option *option = calloc(1, sizeof(*option)), **last = &waiting_options;
 
@@ -114,10 +119,24 @@ static int keep(int value, const char *argument, int remote)
         return FAILED;
     }
     option->value = value;
-    option->remote = remote;
+    option->origin = origin;
     while (*last)
         last = &(*last)->next;
     *last = option;
+    return 0;
+}
+
+/*
+ * RET whether Slurm took an argument from a variable of this process: then it points to the value of the variable.
+ * Otherwise it points to the command line, or to a copy of a line of the batch script.
+ */
+static int is_variable(const char *argument)
+{
+    uintptr_t address = (uintptr_t)argument;
+
+    for (char **entry = environ; argument && entry && *entry; entry++)
+        if (address > (uintptr_t)*entry && address <= (uintptr_t)*entry + strlen(*entry))
+            return 1;
     return 0;
 }
 
@@ -131,7 +150,7 @@ static int option_callback(int value, const char *argument, int remote)
     int index;
     struct line *line = line_of_option(value, &index);
 
-    if (!line || keep(value, argument, remote))
+    if (!line || keep(value, argument, remote ? FROM_LAUNCH : is_variable(argument) ? FROM_VARIABLE : FROM_COMMAND))
         return FAILED;
     /* The manifest lacks options that a Lua script registers at run time, but then Python is already running. */
     int in_manifest = line->manifest && index < line->manifest->option_count;
@@ -175,6 +194,7 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
+    missing_known_list(answer.message);
     free(answer.message);
     return answer.rc;
 }
@@ -192,6 +212,7 @@ static int register_options(const struct line *line, spank_t spank, unsigned con
             .val = option_value(line, i),
             .cb = option_callback,
         };
+        missing_known(option->name);
         if (!(option->contexts & BIT(context)))
             continue;
         if (spank_option_register(spank, &spank_option) != ESPANK_SUCCESS) {
@@ -290,6 +311,12 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
     }
     if (why)
         log_no_manifest(why, context);
+    if (context == S_CTX_REMOTE && callback_id == CALLBACK_init)
+        missing_note(spank);
+    if (context == S_CTX_REMOTE && callback_id == CALLBACK_init_post_opt)
+        missing_log();
+    if (callback_id == CALLBACK_task_init_privileged && line->refuse_missing && missing_refuse())
+        return FAILED;
     if (!line->manifest)
         return ask_callback(line, callback_id, spank, callback_id == CALLBACK_init ? missing_callbacks() : NULL);
     if (callback_id == CALLBACK_init &&

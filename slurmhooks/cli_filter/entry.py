@@ -28,6 +28,8 @@ TELLS_ARGV = (23, 2)
 """The first release in which every command can read the option ``argv``: in 22.05, only sbatch can; others crash."""
 
 _registry: Registry | None = None
+_defaults: set[tuple[str, str]] = set()
+"""See slurmhooks.cli_filter.model.Options."""
 
 embedded.attach(native, USER)
 
@@ -69,7 +71,7 @@ def call(
         if address:
             from slurmhooks.cli_filter.model import Options
 
-            view = Options(native, address, program, bool(early), argv)
+            view = Options(native, address, program, bool(early), argv, _defaults if name == "setup_defaults" else None)
             arguments |= {"options": view, "job": view}
         outcome = deadline.run(handlers, arguments, view)
         if outcome.text:

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from slurmhooks.cli_filter.fields import FIELDS, OptionFields
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.option import INHERITED, canonical
 from slurmhooks.similar import nearest
 from slurmhooks.values import text_to_c
 from slurmhooks.view import StagedMapping, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Protocol, TypeVar
-
-    Value = TypeVar("Value")
+    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+    from typing import Protocol
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""
@@ -65,27 +64,6 @@ NAMELESS = ("argv",)
 """Entries of Slurm's table of options that are not options."""
 
 
-READ_ONLY = (
-    "options.spank is read-only; to give an option of a SPANK plugin a default, have setup_defaults set "
-    'options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"], with _ for each character that is no letter '
-    "or digit"
-)
-
-
-class SpankOptions(dict[str, "Value"]):
-    """The options of SPANK plugins, or of one plugin. A write would be lost, so it raises TypeError."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def _refuse(self, *_, **__):
-            """Raise TypeError."""
-            raise TypeError(READ_ONLY)
-
-        __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
-
-
 class Environment(StagedMapping):
     """The environment of the command; writes are staged, and applied after all handlers have passed."""
 
@@ -120,11 +98,18 @@ class Options(OptionFields, Mapping[str, str | None]):
     """
 
     __slots__ = (
-        "_address", "_alive", "_argv", "_early", "_given", "_known", "_native", "_writes", "command", "environment",
+        "_address", "_alive", "_argv", "_defaults", "_early", "_given", "_known", "_native", "_writes", "command",
+        "environment",
     )  # fmt: skip
 
     def __init__(
-        self, native: Native, address: int, command: str, early: bool, argv: Callable[[], tuple[str, ...]]
+        self,
+        native: Native,
+        address: int,
+        command: str,
+        early: bool,
+        argv: Callable[[], tuple[str, ...]],
+        defaults: set[tuple[str, str]] | None = None,
     ) -> None:
         """Store Slurm's functions.
 
@@ -134,7 +119,10 @@ class Options(OptionFields, Mapping[str, str | None]):
             command: see the class.
             early: this is the early call of setup_defaults.
             argv: returns the words after the options.
+            defaults: the variables, with their values, that handlers have set as defaults of SPANK plugins; None
+                outside setup_defaults.
         """
+        self._defaults = defaults
         self._native = native
         self._address = address
         self._early = early
@@ -254,16 +242,50 @@ class Options(OptionFields, Mapping[str, str | None]):
             return None
 
     @property
-    def spank(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag.
+    def spank(self) -> Mapping[str, MutableMapping[str, str | None]]:
+        """The options of SPANK plugins, by plugin, then by name; None means not given, ``set`` a given flag.
 
-        Read-only: a plugin has its options already. The environment can give them defaults; see docs/cli_filter.md.
+        In setup_defaults an assignment gives an option a default: ``options.spank["python"]["greet"] = "you"``. A
+        variable of the user, an option of the job in which the command runs, and the command line take precedence.
         """
         self._living()
+        from slurmhooks.cli_filter.plugins import PluginOptions, SpankOptions
+
         return SpankOptions(
-            (plugin, SpankOptions((name, None if value == "unset" else value) for name, value in values.items()))
+            (plugin, PluginOptions(self._of_plugin(plugin, values), self._assigns(plugin)))
             for plugin, values in self._native.spank().items()
         )
+
+    def _of_plugin(self, plugin: str, values: Mapping[str, str | None]) -> dict[str, str | None]:
+        """Return the values of the options of a plugin; in setup_defaults Slurm has not read the environment yet."""
+        known = {name: None if value == "unset" else value for name, value in values.items()}
+        if self._defaults is None:
+            return known
+        return {
+            name: self.environment.get(f"{INHERITED}{canonical(plugin)}_{canonical(name)}") if value is None else value
+            for name, value in known.items()
+        }
+
+    def _assigns(self, plugin: str) -> Callable[[str, str | None], None]:
+        def assign(name: str, value: str | None) -> None:
+            self._living()
+            if self._defaults is None:
+                raise ValueError(
+                    f"--{name}: Slurm has read it already: a handler of setup_defaults can give it a default"
+                )
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"--{name} takes a str or None, not {value!r}")
+            key = f"{INHERITED}{canonical(plugin)}_{canonical(name)}"
+            before = self.environment.get(key)
+            if before is not None and (key, before) not in self._defaults:
+                return  # the user's
+            if value is None:
+                self.environment.pop(key, None)
+            else:
+                self.environment[key] = value
+                self._defaults.add((key, value))
+
+        return assign
 
     # For Lua scripts, which may keep their options after a call: the struct belongs to the command, and remains valid.
 

@@ -44,6 +44,11 @@ class Environment(StagedMapping):
         self._member = member
         self._struct = struct
 
+    @property
+    def frozen(self) -> str | None:
+        """Why it cannot be changed; None if it can."""
+        return self._frozen
+
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)
         if self._frozen is not None:

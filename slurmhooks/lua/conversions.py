@@ -57,3 +57,13 @@ def whole(value: float) -> int:
     if value != value or abs(value) >= 1 << 31:
         return -1 << 31
     return int(value)
+
+
+def own_lines(source: str) -> str:
+    """Return the code of a log function that escapes newlines in the arguments of its format: users may have sent them.
+
+    Args:
+        source: the code, in which ``{...}`` are the format and its arguments.
+    """
+    escape = r"for i = 2, #a do if type(a[i]) == 'string' then a[i] = string.gsub(a[i], '\n', '\\n') end end"
+    return f"local a = {{...}} {escape} {source.replace('{...}', 'a')}"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
-from slurmhooks.lua.conversions import as_string, number, whole
+from slurmhooks.lua.conversions import as_string, number, own_lines, whole
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
 TYPE_CHECKING = False
@@ -40,10 +40,12 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
     def write(*args: object) -> None:
         level = whole(number(args[-2])) if len(args) > 1 else 0
         if level >= 0:
-            log.plain(LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}")
+            log.plain(
+                LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}", own=True
+            )
 
     def error(*args: object) -> None:
-        log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}")
+        log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}", own=True)
 
     functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": _minutes(state)}
     if user is not None:
@@ -55,9 +57,9 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
     if user is not None:
         lines["log_user"] = "user_msg ("
     for name, call in lines.items():
-        # The source is the name of the chunk in messages about an invalid format, as in Slurm.
+        # The name of the chunk is in messages about an invalid format, as in Slurm.
         source = f"slurm.{call}string.format({state.unpack}({{...}})))"
-        table[name.encode()] = state.compile(source, source)
+        table[name.encode()] = state.compile(source if name == "log_user" else own_lines(source), source)
     state.globals[b"slurm"] = table
     return table
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
-from slurmhooks.lua.conversions import as_number, as_string, flag, number
+from slurmhooks.lua.conversions import as_number, as_string, flag, number, own_lines
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
 from slurmhooks.values import ExitStatus, strings_from_c
 
@@ -296,8 +296,10 @@ def install(state: State) -> None:
         text = as_string(state, arguments[1] if len(arguments) > 1 else None)
         if text is None:
             log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is not a string")
-        elif -1 <= level < len(LEVELS) - 1:
-            log.plain(LEVELS[level + 1], to_text(text))
+        elif level == len(LEVELS) - 2:
+            log.user(to_text(text))
+        elif -1 <= level < len(LEVELS) - 2:
+            log.plain(LEVELS[level + 1], to_text(text), own=True)
         return -1 if level == -1 else ()
 
     def leave(code: object) -> None:
@@ -306,9 +308,9 @@ def install(state: State) -> None:
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
     spank[b"_log_msg"] = state.function(message)
     for level, name in enumerate(LOGS, -1):
-        # The source is the name of the chunk in messages about an invalid format, as in spank-lua.
+        # The name of the chunk is in messages about an invalid format, as in spank-lua.
         source = f"SPANK._log_msg ({level}, string.format({state.unpack}({{...}})))"
-        spank[f"log_{name}".encode()] = state.compile(source, source)
+        spank[f"log_{name}".encode()] = state.compile(source if name == "user" else own_lines(source), source)
     state.globals[b"SPANK"] = spank
     source = "local leave = ... os.exit = function(code) io.stdout:flush() io.stderr:flush() leave(code) end"
     state.call(state.compile(source, "=slurmhooks"), state.function(leave))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
     from slurmhooks.testing import Result
     from slurmhooks.testing.launch import Launch
+    from slurmhooks.testing.runner import Given
 
 _WATCHING = "slurmhooks.testing.watching"
 _SHOWN = pytest.StashKey[list[str]]()
@@ -130,7 +131,7 @@ class Submit(Runner):
 class Srun(Runner):
     """The fixture ``srun``."""
 
-    def __call__(self, *argv: str, options: Mapping[str, str | bool] | None = None, **more: Any) -> Launch:
+    def __call__(self, *argv: str, options: Mapping[str, Given] | None = None, **more: Any) -> Launch:
         """Run the handlers of SPANK from srun's options to the end of the tasks.
 
         Args:

@@ -13,8 +13,9 @@ import _slurmhooks_spank as native
 from slurmhooks import deadline, dispatch, loader, plugstack, trusted
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import CONTEXTS, POINTS
-from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
+from slurmhooks.spank.line import Line
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
@@ -29,63 +30,15 @@ if TYPE_CHECKING:
 ffi = native.ffi
 lib = native.lib
 
-Answer = tuple[int, None, int]
+Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (0, None, 0)
 SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
 """Sign of failure codes: before 25.05, Slurm treats only negative codes as failures; later it needs the code itself."""
 FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
-class Line:
-    """A line of plugstack.conf. One library serves several lines, which are identified by their arguments.
-
-    Attributes:
-        args: the arguments for handlers.
-        registry: the handlers and options.
-    """
-
-    __slots__ = ("_complete", "_names", "_registered", "args", "registry")
-
-    def __init__(
-        self, args: list[str], registry: Registry, names: list[str], complete: Callable[[], Registry] | None = None
-    ) -> None:
-        """Store what was loaded.
-
-        Args:
-            args: see the class.
-            registry: see the class.
-            names: names of the options in the manifest, for a line with Lua scripts; otherwise empty.
-            complete: returns a registry that includes the options of scripts, if ``registry`` does not.
-        """
-        self.args = args
-        self.registry = registry
-        self._complete = complete
-        self._names = names or [option.name for option in registry.options]
-        self._registered: list[Option] = []
-
-    def option(self, index: int, name: str | None) -> Option | None:
-        """Return an option; None if its file could not be loaded in this process, or no longer defines it.
-
-        Args:
-            index: its number in C.
-            name: its name, if C has registered the option from the manifest; otherwise None.
-        """
-        if self._complete is not None:
-            self.registry = self._complete()
-            self._complete = None
-        if name is None and index >= len(self._names):
-            return self._registered[index - len(self._names)]
-        if name is None:
-            name = self._names[index]
-        same = self.registry.options[index : index + 1]
-        return next((option for option in (*same, *self.registry.options) if option.name == name), None)
-
-    def add(self, option: Option) -> int:
-        """Add an option that a running script registers; return its number in C."""
-        self._registered.append(option)
-        return len(self._names) + len(self._registered) - 1
-
-
+ORIGINS = ("local", "remote", "variable")
+"""Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable."""
 SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 CALLBACKS = POINTS["spank"].functions
@@ -108,7 +61,9 @@ def _sink(level: int, text: str) -> None:
 
 
 def _user(text: str) -> None:
-    for line in text.split("\n"):
+    """Show a text to the user. On nodes, its lines are also in the log of slurmd."""
+    between = "\n" if _context in ("local", "allocator") else f"\n{CONTINUED}"
+    for line in text.replace("\n", between).split("\n"):
         _sink(USER, line)
 
 
@@ -178,11 +133,15 @@ def callback(
         option_callback: address of the C function that Slurm calls for each option.
         base: number of the first option of the line.
         missing: address of the names of callbacks that this variant of the plugin does not export; or 0.
+
+    Returns:
+        the code for Slurm, and at init the names of the options of the line, each followed by a blank.
     """
     prepared = _prepared.pop((which, argv), None)
     if prepared is not None:
         return prepared(handle)
     name = CALLBACKS[which]
+    names = []
     not_exported = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
@@ -203,14 +162,19 @@ def callback(
             return options().add(option, pointer, base + line.add(option), option_callback)
 
         answer = _callback(name, pointer, line, register)
+        if name == "init":
+            names.extend(line.names())
+        if name == "init_post_opt" and _options is not None:
+            _options.next_component()
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
             _before_tasks(line, argv)
         return answer
 
-    return dispatch.answer(f"spank {name}", body, FAILED[0])
+    code = dispatch.answer(f"spank {name}", body, FAILED[0])[0]
+    return code, "".join(f"{option} " for option in names).encode() or None, 0
 
 
-def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
+def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, origin: int) -> Answer:
     """Store the value of an option that the user gave.
 
     Args:
@@ -220,7 +184,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         index: number of the option in the line.
         name: address of its name in the manifest, or 0.
         argument: address of the argument, or 0.
-        remote: whether this process is slurmstepd.
+        origin: index into :data:`ORIGINS`.
     """
 
     def body() -> tuple[int, bytes | None, int]:
@@ -233,13 +197,13 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         if option is None:
             log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
             return FAILED
-        where = "remote" if remote else "local"
+        where = ORIGINS[origin]
         if option.scripted:
             from slurmhooks.lua.spank_options import LuaOption
 
             assert isinstance(option, LuaOption)
             with deadline.of_option(option.name, where):
-                return option.take(text, bool(remote)), None, 0
+                return option.take(text, where == "remote"), None, 0
         accepted = options().take(option, text, where)
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 

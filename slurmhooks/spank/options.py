@@ -31,7 +31,7 @@ class Names:
 
     def clash(self, option: Option) -> str | None:
         """Add an option; return a finding if Slurm would pass on its value under the name of another option."""
-        shared = variable(option)
+        shared = option.variable
         other = self._by_variable.get(shared)
         if other is None:
             self._by_variable[shared] = option.name
@@ -51,7 +51,7 @@ def too_many(registry: Registry) -> str | None:
 class Options:
     """The options of all lines of plugstack.conf in this process."""
 
-    __slots__ = ("_ffi", "_keep", "_lib", "_names", "_refused")
+    __slots__ = ("_ffi", "_given", "_keep", "_lib", "_names", "_refused")
 
     def __init__(self, native: Any) -> None:
         """Start without options; ``native`` is the compiled module."""
@@ -59,6 +59,7 @@ class Options:
         self._lib = native.lib
         self._keep: list[Any] = []
         self._names = Names()
+        self._given: set[Option] = set()
         self._refused: dict[Option, Outcome] = {}
 
     def refused(self, registry: Registry) -> Outcome | None:
@@ -127,17 +128,26 @@ class Options:
         self._keep.append(struct)
         return struct
 
+    def next_component(self) -> None:
+        """Let the values of the next component of a heterogeneous job replace those of this one."""
+        self._given.clear()
+
     def take(self, option: Option, text: str | None, where: str) -> bool:
         """Convert and store a value that the user gave; return False if it is refused. The last value counts.
 
         Args:
             option: the option.
             text: the argument; None if there is none.
-            where: the context. In slurmstepd a refusal is stored for :meth:`refused`. In prolog and epilog a refused
-                option counts as not given: a failure would drain the node because of a text that a user wrote.
+            where: "local": on the command line or in the script; "variable"; or the context. In slurmstepd a refusal is
+                stored for :meth:`refused`. In prolog and epilog a refused option counts as not given: a failure would
+                drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
-            refused = self._convert(option, text)
+            refused = self._convert(option, text, where == "local" and option in self._given)
+        if where == "local":
+            self._given.add(option)
+        else:
+            self._given.discard(option)
         if refused is None:
             self._refused.pop(option, None)
             return True
@@ -153,15 +163,15 @@ class Options:
         return False
 
     @staticmethod
-    def _convert(option: Option, text: str | None) -> Outcome | None:
-        """Convert and store a value; return the outcome if that fails."""
+    def _convert(option: Option, text: str | None, again: bool) -> Outcome | None:
+        """Convert and store a value, perhaps after earlier ones; return the outcome if that fails."""
         try:
-            option.accept(option.convert(text))
+            option.accept(option.convert(text), again)
         except Reject as reject:
             code = dispatch.code_of(reject, f"check of {option!r}")
             return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
         except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
+            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
         except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
             message, error_id = dispatch.report_bug(f"check of {option!r}", error)
             return Outcome(passed=False, text=message, error_id=error_id)
@@ -177,10 +187,3 @@ class Options:
                 continue
             text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
             self.take(option, text, "job_script")
-
-
-def variable(option: Option) -> str:
-    """Return the variable in which Slurm passes on a value. Names that differ only in punctuation share a variable."""
-    # As isalnum(3) in the C locale.
-    name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
-    return f"_SLURM_SPANK_OPTION_python_{name}"

@@ -24,6 +24,7 @@ class Slurm:
     Attributes:
         values: of the options that are given.
         environment: of the command.
+        defaults: of the options of SPANK plugins, see slurmhooks.cli_filter.model.Options.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Slurm:
         self._spank = {plugin: dict(values) for plugin, values in spank.items()}
         self.values: dict[str, str] = {}
         self.environment = dict(environment)
+        self.defaults: set[tuple[str, str]] = set()
 
     def get(self, options: int, name: bytes, /) -> str | None:
         """Return the text of an option, or None."""
@@ -150,7 +152,7 @@ class FakeOptions(Options):
             raise ValueError(f"command takes one of {', '.join(NAMES)}, not {command!r}")
         words = tuple(argv)
         slurm = Slurm(command, spank or {}, environment or {})
-        super().__init__(slurm, ADDRESS, command, early, lambda: words)
+        super().__init__(slurm, ADDRESS, command, early, lambda: words, slurm.defaults)
         self._fake = (slurm, words, script)
         if defaults is not None:
             slurm.values |= defaults.texts
@@ -174,12 +176,13 @@ class FakeOptions(Options):
             self._given = None
         return super()._texts()
 
-    def _view(self) -> FakeOptions:
+    def _view(self, hook: str) -> FakeOptions:
         """Return the view for the handlers of one call."""
         self.commit()
         made = FakeOptions.__new__(FakeOptions)
         slurm, words, _ = made._fake = self._fake
-        Options.__init__(made, slurm, ADDRESS, self.command, self._early, lambda: words)
+        defaults = slurm.defaults if hook == "cli_filter.setup_defaults" else None
+        Options.__init__(made, slurm, ADDRESS, self.command, self._early, lambda: words, defaults)
         return made
 
     def _state(self) -> dict[str, Any]:

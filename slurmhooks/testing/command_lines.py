@@ -28,12 +28,14 @@ class CommandLine:
 
     Attributes:
         options: the command's own options by long name, each with its argument; None if it has none.
-        spank: the same for options of SPANK plugins.
+        spank: the same for options of SPANK plugins; of several arguments the last one.
+        spank_each: all arguments of an option of a SPANK plugin, in order.
         rest: the words after the options.
     """
 
     options: dict[str, str | None] = field(default_factory=dict)
     spank: dict[str, str | None] = field(default_factory=dict)
+    spank_each: dict[str, list[str | None]] = field(default_factory=dict)
     rest: list[str] = field(default_factory=list)
 
 
@@ -65,6 +67,8 @@ def read(command: str, words: Sequence[str], options: Iterable[Option]) -> Comma
             if value is None and has_arg == REQUIRED:
                 value = _next(f"--{name}", rest)
             (line.spank if name in plugins else line.options)[name] = value
+            if name in plugins:
+                line.spank_each.setdefault(name, []).append(value)
         else:
             _letters(command, word[1:], rest, line)
     line.rest = list(rest)

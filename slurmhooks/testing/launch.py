@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from slurmhooks.hook_specs import Context
+    from slurmhooks.testing.runner import Given
 
 SRUN, PROLOG, STEPD, EPILOG = ("srun",), ("prolog",), ("slurmstepd",), ("epilog",)
 """The processes; tasks are forks of slurmstepd."""
@@ -143,7 +144,7 @@ class _Run:
         self,
         processes: Processes,
         lines: Sequence[Line],
-        options: Mapping[str, str | bool],
+        options: Mapping[str, Given],
         items: Mapping[str, Any],
         env: Mapping[str, str],
     ) -> None:
@@ -246,7 +247,7 @@ def launch(
     argv: Sequence[str] = ("true",),
     /,
     *,
-    options: Mapping[str, str | bool] | None = None,
+    options: Mapping[str, Given] | None = None,
     env: Mapping[str, str] | None = None,
     args: Sequence[str] = (),
     tasks: int = 1,
@@ -261,7 +262,8 @@ def launch(
     Args:
         source: as for :func:`run`.
         argv: the program of the tasks, and its arguments.
-        options: arguments of the options that the file registers, by their names; True for one without an argument.
+        options: arguments of the options that the file registers, by their names; True for one without an argument,
+            a list for one that is given several times.
         env: the environment of srun, to which Slurm adds its variables.
         args: the arguments on the line of plugstack.conf.
         tasks: number of tasks.
@@ -291,7 +293,7 @@ def launch_lines(
     lines: Sequence[Line],
     argv: Sequence[str],
     *,
-    options: Mapping[str, str | bool],
+    options: Mapping[str, Given],
     env: Mapping[str, str],
     tasks: int,
     exit_status: int = 0,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook_specs import Context
     from slurmhooks.registry import Registry
+    from slurmhooks.testing.runner import Given
 
 Path = tuple[str, ...]
 """Names of a process and of its ancestors, the oldest first."""
@@ -45,7 +46,7 @@ class Call:
     callback: str
     line: int
     args: Sequence[str]
-    options: Mapping[str, str | bool]
+    options: Mapping[str, Given]
     env: Mapping[str, str]
     control: Mapping[str, str]
     items: Mapping[str, Any]

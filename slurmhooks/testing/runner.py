@@ -31,9 +31,12 @@ from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.testing.watching import Bug, bugs_in, coverage, watching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slurmhooks.jobcomp.event import Event
+    from slurmhooks.option import Option
+
+    Given = str | bool | Sequence[str | bool]
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def run(
     event: Event | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
-    options: Mapping[str, str | bool] | FakeOptions | None = None,
+    options: Mapping[str, Given] | FakeOptions | None = None,
     offset: int = 0,
     job_id: int | None = None,
     step_id: int | None = None,
@@ -118,7 +121,8 @@ def run(
         event: the event of job_start or job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
-        options: for SPANK, arguments of the options that the file registers, by their names; True for an option
+        options: for SPANK, arguments of the options that the file registers, by their names; a list for an option that
+            is given several times; True for an option
             without an argument. For cli_filter, the options of the command; by default ``FakeOptions()``.
         offset: for cli_filter, the component of a heterogeneous job.
         job_id: for cli_filter, the number of the job after the submission.
@@ -219,7 +223,7 @@ def _job_submit(
 
 
 def _spank(
-    registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, str | bool]
+    registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, Given]
 ) -> tuple[Outcome, dict[str, Any]]:
     view = spank_side.view_for(spank, hook.removeprefix("spank."))
     before = spank_side.state_of(spank)
@@ -235,33 +239,43 @@ def _spank(
     return outcome, _changes(before, spank_side.state_of(spank))
 
 
-def _set_options(registry: Registry, options: Mapping[str, str | bool], context: str) -> Outcome | None:
+def _set_options(registry: Registry, options: Mapping[str, Given], context: str) -> Outcome | None:
     """Set the values of options; return a refusal if an argument is invalid, as srun would."""
     by_name = {option.name: option for option in registry.options}
-    for name, text in options.items():
+    for name, given in options.items():
         if name not in by_name:
             raise ValueError(f"no option {name!r}{nearest(name, by_name)}")
-        option = by_name[name]
-        if text is True and option.arginfo is not None and not option.optional:
-            raise ValueError(f"--{name} takes an argument")
-        if text is not True and (option.arginfo is None or not isinstance(text, str)):
-            raise ValueError(f"--{name} takes {'no argument: pass True' if option.arginfo is None else 'a str'}")
-        try:
-            value = option.convert(None if text is True else text)
-        except Reject as reject:
-            code = dispatch.code_of(reject, f"check of {option!r}")
-            return Outcome(passed=False, code=code, text=f"--{name}: {reject.text}")
-        except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{name}: {error}")
-        if context in option.contexts:
-            option.accept(value)
+        texts = list(given) if isinstance(given, (list, tuple)) else [given]
+        for text in texts if context in ("local", "allocator") else texts[-1:]:
+            refused = _give(by_name[name], text, context)
+            if refused is not None:
+                return refused
+    return None
+
+
+def _give(option: Option, text: object, context: str) -> Outcome | None:
+    """Give an option once more; return a refusal if the argument is invalid."""
+    if text is True and option.arginfo is not None and not option.optional:
+        raise ValueError(f"--{option.name} takes an argument")
+    if text is not True and (option.arginfo is None or not isinstance(text, str)):
+        takes = "no argument: pass True" if option.arginfo is None else "a str"
+        raise ValueError(f"--{option.name} takes {takes}")
+    try:
+        value = option.convert(text if isinstance(text, str) else None)
+    except Reject as reject:
+        code = dispatch.code_of(reject, f"check of {option!r}")
+        return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
+    except ValueError as error:
+        return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
+    if context in option.contexts:
+        option.accept(value, again=option.given)
     return None
 
 
 def _cli_filter(
     registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = options._view()
+    view = options._view(hook)
     before = options._state()
     handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
     arguments = {"options": view, "job": view, "early": options._early}

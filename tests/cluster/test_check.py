@@ -106,12 +106,17 @@ def test_text_of_a_user(site: Site) -> None:
     logged = site.logged().split("\n")
     lines = [line for line in logged if "slurmhooks" in line or ("forged" in line and " for JobId=" not in line)]
     shown = r"first\nforged: second\x1b[2J\r\u202e"
-    for what in ("submitted", "updated"):
-        assert any(line.endswith(f"slurmhooks: {what} {shown}") for line in lines), lines
+    assert any(line.endswith(f"slurmhooks: submitted {shown}") for line in lines), lines
+    # The handler has put this text into its own, in which a further line is marked.
+    first, second = shown.split(r"\n", 1)
+    place = next(number for number, line in enumerate(lines) if line.endswith(f"slurmhooks: updated {first}"))
+    assert lines[place + 1].endswith(f"slurmhooks: | {second}")
     assert all("slurmhooks: " in line for line in lines)
     assert not set("\x1b\r\u202e") & set("".join(lines))
-    script = next(line for line in lines if "#!/bin/sh" in line)
-    assert len(script.partition("slurmhooks: ")[2]) < 4096
+    place = next(number for number, line in enumerate(lines) if line.endswith("slurmhooks: #!/bin/sh"))
+    script = lines[place + 1].partition("slurmhooks: ")[2]
+    assert script.startswith("| # xxx")
+    assert len(script) < 4096
     assert script.endswith(" bytes left out]")
     if site.release < (23, 2):  # no channel to the user: each line of the message is a record
         texts = [line.partition("not shown to the user by this release of Slurm: ")[2] for line in lines]

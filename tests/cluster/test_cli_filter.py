@@ -102,10 +102,13 @@ SPANK_OPTION = (
     SAY
     + """
 mode = hook.spank.option("gpu-mode", arginfo="MODE", usage="how to use GPUs")
+flag = hook.spank.option("gpu-flag", usage="a flag")
 
 @hook.cli_filter.setup_defaults
 def default(options):
-    options.environment["SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode"] = "shared"
+    if options.spank:  # none in scrontab
+        options.spank["python"]["gpu-mode"] = "shared"
+        options.spank["python"]["gpu-flag"] = "set"
 
 @hook.cli_filter.pre_submit
 def sees(options):
@@ -115,13 +118,13 @@ def sees(options):
         say("error", text=error.args[0])
     try:
         options.spank["python"]["gpu-mode"] = "lost"
-    except TypeError as error:
+    except ValueError as error:
         say("error", text=error.args[0])
     say("filter", mode=options.spank["python"]["gpu-mode"])
 
 @hook.spank.init_post_opt(contexts=("local", "allocator"))
 def gets(spank):
-    say("spank", mode=mode.value)
+    say("spank", mode=mode.value, flag=flag.value)
 """
 )
 ELSEWHERE = """
@@ -335,15 +338,19 @@ def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
 
 
 def test_options_of_spank_plugins(lent: Site) -> None:
-    """Handlers read them in options.spank, cannot write them there, and can give them defaults by a variable."""
+    """Handlers give them defaults in setup_defaults; the user's variable and the command line take precedence."""
     lent.hooks(filter=SPANK_OPTION)
+    variable = {"SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode": "mine"}
     for command in ("sbatch -H", "srun -Q", "salloc -Q"):
-        for option, mode in (("", "shared"), ("--gpu-mode=own", "own")):
-            done = lent.shell(f"{command} {option} {'--wrap true' if command == 'sbatch -H' else 'true'}")
-            elsewhere, read_only, seen, got = said(done.stdout)
+        cases: tuple[tuple[str, dict[str, str], str], ...] = (
+            ("", {}, "shared"), ("--gpu-mode=own", {}, "own"), ("", variable, "mine"),
+        )  # fmt: skip
+        for option, env, mode in cases:
+            done = lent.shell(f"{command} {option} {'--wrap true' if command == 'sbatch -H' else 'true'}", **env)
+            elsewhere, late, seen, got = said(done.stdout)
             assert elsewhere["text"] == '--gpu-mode belongs to a SPANK plugin: options.spank["python"]["gpu-mode"]'
-            assert str(read_only["text"]).startswith("options.spank is read-only")
-            assert (seen["mode"], got["mode"]) == (mode, mode), command
+            assert str(late["text"]).startswith("--gpu-mode: Slurm has read it already")
+            assert (seen["mode"], got["mode"], got["flag"]) == (mode, mode, True), command
     lent.root("scancel -u alice")
 
 

@@ -96,6 +96,39 @@ def test_variable_then_command_line(options: Site, command: str) -> None:
     assert in_place(options, "job_script", "job_prolog") == {"opt-word": "line", "opt-number": 3}
 
 
+SCRIPT = "printf '#!/bin/sh\\n#SBATCH --opt-word=script\\nsrun -Q true\\n' > script.sh; sbatch -o out"
+
+
+@pytest.mark.parametrize("mode", ["manifest", "python"])
+@pytest.mark.parametrize(
+    ("command", "env", "each"),
+    [
+        pytest.param("srun -Q --opt-word=a --opt-word=b true", {}, ["a", "b"], id="srun"),
+        pytest.param("salloc -Q --opt-word=a --opt-word=a true", {}, ["a", "a"], id="salloc"),
+        pytest.param(f"{SCRIPT} script.sh", {}, ["script"], id="script"),
+        pytest.param(f"{SCRIPT} --opt-word=b script.sh", {}, ["script", "b"], id="script-and-line"),
+        pytest.param("srun -Q true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable"),
+        pytest.param("srun -Q --opt-word=v true", {f"{ENV_FORM}opt_word": "v"}, ["v"], id="variable-and-line"),
+        pytest.param(f"{SCRIPT} --opt-word=b script.sh", {f"{ENV_FORM}opt_word": "v"}, ["b"], id="all"),
+    ],
+)
+def test_given_twice(options: Site, command: str, env: dict[str, str], each: list[str], mode: str) -> None:
+    """Handlers in a command see each value that users gave in the script and the command line; steps the last one."""
+    hide(options, mode)
+    try:
+        options.wait_until_idle()
+        options.forget_records()
+        done = options.shell(f"cd; {command}", **env)
+        assert done.returncode == 0, done.stdout
+        record = options.wait_for_records(callback="init_post_opt")[0]
+        assert (record["context"] in ("local", "allocator"), record["each"]) == (True, {"opt-word": each})
+        if not command.startswith("salloc"):
+            remote = options.wait_for_records(context="remote", callback="task_init")
+            assert {str(found["each"]) for found in remote} == {str({"opt-word": each[-1:]})}
+    finally:
+        hide(options, "manifest")
+
+
 BAD = "--opt-word: 'bad' is not allowed here"
 BUG = "slurmhooks: check of hook.spank.option('opt-broken') failed (error "
 
@@ -106,7 +139,7 @@ BUG = "slurmhooks: check of hook.spank.option('opt-broken') failed (error "
         pytest.param("srun", "--opt-word=bad", {}, BAD, id="srun-check"),
         pytest.param("salloc", "--opt-word=bad", {}, BAD, id="salloc-check"),
         pytest.param("sbatch", "--opt-word=bad", {}, BAD, id="sbatch-check"),
-        pytest.param("srun", "--opt-number=many", {}, "--opt-number: invalid literal for int()", id="type"),
+        pytest.param("srun", "--opt-number=many", {}, "--opt-number takes a whole number, not 'many'", id="type"),
         pytest.param("srun", "", {"opt_word": "bad"}, BAD, id="srun-variable"),
         pytest.param("sbatch", "", {"opt_word": "bad"}, BAD, id="sbatch-variable"),
         pytest.param("srun", "--opt-word=good", {"opt_word": "bad"}, BAD, id="variable-first"),
@@ -216,6 +249,7 @@ def test_het_job(options: Site) -> None:
         {"opt-word": "first"},
         {"opt-word": "second", "opt-flag": True},
     ]
+    assert [record["each"]["opt-word"] for record in local] == [["first"], ["second"]]
     assert len({record["pid"] for record in local}) == 1
     options.wait_until_idle()
     steps = options.wait_for_records(context="remote", callback="task_init")

@@ -136,7 +136,7 @@ def test_a_value_is_refused(lent: Site, mode: str) -> None:
         assert "Traceback" not in zero.stdout
         text = lent.shell(f"{name} --count-job=NaN {rest}")
         assert text.returncode != 0
-        assert re.search(f"{name}: error: .*--count-job: invalid literal for int", text.stdout)
+        assert re.search(f"{name}: error: .*--count-job takes a whole number", text.stdout)
     assert lent.records() == []
 
 

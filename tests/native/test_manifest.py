@@ -72,7 +72,7 @@ def test_an_option_that_must_be_checked(host: Host) -> None:
     run = launch(host, "local", "call sp init\noption sp number 5\noption sp number many")
     good, bad = run.of("option")
     assert (good.rc, bad.failed) == (0, True)
-    assert "--number: invalid literal" in run
+    assert "--number takes a whole number" in run
 
 
 def test_values_reach_their_handlers(each_host: Host) -> None:
@@ -90,6 +90,22 @@ def test_values_reach_their_handlers(each_host: Host) -> None:
 
 
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
+def test_each_value_is_kept(host: Host, with_manifest: bool) -> None:
+    """A handler in srun sees every value of an option that was given more than once."""
+    host.site(
+        """
+        number = hook.spank.option("number", "N", usage="a number", type=int)
+        plain = hook.spank.option("plain", "WORD", usage="any word")
+        hook.spank.init_post_opt(lambda spank: log.info("all", number=number.values, plain=plain.values))
+        """
+    )
+    if with_manifest:
+        compile_manifest(host)
+    given = "call sp init\noption sp number 1\noption sp plain a\noption sp number 2\ncall sp init_post_opt"
+    assert launch(host, "local", given).said("all") == ["number=(1, 2) plain=('a',)"]
+
+
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None:
     """A wrong value that srun has not checked, such as one in the environment, fails the tasks."""
     host.site(SITE)
@@ -101,7 +117,7 @@ def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None
         "call sp init\noption sp number many\ncall sp init_post_opt\nfork\ncall sp task_init_privileged\nend",
     )
     assert run.of("call")[-1].failed
-    assert "--number: invalid literal" in run
+    assert "--number takes a whole number" in run
 
 
 def test_python_is_started_before_tasks_are_forked(host: Host) -> None:
@@ -268,6 +284,43 @@ def test_a_wrong_init_failure_mode(host: Host) -> None:
     run = host.run("open sp $spank init_failure_mode=jobs hooks.py\ncontext local\ncall sp init")
     assert run.one("call").failed
     assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in run
+
+
+GONE = "_SLURM_SPANK_OPTION_python_"
+NOTED = "has the option of the job in"
+
+
+@pytest.mark.parametrize("effect", ["", "missing_options=log", "missing_options=refuse"])
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
+def test_options_that_a_node_lacks(host: Host, with_manifest: bool, effect: str) -> None:
+    """slurmstepd logs each option of the job that no line has, or refuses the tasks."""
+    host.site('here = hook.spank.option("is-here", "X", usage="x", contexts="local")')
+    host.site('other = hook.spank.option("other", usage="x")', name="other.py")
+    lines = [f"{effect} hooks.py", "other.py"]
+    if with_manifest:
+        compile_manifest(host, args=tuple(lines[0].split()))
+    long, forged = "x" * 76, "a\x1b[2Jb"
+    names = ("is_here", "gone_1", "other", "gone2", long, forged, "", "ABC")
+    env = " ".join(f"env={GONE}{name}=x" for name in names)
+    phases = ("init", "init_post_opt", "task_init_privileged")
+    calls = "\n".join(f"call {line} {phase}" for phase in phases for line in ("a", "b"))
+    opened = f"open a $spank {lines[0]}\nopen b $spank {lines[1]}"
+    run = host.run(f"{opened}\ncontext remote\njob {env} env=OTHER=1\n{calls}")
+    noted = [line.split(GONE)[1].split(":")[0] for line in run.lines("INFO") if NOTED in line]
+    assert sorted(noted) == ["ABC", "gone2", "gone_1"]
+    refused = run.of("call")[4]
+    assert refused.failed == (effect == "missing_options=refuse")
+    assert ("this node does not have the option gone_1 of the job" in run) == refused.failed
+    local = host.run(f"open a $spank {lines[0]}\ncontext local\ncall a init\ncall a init_post_opt")
+    assert NOTED not in local
+
+
+def test_a_wrong_effect_of_missing_options(host: Host) -> None:
+    """A wrong value is refused in each process, with the possible values."""
+    host.site("")
+    run = host.run("open sp $spank missing_options=drop hooks.py\ncontext local\ncall sp init")
+    assert run.one("call").failed
+    assert "missing_options=drop: it can be missing_options=log or missing_options=refuse" in run
 
 
 def replace_folder(host: Host) -> None:

@@ -288,7 +288,7 @@ def test_options(each_host: Host) -> None:
     assert all(result.failed for result in run.of("option")[4:])
     assert run.said("values") == ["flag=True number=12 maybe=True", "flag=True number=12 maybe='given'"]
     assert "--number: must be positive" in run
-    assert "--number: invalid literal" in run
+    assert "--number takes a whole number" in run
 
 
 def test_a_remote_option_that_fails(each_host: Host) -> None:

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Texts that are not UTF-8, long, or have NUL bytes, control characters or formats."""
 
+import random
+
+import pytest
+
+from slurmhooks.log import CONTINUED, PREFIX, visible
 from tests.native.hosting import Host
+
+SIGNS = "ab c\n\n\t\x1b\x85\u2028\u202eä"
 
 
 def test_job_submit(each_host: Host) -> None:
@@ -87,7 +94,8 @@ def test_logging(each_host: Host) -> None:
     run = each_host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
     assert run.one("call").rc == 0
     said = [line.removeprefix("slurmhooks: ") for line in run.lines("INFO") if "manifest" not in line]
-    assert said == ["100%s %n", "%d ('no number',)", r"a\x00b", r"\xff", r"one\n\x1btwo", r"odd\nlines"]
+    texts = ["100%s %n", "%d ('no number',)", r"a\x00b", r"\xff", "one", r"| \x1btwo", r"odd\nlines"]
+    assert said == texts
     assert len(run.lines("ERROR")[0]) <= 4096
     assert run.lines("SPANK") == ["to the user %s"]
 
@@ -123,3 +131,53 @@ def test_spank(each_host: Host) -> None:
     assert sorted(map(str, run.one("show").lists["env"])) == ["COPY=\udcff\udcfe", "OPTION=\udcfd", "RAW=\udcff"]
     assert run.one("show").lists["usage"] == ["größe"]
     assert run.said("refused") == [""] * 4
+
+
+def random_texts() -> list[str]:
+    """Return texts with any number of lines; each begins with a mark of its own."""
+    chosen = random.Random(5)
+    return [f"T{number}" + "".join(chosen.choices(SIGNS, k=chosen.randrange(25))) for number in range(60)]
+
+
+def expected(text: str, prefix: str = "", mark: str = CONTINUED) -> list[str]:
+    """Return the lines of a text in the log."""
+    first, *others = text.rstrip("\n").split("\n")
+    return [f"{prefix}{visible(first)}", *(f"{prefix}{mark}{visible(line)}" for line in others)]
+
+
+@pytest.mark.parametrize("place", ["local", "remote", "worker"])
+def test_lines_of_random_texts(host: Host, place: str) -> None:
+    """In launches and in workers, each line of a text is a record; each but the first is marked, for users only there.
+
+    Users of srun and of job_submit read the lines as they are; on a node they are also in its log.
+    """
+    texts = random_texts()
+    escaped = [visible(text, "\t\n").replace("\t", "\\t").replace("\n", "\\n") for text in texts]
+    host.site(
+        f"""
+        texts = {texts!r}
+        def tell(*_):
+            for text in texts:
+                log.info(text)
+                log.error("%s", text)
+                log.user("U" + text)
+        @hook.job_submit
+        def submit(job): tell()
+        hook.spank.init_post_opt(lambda spank: tell())
+        """
+    )
+    if place == "worker":
+        run = host.run("open js $job_submit\njob_submit js script=x")
+    else:
+        run = host.run(f"open sp $spank hooks.py\ncontext {place}\ncall sp init\ncall sp init_post_opt")
+    info = [line for line in run.lines("INFO") if "manifest" not in line]
+    assert info == [line for text in texts for line in expected(text, PREFIX)]
+    own = [line for line in run.lines("ERROR") if line.startswith(f"{PREFIX}T")]
+    assert own == [PREFIX + text for text in escaped]
+    users = ["U" + visible(text, "\t\n").rstrip("\n") for text in texts]
+    if place == "worker":
+        assert run.one("job_submit")["err_msg"] == "\n".join(users)
+        return
+    mark = CONTINUED if place == "remote" else ""
+    shown = [line.replace("\n", f"\n{mark}") for line in users]
+    assert "\n".join(run.lines("USER", "SPANK")) == "\n".join(shown)

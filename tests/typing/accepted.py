@@ -152,6 +152,7 @@ def filters(options: Options) -> None:
     minutes: int | Unlimited | None = options.time_limit
     account: str | None = options.account
     plugins: Mapping[str, Mapping[str, str | None]] = options.spank
+    options.spank["python"]["greet"] = "you"
     options["comment"] = text or f"{minutes} {account} {plugins} {options.command} {options.argv} {options.script}"
     options.num_tasks = 3
     options.time_limit = UNLIMITED
@@ -215,8 +216,21 @@ def options() -> None:
     assert_type(number.value, int | None)
     assert_type(path.value, Path | Literal[True] | None)
     assert_type(number.given, bool)
+    assert_type(number.values, tuple[int, ...])
     several: list[Option[Any]] = [flag, text, number, path]
     del several
+
+
+def options_of_requests(job: Job, record: Record, jobs: Mapping[int, Record]) -> None:
+    """Requests and records have options of the same types, and requests take them."""
+    assert_type(number.of(job), int | None)
+    assert_type(text.of(record), str | None)
+    assert_type(flag.of(jobs[7]), Literal[True] | None)
+    number.set(job, 3)
+    flag.set(job, True)
+    path.set(job, Path("/opt"))
+    path.set(job, None)
+    text.unset(job)
 
 
 # Views.

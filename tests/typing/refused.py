@@ -231,6 +231,13 @@ def forgets_the_flag(value: str) -> str:
 # Views.
 
 
+def options_of_requests(job: Job, record: Record) -> None:
+    """Set an option to a value of another type, or in a record."""
+    number.set(job, "3")  # type: ignore[arg-type]
+    number.set(record, 3)  # type: ignore[arg-type]
+    number.values = (1,)  # type: ignore[misc]
+
+
 def jobs(job: Job, record: Record) -> None:
     """Write and compare values of a wrong type, and write read-only fields."""
     job.account = 5  # type: ignore[assignment]

@@ -230,6 +230,20 @@ def test_no_extension(asked: int | None, now: int | None, uid: int, accepted: bo
     assert result.accepted is accepted
 
 
+def test_option_default() -> None:
+    """Commands get a default unless the user has set the variable; so do batch jobs of clients without it."""
+    name = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode"
+    path = example("option_default")
+    for environment, mode in (({}, "shared"), ({name: "exclusive"}, "exclusive")):
+        options = FakeOptions(spank={"python": {"gpu-mode": None}}, environment=environment)
+        assert run(path, "cli_filter.setup_defaults", options=options).accepted
+        assert options.environment[name] == mode
+    job = FakeJob(script="#!/bin/sh\n")
+    assert run(path, "job_submit", job=job).changes["spank_job_env"] == {name.removeprefix("SLURM_SPANK_"): "shared"}
+    assert run(path, "job_submit", job=job).changes == {}
+    assert run(path, "job_submit", job=FakeJob()).changes == {}
+
+
 def test_private_tmp(private_tmp: ModuleType) -> None:
     """The folder exists for the tasks, is private to the user, and is removed when the step has ended."""
     assert run(private_tmp, "spank.user_init").accepted

@@ -35,6 +35,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.spank.entry",
     "slurmhooks.spank.environments",
     "slurmhooks.spank.fields",
+    "slurmhooks.spank.line",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
     "slurmhooks.spank.where",
@@ -161,7 +162,7 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     name
     for name in MAY_BE_IMPORTED
     # Not imported for scripts: the view of handlers in Python, and the modules that it needs.
-    if not name.startswith("slurmhooks.spank.") or name == "slurmhooks.spank.entry"
+    if not name.startswith("slurmhooks.spank.") or name in ("slurmhooks.spank.entry", "slurmhooks.spank.line")
     if name not in ("slurmhooks.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
 } | {
     "slurmhooks.lua",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from slurmhooks.log import LEVELS, LIMIT, PREFIX, WHOLE, Log, log, visible
+from slurmhooks.log import CONTINUED, LEVELS, LIMIT, MOST_LINES, PREFIX, WHOLE, Log, lines_of, log, visible
 
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
@@ -59,14 +60,61 @@ SHOWN = r"a\x00\x07\x08\t\n\x0b\r\x1b[2J\x7f\u0085\u009b\u061c\u200b\u2028\u202e
 
 
 def test_nothing_that_acts_on_a_terminal_is_logged(said: SimpleNamespace) -> None:
-    """Control characters, bidi overrides and bytes that are not UTF-8 are escaped, and each call is one record."""
+    """Control characters, bidi overrides and bytes that are not UTF-8 are escaped."""
     log.info("%s", NASTY)
-    log.error(NASTY)
     log.plain(2, NASTY)
-    log.record(f"in {NASTY}", "id: ")
-    assert said.lines == [(1, f"slurmhooks: {SHOWN}"), (0, f"slurmhooks: {SHOWN}"), (2, SHOWN)]
+    assert said.lines == [(1, f"slurmhooks: {SHOWN}"), (2, SHOWN)]
     before, after = SHOWN.split(r"\n", 1)
+    log.error(NASTY)
+    log.plain(2, NASTY, own=True)
+    assert said.lines[2:] == [
+        (0, f"slurmhooks: {before}"), (0, f"slurmhooks: | {after}"), (2, before), (2, f"| {after}"),
+    ]  # fmt: skip
+    log.record(f"in {NASTY}", "id: ")
     assert said.records == [f"slurmhooks: id: in {before}", f"slurmhooks: id: {after}"]
+
+
+SIGNS = "ab \n\n\r\t\0\x1b\x85\u2028\u202e|%s\udcffä"
+
+
+def test_lines_of_any_text(said: SimpleNamespace) -> None:
+    """Each line of a text is a record; only the first is not marked; an argument adds none, whatever it contains."""
+    random.seed(11)
+    for _ in range(2000):
+        own = "".join(random.choices(SIGNS, k=random.randrange(30))).replace("%", "")
+        sent = "".join(random.choices(SIGNS, k=random.randrange(30)))
+        place = random.randrange(len(own) + 1)
+        said.lines.clear()
+        log.info(f"{own[:place]}[%s]{own[place:]}", sent, field=sent)
+        text = (own[:place] + "[]" + own[place:]).rstrip("\n")
+        first, *others = [line.removeprefix(PREFIX) for _, line in said.lines]
+        assert len(others) == text.count("\n")
+        assert all(line.startswith(CONTINUED) for line in others)
+        assert all(line.isprintable() for line in (first, *others))
+        joined = "\n".join([first, *(line.removeprefix(CONTINUED) for line in others)]).partition(" field=")[0]
+        whole = f"{own[:place]}[{sent.replace(chr(10), chr(92) + 'n')}]{own[place:]}".rstrip("\n")
+        assert joined == visible(whole, "\n")
+
+
+def test_newlines_at_the_end_are_dropped(said: SimpleNamespace) -> None:
+    """Newlines at the end of a text add nothing, for the log and for the user; fields follow the last line."""
+    log.error("invalid suffix\n")
+    log.plain(1, "text\n\n", own=True)
+    log.user("text\n")
+    log.info("two\nlines\n", job=1)
+    assert [line for _, line in said.lines] == [
+        "slurmhooks: invalid suffix", "text", "slurmhooks: two", "slurmhooks: | lines job=1",
+    ]  # fmt: skip
+    assert said.user == ["text"]
+
+
+def test_lines_are_limited() -> None:
+    """The lines of a text have together the size of a record, and their number is limited."""
+    for text in ("\n" * 100_000 + "x", "a\n" * 100_000, "x" * 5000 + "\ny", "\x1b\n" * 3000):
+        lines = lines_of(text, LIMIT, PREFIX)
+        assert sum(len(PREFIX) + len(line.encode()) for line in lines) <= LIMIT + 100
+        assert len(lines) <= MOST_LINES + 1
+        assert "left out]" in lines[-1]
 
 
 def test_a_message_keeps_its_layout_and_nothing_else(said: SimpleNamespace) -> None:
@@ -197,7 +245,8 @@ def test_without_slurm_lines_go_to_standard_error(capsys: pytest.CaptureFixture[
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        r"slurmhooks: info: one\ntwo",
+        "slurmhooks: info: one",
+        "slurmhooks: info: | two",
         r"slurmhooks: user: for the user\x1b",
         "slurmhooks: error: trace",
     ]

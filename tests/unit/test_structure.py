@@ -20,6 +20,7 @@ TIERS = (
         "decorator",
         "hook_specs",
         "option",
+        "requested",
         "rollout",
         "registry",
         "config",

@@ -80,7 +80,7 @@ def say():
         ("'n=%d', 'x'", "n=%d ('x',)"),
         ("'%s and %s', 1", "%s and %s (1,)"),
         ("'%s', Repulsive()", "%s <tuple>"),
-        ("Repulsive()", "<Repulsive> ()"),
+        ("Repulsive()", "<Repulsive>"),
     ],
 )
 def test_a_record_that_cannot_be_formatted(tmp_path: Path, arguments: str, expected: str) -> None:
@@ -112,8 +112,8 @@ def say():
     first, *others = lines(tmp_path, hooks)
     assert first.startswith("error slurmhooks: ")
     assert first.endswith("no quotient")
-    assert others[0] == "admin slurmhooks: Traceback (most recent call last):"
-    assert others[-1] == "admin slurmhooks: ZeroDivisionError: division by zero"
+    assert others[0] == "admin slurmhooks: | Traceback (most recent call last):"
+    assert others[-1] == "admin slurmhooks: | ZeroDivisionError: division by zero"
 
 
 def test_a_site_configures_them_itself(tmp_path: Path) -> None:
@@ -142,3 +142,21 @@ def say():
     print({"structlog", "logging", "slurmhooks.structured"} & set(sys.modules))
 """
     assert lines(tmp_path, hooks) == ["set()"]
+
+
+@pytest.mark.parametrize("get", ["structlog.get_logger()", "logging.getLogger('site')"])
+def test_no_line_of_an_exception_looks_like_a_record(tmp_path: Path, get: str) -> None:
+    """Each line of an exception that is logged is marked, so that its text cannot forge a record."""
+    hooks = f"""
+import logging, structlog
+@hook.job_submit
+def say():
+    try:
+        raise ValueError("x\\nslurmhooks: accepted")
+    except ValueError:
+        {get}.exception("failed for %s" if "logging" in {get!r} else "failed", *["a\\nb"] * ("logging" in {get!r}))
+"""
+    first, *others = lines(tmp_path, hooks)
+    assert "\n" not in first
+    assert "admin slurmhooks: | slurmhooks: accepted" in others
+    assert all(line.startswith("admin slurmhooks: | ") for line in others)

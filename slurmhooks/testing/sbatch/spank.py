@@ -9,22 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.spank.options import variable
+from slurmhooks.requested import INHERITED, OMITTED, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.option import Option
 
-INHERITED = "SLURM_SPANK_"
-"""Begins the names of the variables in which commands read options."""
-OMITTED = "(null)"
-"""How Slurm passes on an option without an argument."""
+__all__ = ["OMITTED", "given_in", "insert"]
 
 
 def given_in(environment: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, str]:
     """Return the options that variables give, by name, with their arguments."""
-    names = {name: f"{INHERITED}{variable(option)}" for name, option in options.items()}
+    names = {name: f"{INHERITED}{option.variable}" for name, option in options.items()}
     return {name: environment[key] for name, key in names.items() if key in environment}
 
 
@@ -38,7 +35,7 @@ def insert(fields: dict[str, Any], options: Mapping[str, Option], environment: M
     """
     given: dict[str, str] = given_in(environment or {}, options) | fields.get("_spank", {})
     for name, text in given.items():
-        key = variable(options[name])
-        fields.setdefault("spank_job_env", {})[key] = text
+        for_scripts, for_job = variables_of(options[name], text)
+        fields.setdefault("spank_job_env", {}).update(for_scripts)
         if environment is not None:
-            fields["environment"] |= {key: "" if text == OMITTED else text, f"{INHERITED}{key}": text}
+            fields["environment"] |= for_job

@@ -43,7 +43,9 @@ def bug(value):
 def write_down(spank):
     """Append the values of all options."""
     values = {option.name: option.value for option in OPTIONS if option.given}
+    each = {option.name: option.values for option in OPTIONS if option.given}
     fields = {"callback": spank.callback, "context": spank.context, "values": values, "args": list(spank.args)}
+    fields["each"] = each
     if spank.context == "remote":
         fields["job"] = spank.job_id
         fields["step"] = spank.step_name

@@ -238,7 +238,7 @@ def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, s
     assert result.exit_code == 0, result.output
     assert "\x1b" not in result.output
     assert "to the user:\n  one\n    \\x1b[2Jtwo\n" in result.output
-    assert r"info: x\n\x1b[H" in result.output
+    assert "info: x\n  info: | \\x1b[H" in result.output
     assert r"a[red]\x1b[0m" in result.output
 
 

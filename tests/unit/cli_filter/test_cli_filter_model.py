@@ -3,6 +3,7 @@
 
 import errno
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
 from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.testing import FakeOptions
+from slurmhooks.testing import FakeOptions, run
 from slurmhooks.testing.cli_filter import Slurm
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.option_texts import ALONE, MODELLED
@@ -223,17 +224,70 @@ def test_spank_options() -> None:
     options = FakeOptions(spank={"python": {"greet": "you", "flag": "set", "other": "unset", "last": None}})
     assert options.spank == {"python": {"greet": "you", "flag": "set", "other": None, "last": None}}
     assert json.loads(json.dumps(options.spank)) == options.spank
-    plugin: Any = options.spank["python"]
-    for write in (
-        lambda: plugin.__setitem__("greet", "x"), lambda: plugin.update(greet="x"), lambda: plugin.pop("greet"),
-        lambda: plugin.setdefault("new", "x"), plugin.clear, lambda: plugin.__delitem__("greet"),
-        lambda: plugin.__ior__({"greet": "x"}), plugin.popitem,
-    ):  # fmt: skip
-        with pytest.raises(
-            TypeError, match=r"options.spank is read-only; .*SLURM_SPANK__SLURM_SPANK_OPTION_PLUGIN_NAME"
-        ):
+    whole: Any = options.spank
+    for write in (lambda: whole.__setitem__("python", {}), lambda: whole.update(python={}), whole.clear):
+        with pytest.raises(TypeError, match=r"options.spank itself is read-only"):
             write()
-    assert options.spank["python"]["greet"] == "you"
+    plugin: Any = options.spank["python"]
+    for write in (lambda: plugin.pop("greet"), plugin.clear, lambda: plugin.__delitem__("greet"), plugin.popitem):
+        with pytest.raises(TypeError):
+            write()
+
+
+VARIABLE = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode"
+
+
+def defaults(tmp_path: Path, body: str, hook: str = "setup_defaults", **environment: str) -> tuple[Any, FakeOptions]:
+    """Run handlers; return the result, and the options."""
+    options = FakeOptions(spank={"python": {"gpu-mode": None}, "other.so": {"x": None}}, environment=environment)
+    path = tmp_path / "hooks.py"
+    path.write_text(f"from slurmhooks import hook, log\n\n@hook.cli_filter.{hook}\ndef first(options):\n{body}")
+    return run(path, f"cli_filter.{hook}", options=options), options
+
+
+def test_a_default_of_a_spank_option(tmp_path: Path) -> None:
+    """In setup_defaults an assignment gives a default, which can be read, replaced and removed."""
+    read = '    log.info("%s", options.spank["python"]["gpu-mode"])\n'
+    write = '    options.spank["python"]["gpu-mode"] = "one"\n'
+    result, options = defaults(tmp_path, write + read)
+    assert (result.accepted, result.log, dict(options.environment)) == (True, ["info: one"], {VARIABLE: "one"})
+    again, options = defaults(tmp_path, write + write.replace("one", "two") + read)
+    assert (again.log, dict(options.environment)) == (["info: two"], {VARIABLE: "two"})
+    gone, options = defaults(tmp_path, write + write.replace('"one"', "None") + read)
+    assert (gone.log, dict(options.environment)) == (["info: None"], {})
+    result, options = defaults(tmp_path, '    options.spank["other.so"].update(x="")\n')
+    assert dict(options.environment) == {"SLURM_SPANK__SLURM_SPANK_OPTION_other_so_x": ""}
+
+
+@pytest.mark.parametrize("value", ['"default"', "None"])
+def test_a_default_does_not_replace_what_the_user_set(tmp_path: Path, value: str) -> None:
+    """A variable of the user, or of the job in which the command runs, takes precedence over a default."""
+    body = (
+        f'    options.spank["python"]["gpu-mode"] = {value}\n    log.info("%s", options.spank["python"]["gpu-mode"])\n'
+    )
+    result, options = defaults(tmp_path, body, **{VARIABLE: "mine"})
+    assert (result.log, dict(options.environment)) == (["info: mine"], {VARIABLE: "mine"})
+
+
+@pytest.mark.parametrize(
+    ("hook", "write", "text"),
+    [
+        (
+            "pre_submit",
+            '["python"]["gpu-mode"] = "x"',
+            "ValueError: --gpu-mode: Slurm has read it already: a handler of",
+        ),
+        ("setup_defaults", '["python"]["gpu-mod"] = "x"', "no such option: --gpu-mod; nearest: gpu-mode"),
+        ("setup_defaults", '["python"]["gpu-mode"] = 5', "TypeError: --gpu-mode takes a str or None, not 5"),
+        ("setup_defaults", '["python"]["gpu-mode"] = "a\\0b"', "ValueError"),
+    ],
+)
+def test_a_default_is_never_lost_silently(tmp_path: Path, hook: str, write: str, text: str) -> None:
+    """An assignment that cannot have an effect raises."""
+    result, options = defaults(tmp_path, f"    options.spank{write}\n", hook)
+    assert not result.accepted
+    assert any(text in line for line in result.log), result
+    assert dict(options.environment) == {}
 
 
 def test_the_script_is_read_from_its_file(tmp_path: object) -> None:

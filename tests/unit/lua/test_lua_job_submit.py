@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A job_submit.lua as handlers, without Slurm; cluster tests compare it with Slurm's own plugin."""
 
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.errors import LoadError, Reject, StaleHandleError
-from slurmhooks.log import ERROR, INFO
+from slurmhooks.log import ERROR, INFO, visible
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord
@@ -184,6 +185,33 @@ def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace
     said.user.clear()
     script.submit(name="bob")
     assert said.user == ["for bob"]
+
+
+@pytest.mark.parametrize("level", ["error", "info", "verbose", "debug", "debug2", "debug3", "debug4"])
+def test_texts_of_several_lines(load: Load, said: SimpleNamespace, level: str) -> None:
+    """Newlines at the end are dropped, further lines are marked, and those of arguments are escaped."""
+    body = f'slurm.log_{level}("first\\nsecond of %s\\n", job_desc.name)\nslurm.log_user("one\\ntwo\\n")\nreturn 0'
+    load(body).submit(name="a\nb")
+    assert [line for _, line in said.lines] == ["lua: first", r"| second of a\nb"]
+    assert said.user == ["one\ntwo"]
+
+
+def literal(text: str) -> str:
+    """Return a Lua literal of a text."""
+    return '"' + "".join(f"\\{byte:03}" for byte in text.encode()) + '"'
+
+
+def test_lines_of_random_texts(load: Load, said: SimpleNamespace) -> None:
+    """Each line of a script's own text is a record, marked after the first; an argument adds none."""
+    chosen = random.Random(3)
+    texts = ["T" + "".join(chosen.choices("ab\n\n\t\x1bä|", k=chosen.randrange(20))) for _ in range(100)]
+    calls = "\n".join(f'slurm.log_info({literal(text)})\nslurm.log_info("%s", {literal(text)})' for text in texts)
+    load(f"{calls}\nreturn 0").submit()
+    wanted = []
+    for text in texts:
+        first, *others = text.rstrip("\n").split("\n")
+        wanted += [f"lua: {visible(first)}", *(f"| {visible(line)}" for line in others), f"lua: {visible(text)}"]
+    assert [line for _, line in said.lines] == wanted
 
 
 def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:

@@ -73,6 +73,22 @@ def test_options(hooks: Callable[[str], Path], given: dict[str, str | bool], see
     assert run(hooks(OPTIONS), "spank.init", options=given).log == [f"info: {seen}"]
 
 
+def test_an_option_that_is_given_twice(hooks: Callable[[str], Path]) -> None:
+    """A list gives an option several times: handlers in a command see each value, others the last one."""
+    path = hooks(
+        """
+number = hook.spank.option("number", "N", usage="n", type=int)
+@hook.spank.init_post_opt
+def seen(spank): log.info("%s %s", number.value, number.values)
+"""
+    )
+    for spank, values in (
+        (FakeSpank("local"), "(1, 2)"), (FakeSpank("allocator"), "(1, 2)"), (FakeSpank("remote"), "(2,)"),
+    ):  # fmt: skip
+        result = run(path, "spank.init_post_opt", spank=spank, options={"number": ["1", "2"]})
+        assert result.log == [f"info: 2 {values}"]
+
+
 def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> None:
     """An option has no value in a context in which it does not exist."""
     result = run(hooks(OPTIONS), "spank.job_prolog", options={"name": "x", "number": "7"})
@@ -82,7 +98,7 @@ def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> No
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"number": "many"}, "--number: invalid literal for int() with base 10: 'many'"),
+        ({"number": "many"}, "--number takes a whole number, not 'many'"),
         ({"number": "10"}, "--number: too large"),
     ],
 )

@@ -52,13 +52,12 @@ def command(
         line, script = read_words(program, words, list(known.values()))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    plugin: dict[str, str | None] = dict.fromkeys(known)
-    given = {**spank.given_in(variables, known), **line.spank}
-    plugin |= {name: "set" if text in (None, spank.OMITTED) else text for name, text in given.items()}
-    of_spank = {"python": plugin} if plugin else {}
-    defaults = FakeOptions(program, environment=variables, early=program in ("sbatch", "srun"), spank=of_spank)
+    no_options = {"python": dict.fromkeys(known)} if known else {}
+    defaults = FakeOptions(program, environment=variables, early=program in ("sbatch", "srun"), spank=no_options)
     results = {"setup_defaults": run(registry, "cli_filter.setup_defaults", options=defaults)}
     if results["setup_defaults"].accepted:
+        given = {**spank.given_in(defaults.environment, known), **line.spank}
+        shown = {name: "set" if text in (None, spank.OMITTED) else text for name, text in given.items()}
         try:
             options = FakeOptions(
                 program,
@@ -67,7 +66,7 @@ def command(
                 argv=line.rest,
                 script=script,
                 environment=defaults.environment,
-                spank=of_spank,
+                spank={plugin: values | shown for plugin, values in no_options.items()},
             )
         except (KeyError, ValueError) as error:
             raise click.UsageError(f"{program} does not take this: {error.args[0]}") from error

@@ -49,8 +49,11 @@ def command(
     try:
         line = command_lines.read("srun", words, known.values())
         count = tasks or int(line.options.get("ntasks") or 1)
-        given = {**spank.given_in(variables, known), **line.spank}
-        options = {name: True if text in (None, spank.OMITTED) else text for name, text in given.items()}
+        given = {name: [text] for name, text in spank.given_in(variables, known).items()} | line.spank_each
+        options = {
+            name: [True if text is None or text == spank.OMITTED else text for text in texts]
+            for name, texts in given.items()
+        }
         result = launch_lines(lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={})
     except ValueError as error:
         raise click.UsageError(str(error)) from error

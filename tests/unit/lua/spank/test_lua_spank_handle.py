@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The handle that callbacks get, and the log, have the members, results and messages of spank-lua."""
 
+import random
+
 import pytest
 
+from slurmhooks.log import visible
 from slurmhooks.lua import finding
 from slurmhooks.lua.spank_options import LuaOption
 from tests.unit.lua.spank.conftest import Site
@@ -193,6 +196,40 @@ def test_logs(site: Site) -> None:
     for level in ("error", "info", "verbose", "debug", "debug2", "debug3", "user"):
         assert f"{level} 5%" in site.said(level)
     assert "by number" in site.said("error")
+
+
+def test_texts_of_several_lines(site: Site) -> None:
+    """Newlines at the end are dropped, further lines are marked, and those of arguments are escaped."""
+    site.write(
+        """
+        for _, name in ipairs({"error", "info", "verbose", "debug", "debug2", "debug3"}) do
+           SPANK["log_" .. name]("first\\nsecond of %s\\n", "a\\nb")
+        end
+        SPANK.log_user("first\\nsecond\\n")
+        """
+    )
+    site.load()
+    for level in ("error", "info", "verbose", "debug", "debug2", "debug3"):
+        assert site.said(level)[:2] == ["first", r"| second of a\nb"]
+    assert site.said("user") == ["first\nsecond"]
+
+
+def literal(text: str) -> str:
+    """Return a Lua literal of a text."""
+    return '"' + "".join(f"\\{byte:03}" for byte in text.encode()) + '"'
+
+
+def test_lines_of_random_texts(site: Site) -> None:
+    """Each line of a script's own text is a record, marked after the first; an argument adds none."""
+    chosen = random.Random(3)
+    texts = ["T" + "".join(chosen.choices("ab\n\n\t\x1bä|", k=chosen.randrange(20))) for _ in range(100)]
+    site.write("\n".join(f'SPANK.log_info({literal(text)})\nSPANK.log_info("%s", {literal(text)})' for text in texts))
+    site.load()
+    wanted = []
+    for text in texts:
+        first, *others = text.rstrip("\n").split("\n")
+        wanted += [visible(first), *(f"| {visible(line)}" for line in others), visible(text)]
+    assert [line for line in site.said("info") if line[0] in "T|"] == wanted
 
 
 def test_a_handle_ends_with_its_callback(site: Site) -> None:

@@ -28,6 +28,7 @@ ruff:
 ruff-format:
 	@scripts/step $@ $(BIN)/ruff format --check
 mypy:
+	@$(BIN)/python scripts/stubs.py
 	@scripts/step $@ $(BIN)/mypy
 clang-format:
 	@scripts/step $@ $(BIN)/clang-format --dry-run -Werror $(C_FILES)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from slurmhooks.decorators import Hooks  # written by tests/typing/stubs.py
+    from slurmhooks.decorators import Hooks  # written by scripts/stubs.py
 
 
 class Group:

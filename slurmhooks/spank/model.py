@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook_specs import Context
     from slurmhooks.spank.fields import Item
-    from slurmhooks.spank.items import Items  # written by tests/typing/stubs.py
+    from slurmhooks.spank.items import Items  # written by scripts/stubs.py
 else:
     Items = object
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # written by tests/typing/stubs.py
+if TYPE_CHECKING:  # written by scripts/stubs.py
     from slurmhooks.slurmctld.stubs.association import AssociationFields
     from slurmhooks.slurmctld.stubs.job import JobFields
     from slurmhooks.slurmctld.stubs.license import LicenseFields

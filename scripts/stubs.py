@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the stubs that tell type checkers and editors about attributes that slurmhooks makes from tables.
 
-Usage: tests/typing/stubs.py
+Usage: stubs.py [FOLDER]
 
-A new hook, field or item is one row in hook_specs.py, slurmctld/fields or spank/fields.py; then run this. Decorators
+FOLDER is the checkout by default. `make venv` and the build of a wheel run this; git ignores what it writes.
+
+A new hook, field or item is one row in hook_specs.py, slurmctld/fields or spank/fields.py. Decorators
 know the arguments, contexts and keywords of their hook; fields know their type, their description, and whether they
 can be assigned. Launches import none of the stubs.
 """
 
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from slurmhooks.hook_specs import ARGUMENTS, HOOKS, HookSpec  # noqa: E402 - a script has no package
@@ -26,8 +27,7 @@ from slurmhooks.slurmctld.rows import Computed, Field, Names, Strings, Truth, ro
 from slurmhooks.spank.fields import ITEMS, Item  # noqa: E402
 from slurmhooks.spank.model import READERS  # noqa: E402
 
-PACKAGE = ROOT / "slurmhooks"
-HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Written by tests/typing/stubs.py.\n"
+HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Written by scripts/stubs.py.\n"
 NAMED = 3
 """The most arguments of a handler whose names are checked: each subset of them is a class."""
 
@@ -51,24 +51,20 @@ Mode = Literal["enforce", "warn", "observe", "off"]
 """
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Write the stubs."""
-    for path, text in stubs().items():
+    for name, text in stubs().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
-def stubs() -> dict[Path, str]:
-    """Return the texts of all stubs by their paths."""
-    texts = {PACKAGE / "decorators.pyi": decorators(), PACKAGE / "spank" / "items.pyi": items()}
+def stubs() -> dict[str, str]:
+    """Return the texts of all stubs by their paths in a checkout."""
+    texts = {"slurmhooks/decorators.pyi": decorators(), "slurmhooks/spank/items.pyi": items()}
     for name, kind in fields.TABLES.items():
-        texts[PACKAGE / "slurmctld" / "stubs" / f"{name}.pyi"] = view(kind)
-    return {path: formatted(HEAD + text) for path, text in texts.items()}
-
-
-def formatted(text: str) -> str:
-    """Return source as ruff formats it."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "stub.pyi", "-"]
-    return subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True, check=True).stdout
+        texts[f"slurmhooks/slurmctld/stubs/{name}.pyi"] = view(kind)
+    return {path: HEAD + text for path, text in texts.items()}
 
 
 # Decorators
@@ -291,4 +287,4 @@ def item_type(item: Item) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)

@@ -360,6 +360,41 @@ def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path:
     assert site.sources()[0] == site.of_config()[1] == []
 
 
+READERS: dict[str, Callable[[Path], list[str | None]]] = {
+    "slurmctld": lambda path: names(site.of_config(path)[1]),
+    "a launch": lambda path: names(site.sources(str(path))[0]),
+    "a line with config=": lambda path: of_line(f"config={path}")[0],
+    "a line with a GLOB": lambda path: of_line("late/hooks.d/*.py")[0],
+    "info": lambda path: [*site.problems(path)],
+}
+
+
+@pytest.mark.parametrize("more", ["", "[log]\nlimit = 5000\n"], ids=["plain", "by the model"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_folder_that_is_not_mounted_yet(write: Write, tmp_path: Path, reader: str, more: str) -> None:
+    """A folder of hook files that does not exist is an error in each process; an empty one is not."""
+    path = write("slurmhooks.toml", f'[hooks]\npaths = ["late/hooks.d/*.py"]\n{more}')
+    read, missing = READERS[reader], f"{tmp_path}/late/hooks.d: does not exist; hook files are expected in it"
+    if reader == "info":
+        assert missing in "".join(site.problems(path))
+    else:
+        with pytest.raises(LoadError, match=missing):
+            read(path)
+    (tmp_path / "late" / "hooks.d").mkdir(parents=True)
+    assert read(path) == []
+
+
+def test_a_line_before_the_first_deployment(tmp_path: Path) -> None:
+    """A line that names files of the deployed bundle has no hooks until one is deployed; then its folder must exist."""
+    assert of_line("slurmhooks.d/current/hooks.d/*.py x") == ([], ["x"])
+    (tmp_path / "slurmhooks.d").mkdir()
+    (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/1")
+    for _ in range(2):
+        with pytest.raises(LoadError, match=f"{tmp_path}/slurmhooks.d/bundles/1/hooks.d: does not exist"):
+            of_line("slurmhooks.d/current/hooks.d/*.py x")
+        (tmp_path / "slurmhooks.d" / "bundles" / "1").mkdir(parents=True, exist_ok=True)
+
+
 def test_a_line_whose_configuration_does_not_exist() -> None:
     """A configuration that a line of plugstack.conf names must exist."""
     with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from slurmhooks import config, durable, site
@@ -42,7 +42,7 @@ class Store:
         self._current = self.folder / "current"
         self._history = self.folder / "history"
         self._unfinished = sysconfdir / contents.UNFINISHED
-        self._target = f"{contents.CURRENT}/{config.FILE_NAME}"
+        self._target = f"{site.DEPLOYED}/{config.FILE_NAME}"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -140,6 +140,9 @@ class Store:
             path = new / name
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             durable.write(path, content, 0o644)
+        for place in contents.folders(new):
+            with suppress(FileExistsError, NotADirectoryError):  # a file of the bundle, which the loader refuses
+                place.mkdir(mode=0o755, parents=True)
         for folder, _, _ in os.walk(new):
             os.chmod(folder, 0o755)
             durable.force(folder)
@@ -242,7 +245,7 @@ class Store:
                     (stage / entry.name).symlink_to(entry)
             (stage / self.folder.name).mkdir()
             (stage / self.folder.name).chmod(0o755)
-            (stage / contents.CURRENT).symlink_to(self.place(bundle))
+            (stage / site.DEPLOYED).symlink_to(self.place(bundle))
             (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
             yield stage
         finally:

@@ -135,6 +135,23 @@ def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path]
     assert handlers(site) == ["a:init"]
 
 
+def test_empty_folders(site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path) -> None:
+    """A site whose folders have no hook files yet can deploy, and so can a bundle whose patterns match no file."""
+    line = "required spank_python.so slurmhooks.d/current/lines.d/*.py"
+    site.plugstack(line)
+    for name in ("late.d/in", "a.d"):
+        (open_folder / "sources" / "empty" / name).mkdir(parents=True)
+    bundle = make(
+        "empty",
+        HANDLER.format(1),
+        config='[hooks]\npaths = ["hooks.d/*.py", "late.d/in/*.py", "a.d/*/b/*.py"]\n',
+        **{"plugstack.conf": f"{line}\n"},
+    )
+    deploy(bundle)
+    assert handlers(site) == ["a:version_1"]
+    deploy(bundle)  # its files are unchanged
+
+
 def test_the_plugin_offers_what_both_need(
     site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

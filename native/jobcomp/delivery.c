@@ -109,8 +109,13 @@ static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
         wait = header.first;
     else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
         *lane->failure.detail = '\0';
-    else
+    else {
+        if (result == SLURMHOOKS_OK) {
+            snprintf(lane->failure.detail, sizeof(lane->failure.detail), "the worker's answer is damaged");
+            slurmhooks_client_discard(delivery->client, lane->failure.worker);
+        }
         wait = RETRY_MS; /* a worker then decides when to try again */
+    }
     free(answer);
     return wait;
 }

@@ -73,6 +73,29 @@ def test_exchanges(host: Exchanger) -> None:
     host.stop()
 
 
+LEFT = {
+    "another answer": "c.HEADER.pack(4, c.ANSWER) + b'left'",
+    "a last answer": "c.HEADER.pack(4, c.LAST) + b'left'",
+    "a question": "c.HEADER.pack(4, c.QUERY) + b'left'",
+    "half a header": "b'x'",
+    "the end of a damaged answer": "b'x' * 999",
+}
+"""What a worker sends behind its answer."""
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_what_a_worker_leaves_in_its_channel(start: Start, left: str) -> None:
+    """A worker that has sent more than its answer is killed, and no later request is refused or gets the rest."""
+    host = start()
+    answer = f"c.HEADER.pack(9000, c.ANSWER) + b'x' * 9000 + {LEFT[left]}"
+    code = f"from slurmhooks.worker import channel as c, worker as w; w._channel._connection.sendall({answer})"
+    for number in range(3):
+        assert host.exchange(f"{code}; import time; time.sleep(99)") == ("OK", "x" * 9000)
+        assert host.exchange(f"echo {number}") == ("OK", f"echo {number}")
+    assert "has sent more than its answer" in host.log
+    host.stop()
+
+
 STUCK = {
     "sleeps": "import time; time.sleep(1000)",
     "spins": "while True: pass",

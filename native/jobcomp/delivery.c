@@ -75,7 +75,7 @@ static bool is_only(struct slurmhooks_delivery *delivery)
     pthread_mutex_lock(&delivery->lock);
     if (delivery->only < 0) {
         snprintf(path, sizeof(path), "%s/lock", delivery->folder);
-        delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        delivery->only = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
     if (delivery->only >= 0 && !delivery->is_only)
         delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB);

@@ -194,7 +194,25 @@ class Store:
         Args:
             bundle: the id; its files must be complete.
             before: the id of the bundle that is in force, or has the files that are in force; None: there are none.
+
+        Raises:
+            OSError: a file or link cannot be replaced; what has been replaced before is as it was.
         """
+        kept = self.kept()
+        current = os.readlink(self._current) if self._current.is_symlink() else None
+        try:
+            self._switch(bundle, before)
+        except OSError:
+            if self.deployed != bundle:
+                with suppress(OSError):  # those that could not be replaced
+                    self._write_history(kept)
+                    if current is None:
+                        self._current.unlink(missing_ok=True)
+                    else:
+                        durable.link(self._current, current)
+            raise
+
+    def _switch(self, bundle: str, before: str | None) -> None:
         kept, present = self.kept(), self.deployed
         if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
             earlier = kept[: kept.index(present) + 1] if present in kept else kept

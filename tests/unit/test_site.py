@@ -338,6 +338,18 @@ def test_names_that_seem_to_be_beside_a_link(write: Write, tmp_path: Path, name:
         assert f"write {tmp_path}/" in caught.value.findings[0]
 
 
+def test_names_that_seem_to_be_beside_a_link_on_the_way(write: Write, tmp_path: Path) -> None:
+    """Files beside each link are found, wherever it is on the way to the configuration."""
+    write("data/slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    write("data/hooks.d/a.py", "")
+    write("two/hooks.d/b.py", "")
+    (tmp_path / "two" / "slurmhooks.toml").symlink_to("../data/slurmhooks.toml")
+    (tmp_path / "slurmhooks.toml").symlink_to("two/slurmhooks.toml")
+    for read in (site.of_config, site.sources):
+        with pytest.raises(LoadError, match=f"and not {tmp_path}/two/hooks.d/b.py: write {tmp_path}/two/hooks"):
+            read()
+
+
 def test_the_link_of_a_bundle(write: Write, tmp_path: Path) -> None:
     """Files beside the link to a deployed bundle are those of the time before, and are no error."""
     write("slurmhooks.d/bundles/0123/slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')

@@ -80,8 +80,8 @@ def write_manifest(text: str, path: Path) -> None:
     except OSError:
         pass
     advice = (
-        "the manifest was not written; the hooks work, but Python starts in every process; run 'slurmhooks compile' on a"
-        " machine that can write the folder, or where the folder is made"
+        "the manifest was not written; the hooks work, but Python starts in every process; run 'slurmhooks compile' on"
+        " a machine that can write the folder, or where the folder is made"
     )
     with _writing(path, advice):
         manifest.write(text, str(path))

@@ -305,4 +305,4 @@ def test_damaged_answers(each_host: Host, damage: str) -> None:
     refused, accepted = run.of("job_submit")[::2], run.of("job_submit")[1::2]
     assert all(result.rc != 0 for result in refused), run.log
     assert [result.rc for result in accepted] == [0, 0], run.log
-    assert run.log and "is damaged, and it was killed" in run
+    assert "is damaged, and it was killed" in run

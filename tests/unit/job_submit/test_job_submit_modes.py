@@ -16,6 +16,7 @@ from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import Unwatched
 from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import (
     LEFT_OUT,
     LEFT_OUT_HANDLER,
@@ -23,7 +24,6 @@ from slurmhooks.wire.message import (
     Message,
     Type,
     decode,
-    read_answer,
     text_value,
 )
 from slurmhooks.worker.channel import LENIENT

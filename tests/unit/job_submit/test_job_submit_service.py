@@ -12,6 +12,7 @@ from slurmhooks.slurmctld.source import Asking
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import (
     LEFT_OUT_HANDLER,
     TOO_LONG,
@@ -19,7 +20,6 @@ from slurmhooks.wire.message import (
     Type,
     What,
     decode,
-    read_answer,
     text_value,
 )
 from slurmhooks.worker.service import Settings

@@ -9,7 +9,8 @@ from slurmhooks import loader
 from slurmhooks.prep.service import Service
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import VARIABLES, Message, Type, decode, texts_value
 from slurmhooks.wire.tables import Tables
 from slurmhooks.worker.service import Settings
 

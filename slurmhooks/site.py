@@ -308,7 +308,8 @@ def awaits_deployment(pattern: str) -> bool:
 
     Then the line has no hooks: a configless node gets its first bundle before its first job, but slurmd starts earlier.
     """
-    return pattern.startswith(f"{DEPLOYED}/") and paths.is_absent(f"{slurm_conf.directory()}/{DEPLOYED}")
+    current = f"{slurm_conf.directory()}/{DEPLOYED}"
+    return paths.below(slurm_conf.directory(), pattern).startswith(f"{current}/") and paths.is_absent(current)
 
 
 def no_such(config: str) -> str:

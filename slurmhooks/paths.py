@@ -28,6 +28,11 @@ def has_magic(pattern: str) -> bool:
     return any(sign in pattern for sign in "*?[")
 
 
+def fixed_folder(pattern: str) -> str:
+    """Return the folder of a pattern before the first sign of a glob: files that match are in it, or below it."""
+    return pattern.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
+
+
 def plain_glob(pattern: str) -> tuple[str, str, str] | None:
     """Split a glob like ``folder/*.py``, the usual kind, into folder, start and end; return None for any other glob."""
     folder, slash, last = pattern.rpartition("/")
@@ -42,7 +47,8 @@ def matches(pattern: str) -> list[str]:
     """Return the names that a pattern matches, sorted; a file name matches itself, whether or not it exists.
 
     Raises:
-        LoadError: a folder exists but cannot be listed, or the pattern has ``**``, which is not supported.
+        LoadError: a folder cannot be listed, the folder of a glob does not exist, or the pattern has ``**``, which is
+            not supported.
     """
     if not has_magic(pattern):
         return [pattern]
@@ -83,17 +89,20 @@ def _is_file(path: str) -> bool:
 
 
 def _listing(folder: str) -> list[str]:
-    """Return the names in a folder; an empty list if the folder does not exist.
+    """Return the names in a folder.
 
     Raises:
-        LoadError: it exists, but cannot be listed.
+        LoadError: it does not exist, or cannot be listed. Without it nobody knows which hook files belong there: it may
+            be on a file system that is not mounted yet.
     """
     try:
         return posix.listdir(folder or ".")
     except OSError as error:
         if isinstance(error, FileNotFoundError) and is_absent(folder):
-            return []
-        raise LoadError([f"{visible(folder)}: {unreachable(error)}; it may hold hook files"]) from error
+            reason = "does not exist; hook files are expected in it: create it, even if it stays empty, or mount it"
+        else:
+            reason = f"{unreachable(error)}; it may hold hook files"
+        raise LoadError([f"{visible(folder)}: {reason}"]) from error
 
 
 def unreachable(error: OSError) -> str:

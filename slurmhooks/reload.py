@@ -51,7 +51,7 @@ def load(
     Args:
         path: the configuration file.
         watch: records the files and the handlers; its ``before`` is the set to replace. If ``before`` is None, a
-            missing file means that there are no hooks.
+            missing configuration means that there are no hooks.
         check: returns further findings about a set of handlers in this process.
         scripts: returns the sources in other languages that the configuration names; they precede the hook files.
         hooks: the hooks that this process calls; only their handlers are recorded.
@@ -89,7 +89,8 @@ def load(
         watch.files.clear()
         watch.globs.clear()
     log.limit(config.log.level, config.log.limit)
-    for note in registry.notes:
+    unmatched = [f"{path}: no file matches {pattern}" for pattern, names in watch.globs.items() if not names]
+    for note in [*unmatched, *registry.notes]:
         log.info("note: %s", note)
     return config, registry
 

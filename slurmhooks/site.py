@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "slurmhooks.toml"
 """As in config.py, which imports pydantic."""
+DEPLOYED = "slurmhooks.d/current"
+"""The folder of the deployed bundle's files, relative to that of slurm.conf."""
 _PLAIN: dict[str, dict[str, type]] = {
     "hooks": {"paths": list, "modules": list, "packages": list, "require": list},
     "job_submit": {"reload": bool, "lua": str},
@@ -245,9 +247,7 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
     """
     if trusted.guarded():
         for pattern in patterns:
-            full = pattern if pattern.startswith("/") else f"{base}/{pattern}"
-            folder = full.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
-            trusted.check(folder)
+            trusted.check(paths.fixed_folder(pattern if pattern.startswith("/") else f"{base}/{pattern}"))
     return loader.expand(patterns, base)
 
 
@@ -285,6 +285,8 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     """
     config, pattern, rest = plugstack.split(args)
     if pattern is not None:
+        if awaits_deployment(pattern):
+            return [], rest, ()
         # Resolve the folder once for all files, so that they belong together even if a link on the way changes
         # meanwhile.
         folder, _, last = paths.below(slurm_conf.directory(), pattern).rpartition("/")
@@ -299,6 +301,15 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require
+
+
+def awaits_deployment(pattern: str) -> bool:
+    """Tell whether a GLOB of plugstack.conf names files of a bundle, and none has been deployed yet.
+
+    Then the line has no hooks: a configless node gets its first bundle before its first job, but slurmd starts earlier.
+    """
+    current = f"{slurm_conf.directory()}/{DEPLOYED}"
+    return paths.below(slurm_conf.directory(), pattern).startswith(f"{current}/") and paths.is_absent(current)
 
 
 def no_such(config: str) -> str:

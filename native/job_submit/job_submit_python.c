@@ -80,16 +80,14 @@ static void pack(void *context, struct slurmhooks_buffer *request)
 }
 
 /* Apply an answer to the request. RET the return code for slurmctld. */
-static int apply(const struct slurmhooks_call *call, const void *answer, size_t size)
+static int apply(const struct slurmhooks_call *call, const struct slurmhooks_answer *answer)
 {
     const struct slurmhooks_event *event = call->context;
     struct slurmhooks_verdict verdict;
-    const char *wrong = slurmhooks_apply(answer, size, event->job_desc, &verdict);
+    const char *wrong = slurmhooks_apply(answer->data, answer->size, event->job_desc, &verdict);
 
     if (wrong) {
-        char reason[160];
-        snprintf(reason, sizeof(reason), "the worker's answer is damaged: %s", wrong);
-        slurmhooks_point_report(call, call->failed, reason);
+        slurmhooks_point_damaged(&point, call, answer, wrong);
         return FAILED;
     }
     tell(event->err_msg, verdict.text);
@@ -118,15 +116,14 @@ static int run(struct slurmhooks_event *event)
         .query = slurmhooks_answer_query,
         .context = event,
     };
-    void *answer;
-    size_t size;
+    struct slurmhooks_answer answer;
 
     snprintf(whom, sizeof(whom), "user %u", event->uid);
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
+    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED ? SLURM_SUCCESS : FAILED;
-    int rc = apply(&call, answer, size);
-    free(answer);
+    int rc = apply(&call, &answer);
+    free(answer.data);
     return rc;
 }
 

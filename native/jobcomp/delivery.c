@@ -72,7 +72,7 @@ static bool is_only(struct slurmhooks_delivery *delivery)
     pthread_mutex_lock(&delivery->lock);
     if (delivery->only < 0) {
         snprintf(path, sizeof(path), "%s/lock", delivery->folder);
-        delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        delivery->only = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
     if (delivery->only >= 0 && !delivery->is_only)
         delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB);
@@ -81,19 +81,20 @@ static bool is_only(struct slurmhooks_delivery *delivery)
     return only;
 }
 
-/* RET how many milliseconds an answer says to wait; RETRY_MS if it does not say so. */
-static unsigned wait_of(const void *answer, size_t size)
+/* OUT wait  how many milliseconds an answer says to wait. RET false if it does not say so. */
+static bool read_wait(const void *answer, size_t size, unsigned *wait)
 {
     struct slurmhooks_header header;
     struct slurmhooks_item item;
     size_t position = sizeof(header);
-    uint64_t wait;
+    uint64_t number;
 
-    if (slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
-        while (slurmhooks_next(answer, size, &position, &item))
-            if (item.tag == SLURMHOOKS_WAIT && slurmhooks_number(&item, &wait) && wait <= UINT32_MAX)
-                return (unsigned)wait;
-    return RETRY_MS;
+    if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header) ||
+        !slurmhooks_next(answer, size, &position, &item) || item.tag != SLURMHOOKS_WAIT ||
+        !slurmhooks_number(&item, &number) || number > UINT32_MAX)
+        return false;
+    *wait = (unsigned)number;
+    return true;
 }
 
 /* Let a worker deliver one record. RET the milliseconds until the next delivery. */
@@ -118,12 +119,15 @@ static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
         delivery->client, request.data, request.size, slurmhooks_client_deadline(delivery->client, DEADLINE_MS), NULL,
         NULL, &answer, &size, &lane->failure);
     free(request.data);
-    if (result == SLURMHOOKS_OK)
-        wait = wait_of(answer, size);
-    else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
+    if (result == SLURMHOOKS_UNAVAILABLE || (result != SLURMHOOKS_OK && delivery->stopping)) {
         *lane->failure.detail = '\0';
-    else
+    } else if (result != SLURMHOOKS_OK || !read_wait(answer, size, &wait)) {
+        if (result == SLURMHOOKS_OK) {
+            snprintf(lane->failure.detail, sizeof(lane->failure.detail), "the worker's answer is damaged");
+            slurmhooks_client_discard(delivery->client, lane->failure.worker);
+        }
         wait = RETRY_MS; /* a worker then decides when to try again */
+    }
     free(answer);
     return wait;
 }

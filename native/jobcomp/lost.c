@@ -17,7 +17,7 @@
 /* RET the open file with room for a line, or -1. OUT size: its size. */
 static int open_lost(int folder, off_t *size)
 {
-    int fd = openat(folder, NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = openat(folder, NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat status;
 
     if (fd >= 0 && !fstat(fd, &status) && status.st_size < MOST) {

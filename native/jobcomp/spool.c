@@ -144,7 +144,7 @@ static bool keep_table(struct slurmhooks_spool *spool)
         return true;
     /* Another slurmctld may do the same, while 'scontrol reconfigure' replaces the old one. */
     snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
-    int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     errno = ENOSPC;
@@ -228,6 +228,18 @@ static bool keep_folder(struct slurmhooks_spool *spool)
     return kept;
 }
 
+/* RET why the folder is not used; NULL if only root and the user of this process can put files or links into it. */
+static const char *exposed(int folder)
+{
+    struct stat status;
+
+    if (fstat(folder, &status))
+        return strerror(errno);
+    if (status.st_uid && status.st_uid != geteuid())
+        return "another user owns it: chown it to SlurmUser";
+    return status.st_mode & (S_IWGRP | S_IWOTH) ? "other users can write to it: chmod go-w" : NULL;
+}
+
 struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_config *config, char *why, size_t size)
 {
     struct slurmhooks_spool *spool = calloc(1, sizeof(*spool));
@@ -244,6 +256,12 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
         spool->folder = -1;
     else
         spool->folder = open(config->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *fault = spool->folder < 0 ? NULL : exposed(spool->folder);
+    if (fault) {
+        snprintf(why, size, "%s: %s", config->folder, fault);
+        slurmhooks_spool_close(spool);
+        return NULL;
+    }
     bool opened = spool->folder >= 0 && keep_folder(spool);
     if (opened)
         slurmhooks_lost_reserve(spool->folder, config->limit);

@@ -118,24 +118,23 @@ static int handle(struct job *job)
         .context = job,
     };
     struct slurmhooks_verdict verdict;
-    void *answer;
-    size_t size;
+    struct slurmhooks_answer answer;
 
     snprintf(whom, sizeof(whom), "JobId=%u", job->id);
     if (job->broken) {
         slurmhooks_point_report(&call, call.failed, "memory is short");
         return FAILED;
     }
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
+    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED ? 0 : FAILED;
-    const char *wrong = slurmhooks_apply(answer, size, NULL, &verdict);
+    const char *wrong = slurmhooks_apply(answer.data, answer.size, NULL, &verdict);
     if (wrong)
-        slurmhooks_point_report(&call, call.failed, wrong);
+        slurmhooks_point_damaged(&point, &call, &answer, wrong);
     else
         keep_text(job, verdict.text);
     bool failed = wrong || verdict.code;
-    free(answer);
+    free(answer.data);
     return failed ? FAILED : 0;
 }
 

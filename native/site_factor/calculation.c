@@ -166,15 +166,15 @@ static bool calculate(struct batch *batch, const char *whom)
     };
     const uint32_t *values, *used;
     uint32_t used_count = 0;
-    void *answer;
-    size_t size;
+    struct slurmhooks_answer answer;
 
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
+    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED;
-    const char *wrong = read_answer(answer, size, batch->job ? 1 : batch->packed_count, &values, &used, &used_count);
+    const uint32_t count = batch->job ? 1 : batch->packed_count;
+    const char *wrong = read_answer(answer.data, answer.size, count, &values, &used, &used_count);
     if (wrong)
-        slurmhooks_point_report(&call, call.failed, wrong);
+        slurmhooks_point_damaged(&point, &call, &answer, wrong);
     else
         apply_batch(batch, values);
     if (!wrong && used && !batch->job) {
@@ -182,7 +182,7 @@ static bool calculate(struct batch *batch, const char *whom)
         memcpy(members, used, used_count * sizeof(*members));
         member_count = used_count;
     }
-    free(answer);
+    free(answer.data);
     return !wrong;
 }
 

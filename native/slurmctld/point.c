@@ -174,7 +174,7 @@ static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
 }
 
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                                          void **answer, size_t *size)
+                                          struct slurmhooks_answer *answer)
 {
     char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
     struct slurmhooks_client *client = point->client;
@@ -194,9 +194,10 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
         }
         if (client)
             result = slurmhooks_client_exchange(client, request.data, request.size, deadline, call->query,
-                                                call->context, answer, size, &failure);
+                                                call->context, &answer->data, &answer->size, &failure);
         free(request.data);
         if (result == SLURMHOOKS_OK) {
+            answer->worker = failure.worker;
             end = SLURMHOOKS_ANSWERED;
             break;
         }
@@ -210,6 +211,17 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
     }
     free(left_out);
     return end;
+}
+
+void slurmhooks_point_damaged(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
+                              const struct slurmhooks_answer *answer, const char *wrong)
+{
+    char reason[160];
+
+    snprintf(reason, sizeof(reason), "the answer of worker %u is damaged, and it was killed: %s", answer->worker,
+             wrong);
+    slurmhooks_point_report(call, call->failed, reason);
+    slurmhooks_client_discard(point->client, answer->worker);
 }
 
 bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *))

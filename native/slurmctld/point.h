@@ -41,6 +41,13 @@ struct slurmhooks_call {
     void *context;                                                  /* of these three functions */
 };
 
+/* The answer to a request. */
+struct slurmhooks_answer {
+    void *data; /* the message, freed by the caller of slurmhooks_point_call() */
+    size_t size;
+    uint32_t worker; /* that has sent it */
+};
+
 /* How a request ends. */
 enum slurmhooks_end {
     SLURMHOOKS_ANSWERED,
@@ -69,10 +76,14 @@ void slurmhooks_point_stop(struct slurmhooks_point *point);
  *
  * If a handler with a lenient on_error ends its worker, the other handlers run again without it.
  *
- * OUT answer, size  with SLURMHOOKS_ANSWERED: the message, freed by the caller
+ * OUT answer  with SLURMHOOKS_ANSWERED
  */
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                                          void **answer, size_t *size);
+                                          struct slurmhooks_answer *answer);
+
+/* Report that an answer is damaged, and ask its worker no more. IN wrong: what is wrong with it. */
+void slurmhooks_point_damaged(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
+                              const struct slurmhooks_answer *answer, const char *wrong);
 
 /* Report a failure: the user gets a line with an id, the log gets the reason. IN what: what it means. RET the id */
 unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);

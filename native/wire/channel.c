@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +49,13 @@ static bool wait_for(int fd, short events, int64_t deadline)
 static bool is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+bool channel_has_more(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 enum channel_result channel_send(int fd, enum slurmhooks_channel_kind kind, const void *data, size_t length,

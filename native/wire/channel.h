@@ -3,6 +3,7 @@
 #ifndef SLURMHOOKS_CHANNEL_H
 #define SLURMHOOKS_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ enum channel_result {
 
 /* RET CLOCK_MONOTONIC in nanoseconds. */
 int64_t channel_now(void);
+
+/* RET whether something has arrived that was not received yet. */
+bool channel_has_more(int fd);
 
 /* Send a message. IN deadline: a time of channel_now(). */
 enum channel_result channel_send(int fd, enum slurmhooks_channel_kind kind, const void *data, size_t length,

@@ -45,6 +45,7 @@ struct slurmhooks_client_config {
 
 /* What has failed; the last three members are what the worker has written into its status page. */
 struct slurmhooks_failure {
+    uint32_t worker; /* which worker was asked last, for slurmhooks_client_discard(); 0: none */
     /* One line for the log: what happened, with worker and handler; empty with SLURMHOOKS_OK. */
     char detail[SLURMHOOKS_DETAIL_MAX];
     char handler[SLURMHOOKS_HANDLER_MAX]; /* the running handler; empty: none */
@@ -103,6 +104,13 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
                                                   int64_t deadline, slurmhooks_query query, void *context,
                                                   void **answer, size_t *answer_length,
                                                   struct slurmhooks_failure *failure);
+
+/*
+ * Ask a worker no more, because its answer was damaged: what it has sent cannot be told apart from later answers.
+ *
+ * IN worker  from struct slurmhooks_failure, which slurmhooks_client_exchange() fills also with SLURMHOOKS_OK
+ */
+void slurmhooks_client_discard(struct slurmhooks_client *client, uint32_t worker);
 
 /* RET the nanoseconds until a deadline; negative if it has passed. */
 int64_t slurmhooks_client_left(int64_t deadline);

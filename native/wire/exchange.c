@@ -43,6 +43,23 @@ static struct worker *find_free(struct slurmhooks_client *client)
     return NULL;
 }
 
+/*
+ * Discard a free worker that has sent more than its answer: what is left would be taken as the answer to the request
+ * of somebody else. RET false if there is nothing left.
+ */
+static bool discard_talkative(struct slurmhooks_client *client, struct worker *worker)
+{
+    pid_t pid = worker->pid;
+
+    if (!channel_has_more(worker->channel))
+        return false;
+    pthread_mutex_lock(&client->lock);
+    pool_discard(client, worker, true);
+    pthread_mutex_unlock(&client->lock);
+    pool_log(client, SLURMHOOKS_ERROR, "worker %d has sent more than its answer; it was killed", (int)pid);
+    return true;
+}
+
 /* Wait for a free worker. RET NULL if none is free before the deadline. OUT detail: why, if NULL is returned. */
 static struct worker *take_worker(struct slurmhooks_client *client, int64_t deadline, char *detail)
 {
@@ -218,6 +235,21 @@ static void count_end(struct slurmhooks_client *client)
     pthread_mutex_unlock(&client->lock);
 }
 
+void slurmhooks_client_discard(struct slurmhooks_client *client, uint32_t pid)
+{
+    pthread_mutex_lock(&client->lock);
+    for (struct worker *worker = client->workers, *next; worker; worker = next) {
+        next = worker->next;
+        if ((uint32_t)worker->pid != pid)
+            continue;
+        if (worker->busy)
+            worker->dead = true; /* the thread that uses it discards it */
+        else
+            pool_discard(client, worker, true);
+    }
+    pthread_mutex_unlock(&client->lock);
+}
+
 enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *client, const void *request, size_t length,
                                                   int64_t deadline, slurmhooks_query query, void *context,
                                                   void **answer, size_t *answer_length,
@@ -238,11 +270,15 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
     int64_t arrived = channel_now();
     count_begin(client);
     do {
-        struct worker *worker = take_worker(client, deadline, failure->detail);
+        struct worker *worker;
+        do
+            worker = take_worker(client, deadline, failure->detail);
+        while (worker && discard_talkative(client, worker));
         if (!worker) {
             result = SLURMHOOKS_UNAVAILABLE;
             break;
         }
+        failure->worker = (uint32_t)worker->pid;
         int64_t waited = channel_now() - arrived;
         result = run_exchange(worker, request, length, deadline, query, context, answer, answer_length, &last);
         begun = release_worker(client, worker, result, last, waited, failure);

@@ -16,7 +16,7 @@
 /* How many observers may ask at the same time; more are not from slurmhooks, or have ended in a way that hides it. */
 #define MOST_SOURCES 64
 
-/* One channel. */
+/* One channel, whose thread counts in `sources`. */
 struct source {
     const struct slurmhooks_late *late;
     int channel;
@@ -27,6 +27,17 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned answering; /* threads between enter() and leave() */
 static unsigned sources;   /* threads that wait for questions */
 static bool stopped;
+
+/* Count the thread of a channel, or count it no more. RET false, without counting, if there are too many. */
+static bool count_source(int change)
+{
+    pthread_mutex_lock(&mutex);
+    bool has_room = change < 0 || sources < MOST_SOURCES;
+    if (has_room)
+        sources += (unsigned)change;
+    pthread_mutex_unlock(&mutex);
+    return has_room;
+}
 
 /* Take the locks. RET false, without the locks, if questions are no longer to be answered. */
 static bool enter(const struct slurmhooks_late *late)
@@ -80,9 +91,7 @@ static void *run(void *argument)
         ;
     close(source->channel);
     free(source);
-    pthread_mutex_lock(&mutex);
-    sources--;
-    pthread_mutex_unlock(&mutex);
+    count_source(-1);
     return NULL;
 }
 
@@ -122,24 +131,18 @@ static bool start(struct source *source)
 
 void late_serve(const struct slurmhooks_late *late, int channel)
 {
-    pthread_mutex_lock(&mutex);
-    bool has_room = sources < MOST_SOURCES;
-    sources += has_room;
-    pthread_mutex_unlock(&mutex);
-    struct source *source = has_room && pin() ? malloc(sizeof(*source)) : NULL;
+    bool counted = count_source(1);
+    struct source *source = counted && pin() ? malloc(sizeof(*source)) : NULL;
 
     if (source) {
         *source = (struct source){late, channel};
         if (start(source))
             return;
     }
-    if (has_room) {
-        pthread_mutex_lock(&mutex);
-        sources--;
-        pthread_mutex_unlock(&mutex);
-    }
     close(channel);
     free(source);
+    if (counted)
+        count_source(-1);
 }
 
 void late_stop(void)

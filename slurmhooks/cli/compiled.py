@@ -3,6 +3,8 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from slurmhooks import durable, manifest
@@ -53,15 +55,12 @@ def choose_variant(folder: Path, name: str) -> str:
     target = folder / PLUGIN
     before = manifest.exported(variant_of(target))
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
-        try:
+        advice = (
+            f"it must become a link to {variant}: run 'slurmhooks compile' where the folder of the plugins can be"
+            " written, such as in the image of this machine"
+        )
+        with _writing(target, advice):
             durable.link(target, str(variant))
-        except OSError as error:
-            if error.errno not in READ_ONLY:
-                raise
-            raise Finding(
-                f"{target}: {error.strerror}: it must become a link to {variant}: run 'slurmhooks compile' where the"
-                " folder of the plugins can be written, such as in the image of this machine"
-            ) from error
     extra = manifest.exported(name)
     if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
@@ -80,15 +79,23 @@ def write_manifest(text: str, path: Path) -> None:
             return
     except OSError:
         pass
-    try:
+    advice = (
+        "the manifest was not written; the hooks work, but Python starts in every process; run 'slurmhooks compile' on"
+        " a machine that can write the folder, or where the folder is made"
+    )
+    with _writing(path, advice):
         manifest.write(text, str(path))
+
+
+@contextmanager
+def _writing(path: Path, advice: str) -> Iterator[None]:
+    """Turn the error of a path that cannot be written into a finding that says what to do."""
+    try:
+        yield
     except OSError as error:
         if error.errno not in READ_ONLY:
             raise
-        raise Finding(
-            f"{path}: {error.strerror}: the manifest was not written; the hooks work, but Python starts in every"
-            " process; run 'slurmhooks compile' on a machine that can write the folder, or where the folder is made"
-        ) from error
+        raise Finding(f"{path}: {error.strerror}: {advice}") from error
 
 
 def variant_of(plugin: Path) -> str:

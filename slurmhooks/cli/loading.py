@@ -167,10 +167,16 @@ class Loaded:
         read = None
         files: list[tuple[str, str]] = []
         if pattern is not None:
-            sources = loader.expand([pattern], slurm_conf.directory())
             full = os.path.join(slurm_conf.directory(), pattern)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            self._watch(f"plugstack.conf: {' '.join(args)}", [full])
+            where = f"plugstack.conf: {' '.join(args)}"
+            if site.awaits_deployment(pattern):
+                sources = []
+                self.patterns.append(full)
+                self.notes.append(f"{where}: no bundle has been deployed yet")
+            else:
+                sources = loader.expand([pattern], slurm_conf.directory())
+                self._watch(where, [full])
             self.watched += [source.path for source in sources if source.path is not None]
             # A line that names its files does not depend on slurmhooks.toml.
         else:

@@ -107,7 +107,8 @@ class Delivery:
             for handler in handlers:
                 self._run(record, handler, arguments, refused, call)
             call.end(call.outcome, [])
-            call.about = partial(about_record, shown)
+            if shown is not None:
+                call.about = partial(about_record, shown)
             self.call = call
         self._end(record, refused)
 

@@ -31,6 +31,7 @@ SEGMENT = ".spool"
 STATE = ".state"
 DEAD = "dead"
 LOST = "lost.jsonl"
+_STATE_FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _PUNCH_HOLE = 0x02 | 0x01
 """For fallocate(2): free the space of a range, which then reads as zeros, and keep the size of the file."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -185,7 +186,7 @@ class Segment:
         """Return the complete lines of the state file that were not read yet."""
         if self._state < 0:
             try:
-                self._state = os.open(self._state_path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+                self._state = os.open(self._state_path, _STATE_FLAGS)
             except FileNotFoundError:
                 return []
         size = os.fstat(self._state).st_size - self._noted
@@ -226,7 +227,7 @@ class Segment:
         """Write the lines that are not in the state file yet; keep them if the disk is full."""
         try:
             if self._state < 0:
-                self._state = os.open(self._state_path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                self._state = os.open(self._state_path, _STATE_FLAGS | os.O_CREAT, 0o600)
             self._append_state()
         except OSError as error:
             if not is_full(error):
@@ -257,7 +258,7 @@ class Segment:
 
 
 def is_full(error: OSError) -> bool:
-    """Tell whether an error says that the disk, or the part of it that this user may use, is full."""
+    """Tell whether an error says that the disk, or this user's part of it, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

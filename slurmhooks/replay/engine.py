@@ -18,7 +18,8 @@ from slurmhooks.replay import clock
 from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.views import views_of
 from slurmhooks.rollout import KEYS, OBSERVE, OFF, Rollout
-from slurmhooks.wire.message import decode, read_answer
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import decode
 from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:

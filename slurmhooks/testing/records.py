@@ -16,7 +16,8 @@ from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.message import Message, decode, read_answer, texts_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
 from slurmhooks.worker.settings import Settings
 

@@ -19,7 +19,8 @@ from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
-from slurmhooks.wire.message import Message, decode, read_answer, read_text, text_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
 from slurmhooks.worker.settings import Settings
 

@@ -20,6 +20,7 @@ from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.look import POLL, Looker
+from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.requests import Asked, Requests
 
 RETRY = 60.0
@@ -57,7 +58,7 @@ class Supervisor:
         self._serving: int | None = None
         self._watch: Watch | None = None
         self._good: Watch | None = None
-        self._orphaned: dict[int, set[int]] = {}  # the workers of generations that have not been reaped yet
+        self._orphans = Orphans()
         self._fault: dict[str, Any] | None = None  # why the newest files are not in force, and since when
         self._reload = True
         self._accidents = 0
@@ -109,8 +110,7 @@ class Supervisor:
         return True
 
     def _to_client(self, message: Message) -> None:
-        # If slurmctld is gone, the next turn notices.
-        with suppress(OSError):
+        with suppress(OSError):  # if slurmctld is gone, the next turn notices
             control.send(self._client, message)
 
     # Generations
@@ -152,9 +152,9 @@ class Supervisor:
             del self._children[number]
             if child.pid:
                 process.kill(child.pid)
-                self._orphaned[child.pid] = child.workers
+                self._orphans.add(child.pid, child.workers)
             else:
-                self._kill_orphans(child.workers)
+                self._orphans.kill(child.workers, self._own())
             self._lost(number, child)
             return
         try:
@@ -291,15 +291,9 @@ class Supervisor:
             self._serving = None
             self._retry_at = time.monotonic()
 
-    def _kill_orphans(self, workers: set[int]) -> None:
-        """Kill the workers of a generation that has ended, with the programs that they started.
-
-        The kernel has killed the workers, but not these programs. A generation may have named any process as a worker;
-        only one that the supervisor has adopted can be.
-        """
-        others = {self._collector.pid, *(child.pid for child in self._children.values())}
-        for pid in workers.intersection(process.children()) - others:
-            process.kill(pid, group=True)
+    def _own(self) -> set[int]:
+        """Return the processes that the supervisor itself has forked."""
+        return {self._collector.pid, *(child.pid for child in self._children.values())}
 
     def _reap(self) -> None:
         """Reap every child that has ended, including programs of handlers that outlived their worker."""
@@ -314,11 +308,9 @@ class Supervisor:
                 os.waitid(os.P_PID, ended.si_pid, os.WSTOPPED | os.WNOHANG)
                 self._stopped(ended.si_pid)
                 continue
-            if any(ended.si_pid in workers for workers in self._orphaned.values()):
-                process.kill(ended.si_pid, group=True)  # nobody else can have its id until it is reaped
+            self._orphans.before_reaping(ended.si_pid)
             pid, status = os.waitpid(ended.si_pid, 0)
-            if pid in self._orphaned:
-                self._kill_orphans(self._orphaned.pop(pid))
+            self._orphans.reaped(pid, self._own())
             if self._collector.ended(pid, status):
                 continue
             for number, child in list(self._children.items()):
@@ -356,13 +348,10 @@ class Supervisor:
         if self._collector.is_renewed:
             reporting.reporter, self._collector.is_renewed = self._collector.reporter, False
             self._retry_at = now
-        if self._requests.waiting or (self._retry_at is not None and now >= self._retry_at) or self._changed():
+        due = self._requests.waiting or (self._retry_at is not None and now >= self._retry_at)
+        if due or (self._reload and self._watch is not None and self._looker.changed(self._watch)):
             self._retry_at = None
             self._load()
-
-    def _changed(self) -> bool:
-        """Tell whether files have changed."""
-        return self._reload and self._watch is not None and self._looker.changed(self._watch)
 
     # Others
 

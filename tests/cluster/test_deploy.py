@@ -2,6 +2,7 @@
 """Bundles on a real cluster: `deploy` while jobs arrive, `rollback`, `status`, and a node without a configuration."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.conftest import NAME, NODES, RELEASES, running
-from tests.cluster.spank.site import Site
+from tests.cluster.spank.site import PLUGIN, Site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -37,6 +38,15 @@ def second(job, submit_uid):
     if submit_uid:
         raise Reject(f"{{job.comment}}, {version} in the other file")
 """
+PROLOG = """
+from slurmhooks import hook
+
+@hook.spank.job_prolog
+def prolog(spank):
+    pass
+"""
+STATE = f"find /etc/slurm/slurmhooks* {PLUGIN} -type l -printf '%p %l\\n' -o -type f -exec md5sum {{}} + | sort"
+"""Prints all files and links that a deployment may change."""
 NODE = """
 set -e
 mount -t tmpfs -o mode=755 none /etc/slurm
@@ -55,15 +65,20 @@ def cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
 
 @pytest.fixture(scope="module")
 def site(cluster: "Cluster") -> Site:
-    """The cluster, with two versions of a policy as bundles /root/1.tar and /root/2.tar; the first one is in force."""
+    """The cluster, with versions of a policy as bundles /root/1.tar to /root/3.tar; the first one is in force.
+
+    The third one needs a SPANK plugin that exports more.
+    """
     site = Site(cluster)
     cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
-    for version in (1, 2):
+    for version in (1, 2, 3):
         folder = f"/root/site{version}"
         cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\npackages = ["packages"]\n', f"{folder}/slurmhooks.toml")
         cluster.put(FIRST.format(version=version), f"{folder}/hooks.d/a.py")
         cluster.put(SECOND.format(version=version), f"{folder}/hooks.d/b.py")
         cluster.put(f"NUMBER = {version}\n", f"{folder}/packages/our_limits/__init__.py")
+        if version == 3:
+            cluster.put(PROLOG, f"{folder}/hooks.d/c.py")
         site.root(f"cd /root; slurmhooks bundle {folder} --output {version}.tar")
     site.root("slurmhooks deploy /root/1.tar")
     return site
@@ -109,15 +124,80 @@ def test_what_check_refuses(site: Site) -> None:
     """A bundle that the daemons would not load changes nothing."""
     site.root("slurmhooks deploy /root/1.tar; cp -r /root/site2 /root/bad; echo 'def (' >> /root/bad/hooks.d/b.py")
     site.root("cd /root; slurmhooks bundle bad --output bad.tar")
-    state = "find /etc/slurm/slurmhooks* -type l -printf '%p %l\\n' -o -type f -exec md5sum {} + | sort"
-    before = site.root(state)
+    before = site.root(STATE)
     assert "slurmhooks.manifest" in before
     done = site.cluster.root("slurmhooks", "deploy", "/root/bad.tar")
     assert done.returncode == 1
     assert "SyntaxError" in done.stderr
     assert "stays in force" in done.stderr
-    assert site.root(state) == before
+    assert site.root(STATE) == before
     assert refused(site) == "1"
+
+
+@pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d", os.path.dirname(PLUGIN)])
+def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
+    """`deploy` and `rollback` say so, end with 1 and change nothing; `status` reports what is in force.
+
+    The bundle needs another variant of the SPANK plugin. Once the folder can be written, the same command succeeds.
+    """
+    site.root("slurmhooks deploy /root/2.tar; slurmhooks deploy /root/1.tar")
+    before, present = site.root(STATE), status(site)
+    assert present["findings"] == []
+    site.root(f"mount --bind {folder} {folder}; mount -o remount,bind,ro {folder}")
+    try:
+        for command in ("deploy /root/3.tar", "rollback") if folder.startswith("/etc") else ("deploy /root/3.tar",):
+            done = site.shell(f"slurmhooks {command}", user="root")
+            assert done.returncode == 1, done.stdout
+            assert "Read-only file system: " in done.stdout
+            assert "Traceback" not in done.stdout
+            assert site.root(STATE) == before, done.stdout
+            assert refused(site) == "1"
+            assert {**status(site), "rows": None} == {**present, "rows": None}
+    finally:
+        site.root(f"umount -l {folder}")
+    site.root("slurmhooks deploy /root/3.tar")
+    assert refused(site) == "3"
+    assert status(site)["findings"] == []
+    site.root("slurmhooks rollback")
+    assert refused(site) == "1"
+
+
+def test_a_configuration_that_is_mounted(site: Site) -> None:
+    """A file over slurmhooks.toml stays in force: `deploy` says that no link can replace it, and changes nothing."""
+    toml = "/etc/slurm/slurmhooks.toml"
+    site.root("slurmhooks deploy /root/1.tar; cp -rL /etc/slurm/slurmhooks.d/current/packages /etc/slurm")
+    site.root(f"cp /etc/slurm/slurmhooks.d/current/hooks.d/* /etc/slurm/hooks.d; cp {toml} /root/plain.toml")
+    site.root(f"rm {toml}; cp /root/plain.toml {toml}; mount --bind /root/plain.toml {toml}; slurmhooks compile")
+    try:
+        site.cluster.root("slurmhooks", "reload", check=True)
+        # The first deployment keeps the present files as a bundle, whether or not it succeeds.
+        before = site.root(f"{STATE} | grep -v -e slurmhooks.d/bundles/ -e history")
+        kept = status(site)["kept"]
+        done = site.shell("slurmhooks deploy /root/2.tar", user="root")
+        assert done.returncode == 1, done.stdout
+        assert f"{toml}: mounted, so that no link can replace it" in done.stdout
+        assert "nothing has changed" in done.stdout
+        assert refused(site) == "1"
+        assert status(site)["kept"][: len(kept)] == kept
+        assert site.root(f"{STATE} | grep -v -e slurmhooks.d/bundles/ -e history") == before, done.stdout
+    finally:
+        site.root(f"umount -l {toml}")
+    site.root("slurmhooks deploy /root/2.tar")
+    assert refused(site) == "2"
+
+
+def test_a_manifest_that_cannot_be_written(site: Site) -> None:
+    """`compile` on a read-only folder ends with 1 if the manifest would change, and with 0 if it would not."""
+    site.root("slurmhooks deploy /root/1.tar")
+    for spoil, code in (("true", 0), ("rm /etc/slurm/slurmhooks.manifest", 1)):
+        site.root(f"{spoil}; mount --bind /etc/slurm /etc/slurm; mount -o remount,bind,ro /etc/slurm")
+        try:
+            done = site.shell("slurmhooks compile", user="root")
+        finally:
+            site.root("umount -l /etc/slurm")
+        assert done.returncode == code, done.stdout
+        assert ("Read-only file system: the manifest was not written" in done.stdout) == bool(code)
+    site.root("slurmhooks compile")
 
 
 def test_killed(site: Site) -> None:

@@ -18,7 +18,7 @@ ACCIDENTS = {
     "unreadable folder": (f"chmod 700 {HOOKS_D}", f"{HOOKS_D}: Permission denied", f"chmod 755 {HOOKS_D}"),
     "unlistable folder": (f"chmod 711 {HOOKS_D}", f"{HOOKS_D}: Permission denied", f"chmod 755 {HOOKS_D}"),
     "closed folder": (f"chmod 744 {HOOKS_D}", f"{HOOKS_D}/life.py: Permission denied", f"chmod 755 {HOOKS_D}"),
-    "renamed folder": (f"mv {HOOKS_D} /etc/slurm/aside", GONE, f"mv /etc/slurm/aside {HOOKS_D}"),
+    "renamed folder": (f"mv {HOOKS_D} /etc/slurm/aside", "hooks.d: does not exist", f"mv /etc/slurm/aside {HOOKS_D}"),
     "mounted over": (f"mount -t tmpfs -o mode=755 none {HOOKS_D}", GONE, f"umount {HOOKS_D}"),
     "link to nowhere": (LINK.format("/not/mounted"), "a symbolic link on the way leads nowhere", UNLINK),
     "link to itself": (LINK.format("hooks.d"), "Too many levels of symbolic links", UNLINK),
@@ -132,19 +132,28 @@ def test_a_late_mount_is_seen(site: Site) -> None:
     assert "version 1" in site.refused()
 
 
-@pytest.mark.parametrize("what", ["unreadable", "required"])
+@pytest.mark.parametrize("what", ["unreadable", "missing", "required"])
 def test_nothing_is_accepted_without_policy(site: Site, what: str) -> None:
     """Without a readable folder or a required handler, slurmctld refuses everything until it is repaired."""
     site.hooks(HANDLER.format(1))
     if what == "unreadable":
         site.shell(f"chmod 700 {HOOKS_D}", user="root")
         words = f"{HOOKS_D}: Permission denied"
+    elif what == "missing":
+        site.shell(f"mv {HOOKS_D} /etc/slurm/aside", user="root")
+        words = f"{HOOKS_D}: does not exist; hook files are expected in it"
     else:
         site.cluster.put(f'{DEFAULT_TOML}require = ["limits:account"]\n', TOML)
         words = "limits:account: [hooks] require of slurmhooks.toml names this handler"
     site.cluster.restart()
     assert UNANSWERED in site.refused()
     logged = site.logged()
+    if what == "missing":
+        for command in ("check", "compile"):
+            done = site.cluster.root("slurmhooks", command)
+            assert done.returncode == 1
+            assert words in done.stderr
+        site.shell(f"mv /etc/slurm/aside {HOOKS_D}", user="root")
     site.shell(f"chmod 755 {HOOKS_D}; printf %s '{DEFAULT_TOML}' > {TOML}", user="root")
     assert words in logged, logged
     site.cluster.wait(lambda: "version 1" in site.refused(), what="the policy")

@@ -94,6 +94,12 @@ int slurm_option_set(void *opt, const char *name, const char *value, bool early)
         pause();
     for (int i = 0; i < 100000 && !strcmp(value, "noise"); i++)
         fprintf(stderr, "noise\n");
+    if (!strcmp(value, "prints")) {
+        printf("a list\n");
+        fflush(stdout);
+    }
+    if (!strcmp(value, "zero"))
+        fwrite("ze\0ro\n", 1, 6, stderr);
     return 0;
 }
 
@@ -111,6 +117,8 @@ bool slurm_option_get_next_set(void *opt, char **name, char **value, size_t *sta
         (*state)++;
     if (*state == MOST)
         return false;
+    if (!strcmp(values[*state], "late crash"))
+        kill(getpid(), SIGSEGV);
     *name = strdup(names[*state]);
     *value = strcmp(values[*state], "none") ? strdup(values[*state]) : NULL;
     (*state)++;

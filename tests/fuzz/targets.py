@@ -28,7 +28,8 @@ from slurmhooks.scrun.errors import BundleError
 from slurmhooks.testing import sbatch
 from slurmhooks.testing.sbatch.options import OPTIONS
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import MessageError, Packed, decode, read_answer
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import MessageError, Packed, decode
 from slurmhooks.wire.tables import Member, Table, Tables
 
 Target = Callable[[bytes], object]

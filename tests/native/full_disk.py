@@ -4,6 +4,7 @@
 Usage: full_disk.py SCENARIO FOLDER OPTIONS. OPTIONS are those of the tmpfs that is mounted on FOLDER.
 """
 
+import json
 import subprocess
 import sys
 import time
@@ -112,6 +113,40 @@ def all_records(site: Site) -> None:
     assert site.append(3001)
     site.deliver()
     assert site.delivered[-1] == 3001
+    assert not [line for line in site.lines if "no complete records" in line]
+
+
+def many_losses(site: Site) -> None:
+    """If even lost.jsonl is full, its lines stay complete; a slurmctld that starts with room lists losses again."""
+    site.fill(1)
+    before, count = -1, 0
+    while before < len(site.lost()):
+        before = len(site.lost())
+        for _ in range(100):
+            count += 1
+            assert not site.append(5000 + count)
+    assert before < count
+    site.deliver()
+    site.writer.end()
+    site.writer = Writer(site.folder, SPOOL)
+    _, lost = site.fill(9001)
+    assert site.lost()[before:] == lost
+    for line in (site.folder / "lost.jsonl").read_text().splitlines():
+        json.loads(line)
+
+
+def state_in_memory(site: Site) -> None:
+    """What became of a record while the disk was full is written once there is room, without another delivery."""
+    kept, _ = site.fill(1)
+    site.delivery.turn(kept[0] % LANES, LANES, None)
+    assert site.delivered == kept[:1]
+    states = sum(path.stat().st_size for path in site.folder.glob("*.state"))
+    (site.folder / "lost.jsonl").unlink()
+    site.delivery._spool.refresh()
+    assert sum(path.stat().st_size for path in site.folder.glob("*.state")) > states
+    site.new_worker()
+    site.deliver()
+    assert sorted(site.delivered) == kept
 
 
 def after_a_restart(site: Site) -> None:

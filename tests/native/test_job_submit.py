@@ -282,3 +282,27 @@ def test_views_end_with_the_call(each_host: Host) -> None:
     )
     names = ["account", "write", "argv", "environment", "kept environment", "kept environment's write"]
     assert run.said("stale") == [f"name={name!r}" for name in names]
+
+
+@pytest.mark.parametrize("damage", ["data[:-1]", "data + bytes(8)", "bytes(len(data))", "b''"])
+def test_damaged_answers(each_host: Host, damage: str) -> None:
+    """A request whose answer is damaged is refused, and the worker is asked no more: others get a sound one."""
+    each_host.site(
+        f"""
+        from slurmhooks.worker import channel
+
+        def damage(self, kind, data, send=channel.Channel.send):
+            send(self, kind, {damage} if kind in (channel.ANSWER, channel.LAST) else data)
+
+        @hook.job_submit
+        def submit(job):
+            if job.name == "damages":
+                channel.Channel.send = damage
+        """
+    )
+    lines = ["open js $job_submit", *["job_submit js name=damages", "job_submit js name=sound"] * 2]
+    run = each_host.run("\n".join(lines), quiet=False)
+    refused, accepted = run.of("job_submit")[::2], run.of("job_submit")[1::2]
+    assert all(result.rc != 0 for result in refused), run.log
+    assert [result.rc for result in accepted] == [0, 0], run.log
+    assert "is damaged, and it was killed" in run

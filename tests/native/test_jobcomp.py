@@ -94,14 +94,14 @@ class Site:
             start_new_session=True,
         )
 
-    def run(self, text: str, until: Callable[[], object]) -> Run:
-        """Run a script, and close the plugin once a condition is met."""
+    def run(self, text: str, until: Callable[[], object], progress: Callable[[], object] = lambda: None) -> Run:
+        """Run a script, and close the plugin once a condition is met; ``progress`` is as for :func:`wait_for`."""
         stop = self.folder / "stop"
         stop.unlink(missing_ok=True)
         with (self.folder / "log").open("wb") as log:
             process = self.start(f"{text}\nawait $dir/stop\nclose js", output=log, log=log)
             try:
-                wait_for(until, (self.folder / "log").read_text())
+                wait_for(until, (self.folder / "log").read_text(), progress)
                 stop.touch()
                 process.wait(60)
             finally:
@@ -143,6 +143,7 @@ def test_every_record_reaches_each_handler(each_host: Host) -> None:
     ids = [record for _, _, record, _ in site.delivered]
     assert ids[::2] == ids[1::2] == sorted(set(ids))
     assert {(event, attempt) for _, event, _, attempt in site.delivered} == {("job_end", 1)}
+    assert "ended with exit code" not in run, run.log
 
 
 def test_records_wait_for_handlers_that_load(site: Site) -> None:
@@ -382,7 +383,7 @@ def test_kills_lose_nothing(site: Site, most: int) -> None:
                 kills += 1
         acknowledged += host.kill()
         kills += 1
-    site.run("", lambda: not site.left())
+    site.run("", lambda: not site.left(), lambda: len(site.delivered))
     distinct = {record for _, _, record, _ in site.delivered}
     assert site.letters() == Spool(site.spool).lost() == []
     assert 0 < acknowledged <= len(distinct), f"{acknowledged - len(distinct)} lost after {kills} kills"

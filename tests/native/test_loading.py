@@ -70,6 +70,7 @@ FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
     "toml": (config("[hooks\n"), "not TOML"),
     "key": (config("[hooks]\npath = []\n"), "hooks.path: unknown key"),
     "module": (module, "no_such_site_package"),
+    "folder": (config('[hooks]\npaths = ["late.d/*.py"]\n'), "late.d: does not exist; hook files are expected in it"),
 }
 """What is wrong with a site: a function that does it, and what the log says."""
 

@@ -362,6 +362,20 @@ def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
     assert ("run 'slurmhooks compile'" in run) != holds
 
 
+def test_a_folder_that_is_gone(host: Host) -> None:
+    """A launch fails if the folder of its hook files is gone, although it was there when the manifest was written."""
+    host.site(SITE)
+    folder = host.folder / "hooks.d"
+    folder.mkdir()
+    compile_manifest(host, folder / "*.py", args=("hooks.d/*.py",))
+    calls = "open sp $spank hooks.d/*.py\ncontext remote\ncall sp init"
+    assert host.run(calls).one("call").rc == 0
+    folder.rmdir()
+    run = host.run(calls)
+    assert run.one("call").failed
+    assert f"{folder}: does not exist; hook files are expected in it" in run
+
+
 def test_a_manifest_of_other_hook_files(host: Host) -> None:
     """If hook files change after C has read the manifest, each value still goes to its option."""
     host.site(SITE)

@@ -70,6 +70,9 @@ def test_a_write_that_ends_the_command(options: Path) -> None:
         """
 assert attempt(("mem", "exit")) == (False, "sbatch: error: ends\\n", None)
 assert attempt(("mem", "crash")) == (False, "", None)
+signal.signal(signal.SIGSEGV, signal.SIG_IGN)  # as a handler of the command might catch it
+assert attempt(("mem", "crash")) == (False, "", None)
+assert attempt(("mem", "noise"), ("time", "late crash")) == (False, "", None)
 assert native.given(1) == [("mem", "2G")]
 """,
         AT_EXIT="1",
@@ -78,8 +81,15 @@ assert native.given(1) == [("mem", "2G")]
 
 
 def test_many_messages(options: Path) -> None:
-    """Any number of messages of Slurm is returned, and none is printed."""
-    assert not run(options, 'assert attempt(("mem", "noise"))[1] == "noise\\n" * 100000')
+    """All messages of Slurm are returned, and none is printed, whatever it writes them to; zero bytes are left out."""
+    assert not run(
+        options,
+        """
+assert attempt(("mem", "noise"))[1] == "noise\\n" * 100000
+assert attempt(("mem", "prints"), ("time", "5")) == (True, "a list\\n", [("mem", "prints"), ("time", "5")])
+assert attempt(("mem", "zero"), ("time", "5")) == (True, "zero\\n", [("mem", "zero"), ("time", "5")])
+""",
+    )
 
 
 def test_the_time_limit(options: Path) -> None:

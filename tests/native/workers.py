@@ -78,15 +78,18 @@ def pages(pid: int) -> int:
     return sum(link.startswith("/memfd:slurmhooks") for link in links)
 
 
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, progress: Callable[[], object] = lambda: None) -> Any:
     """Wait until a condition is true, and return its value.
 
     Args:
         condition: the condition.
         what: a description of the condition, for the message if it does not become true.
+        progress: returns a value; as long as it changes, the wait goes on.
     """
-    until = time.monotonic() + PATIENCE
+    until, seen = time.monotonic() + PATIENCE, progress()
     while not (result := condition()):
+        if (now := progress()) != seen:
+            until, seen = time.monotonic() + PATIENCE, now
         assert time.monotonic() < until, f"not fulfilled: {what}"
         time.sleep(0.01)
     return result

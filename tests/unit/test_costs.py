@@ -33,7 +33,8 @@ from slurmhooks.scrun.binds import inside
 from slurmhooks.scrun.configs import merge_environment, rootless
 from slurmhooks.testing import FakeJob, FakeSpank, sbatch
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, Packed, decode, pack, read_answer
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, Packed, decode, pack
 from slurmhooks.wire.protocol import Type
 from tests.costs import cost, processor_time
 

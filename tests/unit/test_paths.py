@@ -20,6 +20,7 @@ def test_globs_are_sorted_within_each_pattern(write: Write, tmp_path: Path) -> N
     """Patterns keep their order, the files of a pattern are sorted, and a file counts only the first time."""
     for name in ("d/b.py", "d/a.py", "d/c.txt", "z.py"):
         write(name, "")
+    (tmp_path / "none").mkdir()
     files = [source.path for source in expand(["z.py", "d/*.py", "d/b.py", "none/*.py"], str(tmp_path))]
     assert files == [str(tmp_path / name) for name in ("z.py", "d/a.py", "d/b.py")]
 
@@ -106,7 +107,7 @@ def a_file(path: Path) -> str:
 def test_a_folder_that_cannot_be_listed_is_an_error(
     write: Write, tmp_path: Path, pattern: str, spoil: Callable[[Path], str]
 ) -> None:
-    """A folder that cannot be listed is an error; only a missing one counts as empty."""
+    """A folder that cannot be listed is an error."""
     write("d/in/a.py", "")
     write("d/a.py", "")
     assert len(expand([pattern], str(tmp_path))) == 1
@@ -115,8 +116,24 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
         expand([pattern, pattern], str(tmp_path))
     assert len(caught.value.findings) == 2
     assert reason in caught.value.findings[0]
-    (tmp_path / "d").unlink()
-    assert expand([pattern, "d/deep/*.py"], str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("pattern", ["d/*.py", "d/*/?.py", "d/in/[a-z].py", "d/?n/*.py", "d/in/a*/*.py", "d/*/in/a.py"])
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path, pattern: str) -> None:
+    """The folder of a glob must exist, as it may be on a file system that is not mounted yet; it may be empty."""
+    folder = tmp_path / ("d/in" if pattern.startswith("d/in") else "d")
+    with pytest.raises(LoadError, match=f"^{folder}: does not exist; hook files are expected in it: create it, even"):
+        expand([pattern], str(tmp_path))
+    folder.mkdir(parents=True)
+    assert expand([pattern], str(tmp_path)) == []
+
+
+def test_folders_that_a_glob_has_found_may_lack_anything(write: Write, tmp_path: Path) -> None:
+    """Only the folder before the first sign of a glob must exist: the others may differ from each other."""
+    write("d/one/hooks.d/a.py", "")
+    write("d/two/other", "")
+    for pattern in ("d/*/hooks.d/*.py", "d/*/hooks.d/a.py"):
+        assert [source.path for source in expand([pattern], str(tmp_path))] == [str(tmp_path / "d/one/hooks.d/a.py")]
 
 
 def test_a_folder_that_a_glob_finds_but_cannot_list(write: Write, tmp_path: Path) -> None:

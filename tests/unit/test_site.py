@@ -338,6 +338,18 @@ def test_names_that_seem_to_be_beside_a_link(write: Write, tmp_path: Path, name:
         assert f"write {tmp_path}/" in caught.value.findings[0]
 
 
+def test_names_that_seem_to_be_beside_a_link_on_the_way(write: Write, tmp_path: Path) -> None:
+    """Files beside each link are found, wherever it is on the way to the configuration."""
+    write("data/slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    write("data/hooks.d/a.py", "")
+    write("two/hooks.d/b.py", "")
+    (tmp_path / "two" / "slurmhooks.toml").symlink_to("../data/slurmhooks.toml")
+    (tmp_path / "slurmhooks.toml").symlink_to("two/slurmhooks.toml")
+    for read in (site.of_config, site.sources):
+        with pytest.raises(LoadError, match=f"and not {tmp_path}/two/hooks.d/b.py: write {tmp_path}/two/hooks"):
+            read()
+
+
 def test_the_link_of_a_bundle(write: Write, tmp_path: Path) -> None:
     """Files beside the link to a deployed bundle are those of the time before, and are no error."""
     write("slurmhooks.d/bundles/0123/slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
@@ -358,6 +370,42 @@ def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path:
             read()
     write("slurmhooks.toml", "")
     assert site.sources()[0] == site.of_config()[1] == []
+
+
+READERS: dict[str, Callable[[Path], list[str | None]]] = {
+    "slurmctld": lambda path: names(site.of_config(path)[1]),
+    "a launch": lambda path: names(site.sources(str(path))[0]),
+    "a line with config=": lambda path: of_line(f"config={path}")[0],
+    "a line with a GLOB": lambda path: of_line("late/hooks.d/*.py")[0],
+    "info": lambda path: [*site.problems(path)],
+}
+
+
+@pytest.mark.parametrize("more", ["", "[log]\nlimit = 5000\n"], ids=["plain", "by the model"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_folder_that_is_not_mounted_yet(write: Write, tmp_path: Path, reader: str, more: str) -> None:
+    """A folder of hook files that does not exist is an error in each process; an empty one is not."""
+    path = write("slurmhooks.toml", f'[hooks]\npaths = ["late/hooks.d/*.py"]\n{more}')
+    read, missing = READERS[reader], f"{tmp_path}/late/hooks.d: does not exist; hook files are expected in it"
+    if reader == "info":
+        assert missing in "".join(site.problems(path))
+    else:
+        with pytest.raises(LoadError, match=missing):
+            read(path)
+    (tmp_path / "late" / "hooks.d").mkdir(parents=True)
+    assert read(path) == []
+
+
+def test_a_line_before_the_first_deployment(tmp_path: Path) -> None:
+    """A line that names files of the deployed bundle has no hooks until one is deployed; then its folder must exist."""
+    for pattern in ("slurmhooks.d/current/hooks.d/*.py", f"{tmp_path}/slurmhooks.d/current/hooks.d/*.py"):
+        assert of_line(f"{pattern} x") == ([], ["x"])
+    (tmp_path / "slurmhooks.d").mkdir()
+    (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/1")
+    for _ in range(2):
+        with pytest.raises(LoadError, match=f"{tmp_path}/slurmhooks.d/bundles/1/hooks.d: does not exist"):
+            of_line("slurmhooks.d/current/hooks.d/*.py x")
+        (tmp_path / "slurmhooks.d" / "bundles" / "1").mkdir(parents=True, exist_ok=True)
 
 
 def test_a_line_whose_configuration_does_not_exist() -> None:

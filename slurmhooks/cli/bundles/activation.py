@@ -105,9 +105,11 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
         if folder is not None:
             _offer(folder, callbacks)
         store.switch(bundle, before)
-    except OSError:
+    except (OSError, Findings) as error:
         if store.deployed != bundle:
             store.end()
+            if isinstance(error, Findings):
+                raise Findings([*error.findings, _stays(bundle, before)]) from error
         raise
     return [*notes, *_finish(store, bundle, before, folder)]
 

@@ -5,6 +5,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from slurmhooks import config, misplaced, paths, plugstack, site
@@ -12,8 +13,6 @@ from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 
-CURRENT = "slurmhooks.d/current"
-"""The folder of the deployed bundle's files, relative to that of slurm.conf."""
 UNFINISHED = "slurmhooks.d/unfinished"
 """The file that exists from the beginning to the end of a deployment, relative to the same folder."""
 PLUGSTACK = "plugstack.conf"
@@ -66,6 +65,27 @@ def spank_lines(folder: Path) -> list[str]:
     """
     lines = (line.partition("#")[0].split() for line in configuration.spank_lines(folder))
     return [" ".join([words[0].lower(), "spank_python.so", *words[2:]]) for words in lines]
+
+
+def folders(folder: Path) -> Iterable[Path]:
+    """Yield the folders in which the patterns of a bundle look for hook files; an archive has none that are empty.
+
+    Args:
+        folder: of the files of the bundle. If its configuration is invalid, nothing is yielded, as it is refused later.
+    """
+    try:
+        patterns = list(config.read(folder / config.FILE_NAME).hooks.paths)
+    except ConfigError:
+        return
+    with suppress(LoadError):  # of a line that is refused later
+        for line in spank_lines(folder):
+            pattern = plugstack.split(line.split()[2:])[1]
+            if pattern is not None:
+                patterns.append(pattern.removeprefix(f"{site.DEPLOYED}/"))
+    for pattern in filter(paths.has_magic, patterns):
+        place = os.path.normpath(paths.fixed_folder(pattern))
+        if not place.startswith(("/", "..")):
+            yield folder / place
 
 
 def of_folder(folder: Path) -> dict[str, bytes]:
@@ -135,8 +155,11 @@ class _Contents:
         try:
             names = paths.matches(str(self.base / pattern))
         except LoadError as error:
-            self.findings += error.findings
-            return
+            # Before the first deployment a line of plugstack.conf already names folders of the coming bundle.
+            if key != PLUGSTACK or not paths.is_absent(str(self.base / paths.fixed_folder(pattern))):
+                self.findings += error.findings
+                return
+            names = []
         if not names:
             self.notes.append(f"{key}: no file matches {pattern}")
         for name in names:
@@ -164,11 +187,11 @@ class _Contents:
         if named not in (None, config.FILE_NAME):
             self.findings.append(f"{PLUGSTACK}: {line}: no bundle can replace config={named}: leave config= out")
         if pattern is not None:
-            inside = pattern.removeprefix(f"{CURRENT}/")
+            inside = pattern.removeprefix(f"{site.DEPLOYED}/")
             if inside == pattern:
                 self.findings.append(
-                    f"{PLUGSTACK}: {line}: a bundle replaces only files below {CURRENT}: write"
-                    f" {CURRENT}/{pattern.lstrip('/')} into the line"
+                    f"{PLUGSTACK}: {line}: a bundle replaces only files below {site.DEPLOYED}: write"
+                    f" {site.DEPLOYED}/{pattern.lstrip('/')} into the line"
                 )
             else:
                 self.matches(inside, PLUGSTACK)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from slurmhooks import config
+from slurmhooks import config, site
 from slurmhooks.cli.bundles import archive, contents, signature
 
 HEAD = """\
@@ -39,7 +39,7 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
     archive_name = f"{bundle}{archive.SUFFIX}"
     text = HEAD.format(
         bundle=bundle,
-        current=contents.CURRENT,
+        current=site.DEPLOYED,
         toml=config.FILE_NAME,
         unfinished=contents.UNFINISHED,
     )

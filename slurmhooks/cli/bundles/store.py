@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from slurmhooks import config, durable, site
@@ -42,7 +42,7 @@ class Store:
         self._current = self.folder / "current"
         self._history = self.folder / "history"
         self._unfinished = sysconfdir / contents.UNFINISHED
-        self._target = f"{contents.CURRENT}/{config.FILE_NAME}"
+        self._target = f"{site.DEPLOYED}/{config.FILE_NAME}"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -140,6 +140,9 @@ class Store:
             path = new / name
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             durable.write(path, content, 0o644)
+        for place in contents.folders(new):
+            with suppress(FileExistsError, NotADirectoryError):  # a file of the bundle, which the loader refuses
+                place.mkdir(mode=0o755, parents=True)
         for folder, _, _ in os.walk(new):
             os.chmod(folder, 0o755)
             durable.force(folder)
@@ -191,7 +194,25 @@ class Store:
         Args:
             bundle: the id; its files must be complete.
             before: the id of the bundle that is in force, or has the files that are in force; None: there are none.
+
+        Raises:
+            OSError: a file or link cannot be replaced; what has been replaced before is as it was.
         """
+        kept = self.kept()
+        current = os.readlink(self._current) if self._current.is_symlink() else None
+        try:
+            self._switch(bundle, before)
+        except OSError:
+            if self.deployed != bundle:
+                with suppress(OSError):  # those that could not be replaced
+                    self._write_history(kept)
+                    if current is None:
+                        self._current.unlink(missing_ok=True)
+                    else:
+                        durable.link(self._current, current)
+            raise
+
+    def _switch(self, bundle: str, before: str | None) -> None:
         kept, present = self.kept(), self.deployed
         if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
             earlier = kept[: kept.index(present) + 1] if present in kept else kept
@@ -242,7 +263,7 @@ class Store:
                     (stage / entry.name).symlink_to(entry)
             (stage / self.folder.name).mkdir()
             (stage / self.folder.name).chmod(0o755)
-            (stage / contents.CURRENT).symlink_to(self.place(bundle))
+            (stage / site.DEPLOYED).symlink_to(self.place(bundle))
             (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
             yield stage
         finally:

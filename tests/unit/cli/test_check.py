@@ -37,7 +37,33 @@ def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
     """A GLOB on a line of plugstack.conf that matches no file is noted with its line."""
     site.plugstack("required spank_python.so lustre.d/*.py fast")
     pattern = site.etc / "lustre.d" / "*.py"
+    pattern.parent.mkdir()
     assert f"note: plugstack.conf: lustre.d/*.py fast: no file matches {pattern}" in site.check().output
+
+
+def test_a_folder_that_does_not_exist(site: Site) -> None:
+    """A folder of hook files must exist, for the configuration and for a line of plugstack.conf; it may be empty."""
+    site.plugstack("required spank_python.so lustre.d/*.py")
+    site.hooks.rmdir()
+    result = site.check()
+    assert result.exit_code == 1
+    for folder in (site.hooks, site.etc / "lustre.d"):
+        assert f"error: {folder}: does not exist; hook files are expected in it" in result.output
+        folder.mkdir()
+    assert site.check().exit_code == 0
+
+
+def test_a_line_before_the_first_deployment(site: Site) -> None:
+    """A line that names files of the deployed bundle is noted until one is deployed, because slurmd must start."""
+    site.plugstack("required spank_python.so slurmhooks.d/current/hooks.d/*.py")
+    result = site.check()
+    assert result.exit_code == 0, result.output
+    line = "plugstack.conf: slurmhooks.d/current/hooks.d/*.py"
+    assert f"note: {line}: no bundle has been deployed yet" in result.output
+    (site.etc / "slurmhooks.d" / "current").mkdir(parents=True)
+    result = site.check()
+    assert result.exit_code == 1
+    assert f"{site.etc}/slurmhooks.d/current/hooks.d: does not exist" in result.output
 
 
 def test_errors_are_no_lack_of_handlers(site: Site) -> None:

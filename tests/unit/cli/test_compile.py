@@ -83,6 +83,15 @@ def test_a_shared_folder_that_is_read_only(site: "Site", monkeypatch: pytest.Mon
     assert words in result.output, result.output
 
 
+def test_a_folder_that_does_not_exist(site: "Site") -> None:
+    """While the folder of hook files is missing, no manifest is written: it would keep Python out of every process."""
+    site.hooks.rmdir()
+    result = site.call("compile")
+    assert result.exit_code == 1
+    assert f"{site.hooks}: does not exist; hook files are expected in it" in result.output
+    assert not (site.etc / "slurmhooks.manifest").exists()
+
+
 def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     """If the variant cannot be chosen, compile says where to choose it."""
     site.file(INIT)

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,23 @@ def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path]
     assert handlers(site) == ["a:init"]
 
 
+def test_empty_folders(site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path) -> None:
+    """A site whose folders have no hook files yet can deploy, and so can a bundle whose patterns match no file."""
+    line = "required spank_python.so slurmhooks.d/current/lines.d/*.py"
+    site.plugstack(line)
+    for name in ("late.d/in", "a.d"):
+        (open_folder / "sources" / "empty" / name).mkdir(parents=True)
+    bundle = make(
+        "empty",
+        HANDLER.format(1),
+        config='[hooks]\npaths = ["hooks.d/*.py", "late.d/in/*.py", "a.d/*/b/*.py"]\n',
+        **{"plugstack.conf": f"{line}\n"},
+    )
+    deploy(bundle)
+    assert handlers(site) == ["a:version_1"]
+    deploy(bundle)  # its files are unchanged
+
+
 def test_the_plugin_offers_what_both_need(
     site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,6 +271,30 @@ def test_a_history_that_is_damaged(
     assert handlers(site) == ["a:version_2"]
 
 
+def test_plugins_that_cannot_be_replaced(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bundle that needs another SPANK plugin changes nothing if the folder of the plugins is read-only."""
+    first = deploy(make("one", INIT))["bundle"]
+    bundle = make("two", PROLOG)
+    real = durable.link
+
+    def link(path: Path, target: str) -> None:
+        if path.parent == site.plugins:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        real(path, target)
+
+    with monkeypatch.context() as context:
+        context.setattr(durable, "link", link)
+        result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{site.plugins / 'spank_python.so'}: Read-only file system: it must become a link" in result.output
+    assert f"is not deployed; {first} stays in force" in result.output
+    assert Store(site.etc).unfinished is None
+    assert handlers(site) == ["a:init"]
+    assert deploy(bundle)["notes"] == deploy(bundle)["notes"]  # nothing was left to finish
+
+
 @pytest.mark.parametrize(
     ("error", "name", "words"),
     [
@@ -273,6 +315,8 @@ def test_what_cannot_be_replaced(
     """A mounted slurmhooks.toml or a read-only folder changes nothing, and the error says what to do."""
     site.file(HANDLER.format(0))
     bundle = make("one", HANDLER.format(1))
+    kept: list[str] = []
+    monkeypatch.setattr(Store, "switch", partialmethod(_note_kept, Store.switch, kept))
 
     def refuse(call: str) -> None:
         real = getattr(durable, call)
@@ -294,6 +338,14 @@ def test_what_cannot_be_replaced(
     assert "nothing has changed" in result.output
     assert handlers(site) == ["a:version_0"]
     assert Store(site.etc).unfinished is None
+    assert Store(site.etc).kept() == kept
+    assert not (site.etc / "slurmhooks.d" / "current").is_symlink()
+
+
+def _note_kept(store: Store, switch: Callable[..., None], kept: list[str], *arguments: object) -> None:
+    """Keep which bundles could be deployed before a switch."""
+    kept += store.kept()
+    switch(store, *arguments)
 
 
 def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path]) -> None:

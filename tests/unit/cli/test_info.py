@@ -97,7 +97,11 @@ def test_hooks_that_cannot_be_read(run: Run, machine: Machine, healthy: Path) ->
     assert finding == f"{toml}: a symbolic link on the way leads nowhere"
     toml.unlink()
     toml.write_text('[hooks]\npaths = ["hooks.d/*.py", "missing.py"]\n')
+    (finding,) = json.loads(run(*call).stdout)["findings"]
+    assert finding.startswith(f"{machine.etc / 'hooks.d'}: does not exist")
+    (machine.etc / "hooks.d").mkdir()
     assert json.loads(run(*call).stdout)["findings"] == [f"{machine.etc / 'missing.py'}: no such hook file"]
+    (machine.etc / "hooks.d").rmdir()
     (machine.etc / "hooks.d").write_text("")
     (finding,) = json.loads(run(*call).stdout)["findings"]
     assert finding.startswith(f"{machine.etc / 'hooks.d'}: Not a directory")

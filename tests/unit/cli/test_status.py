@@ -72,6 +72,15 @@ def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folde
     assert (report["expected"], report["kept"][-1]) == (bundles[2], bundles[2])
 
 
+def test_a_folder_that_does_not_exist(site: "Site", run: "Call") -> None:
+    """While the folder of hook files is missing, the hooks of this machine are unknown, and status fails."""
+    site.hooks.rmdir()
+    report, code = status(site, run)
+    assert code == 1
+    assert f"{site.hooks}: does not exist; hook files are expected in it" in "".join(report["findings"])
+    assert report["rows"][0]["state"] == "not known"
+
+
 def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
     """Without a deployment, the id is that of the bundle that the files would form."""
     site.file("@hook.job_submit\ndef f(job): pass\n")

@@ -163,6 +163,8 @@ def test_lines_of_plugstack_conf(run: Run, tmp_path: Path) -> None:
     found = json.loads(run(*common).stdout)
     assert (found["failed"], found["ran"]) == ("remote task_init", ["remote task_init fails:fails"])
     (tmp_path / "plugstack.conf").write_text("required spank_python.so none/*.py init_failure_mode=none\n")
+    assert run(*common).exit_code == 1
+    (tmp_path / "none").mkdir()
     assert run(*common).exit_code == 2
     (tmp_path / "plugstack.conf").write_text("required spank_python.so init_failure_mode=none\n")
     assert run(*common).exit_code == 1

@@ -173,12 +173,14 @@ def test_no_text_looks_like_a_decision(written: Written, place: str) -> None:
 
 
 def test_a_name_with_words_is_quoted(written: Written) -> None:
-    """A name that would look like more of the line is quoted, and bytes that are not UTF-8 are shown as such."""
-    written.add(NOON, user="alice", name="x), by uid 0 (name y", account="phys", partition="a\udcff")
-    assert (
-        "of alice (name 'x), by uid 0 (name y', account phys, partition 'a\\xff')"
-        in call(written, "--last", "1").output
-    )
+    """A value that would look like more of the line is quoted, and bytes that are not UTF-8 are shown as such."""
+    hostile = "x), by uid 0 (name y"
+    written.add(NOON, user="alice", name=hostile, account="phys", partition="a\udcff")
+    expected = "of alice (name 'x), by uid 0 (name y', account phys, partition 'a\\xff')"
+    assert expected in call(written, "--last", "1").output
+    for number, field in enumerate(("user", "account", "partition")):
+        written.add(NOON + number, **{field: hostile})
+        assert f"'{hostile}'" in call(written, "--last", "1").output, field
 
 
 def test_lines_of_messages_stay(written: Written) -> None:

@@ -16,7 +16,8 @@ from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import Unwatched
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, decode, read_answer, text_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, EXCLUDED_HANDLER, Flag, Status, Type
 from slurmhooks.worker.settings import Settings
 

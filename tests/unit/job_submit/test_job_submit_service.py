@@ -12,7 +12,8 @@ from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, decode, read_answer, text_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
 from slurmhooks.worker.settings import Settings
 

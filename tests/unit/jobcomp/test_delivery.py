@@ -14,6 +14,7 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.registry import Handler, Registry
+from slurmhooks.slurmctld.decision import decision
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
@@ -120,6 +121,20 @@ def test_records_of_other_builds(folder: SpoolFolder, clock: Clock) -> None:
     assert [record.name for record in taker.records] == ["old", "new"]
     with pytest.raises(AttributeError, match=r"exists since Slurm 24\.11; this is 22\.05"):
         taker.records[0].sluid  # noqa: B018 - it raises
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05", None])
+def test_each_delivery_has_a_decision(folder: SpoolFolder, clock: Clock, release: str | None) -> None:
+    """The decision log can tell of a delivery whichever build wrote the record, even one that cannot read records."""
+    if release is None:
+        folder.append(0, message=Message(Type.REQUEST).encode(tables_of("26.05")))
+    folder.append(7, release=release or "26.05", name="job")  # writes the tables
+    made = delivery(folder, handler(lambda record, event: None))
+    assert made.turn(0, 1, None) == 0.0
+    assert made.call is not None
+    told = decision(made.call)
+    assert told["verdict"] == "accepted"
+    assert told.get("name") == ("job" if release else None)
 
 
 def test_without_private_headers_there_is_no_record(folder: SpoolFolder, clock: Clock) -> None:

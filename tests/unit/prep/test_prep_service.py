@@ -9,7 +9,8 @@ from slurmhooks import loader
 from slurmhooks.prep.service import Service
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, decode, read_answer, texts_value
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
 from slurmhooks.wire.tables import Tables
 from slurmhooks.worker.settings import Settings

@@ -69,7 +69,7 @@ def _loop(path: Path) -> str:
 
 def _folder_gone(path: Path) -> str:
     path.parent.rename(path.parent.with_name("renamed"))
-    return f"{path}: is gone, and with it job_submit handler a:f; {GONE}"
+    return f"{path.parent}: does not exist; hook files are expected in it"
 
 
 def _folder_empty(path: Path) -> str:
@@ -182,9 +182,12 @@ def test_handlers_are_never_lost_by_accident(tmp_path: Path, accident: Callable[
 
 
 def test_a_folder_without_handlers_in_force(sites: Callable[..., Site], write: Write, tmp_path: Path) -> None:
-    """A missing folder is not an error if no handlers are in service; a dangling link always is."""
-    site = sites()
-    assert labels(site) == []
+    """A missing folder and a dangling link are errors even if no handlers are in service; an empty folder is not."""
+    with pytest.raises(LoadError, match=r"hooks\.d: does not exist; hook files are expected in it"):
+        sites()
+    (tmp_path / "hooks.d").mkdir()
+    assert labels(sites()) == []
+    (tmp_path / "hooks.d").rmdir()
     (tmp_path / "hooks.d").symlink_to("not_mounted")
     with pytest.raises(LoadError, match="leads nowhere"):
         sites()

@@ -154,8 +154,9 @@ def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., Si
 
 def test_the_level_of_the_log(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
     """A change of the level in the configuration takes effect."""
-    write("slurmhooks.toml", "")
+    write("hooks.d/a.py", "# none")
     site = sites()
+    said.lines.clear()
     try:
         write("slurmhooks.toml", '[log]\nlevel = "error"\n')
         site.refresh()
@@ -166,7 +167,13 @@ def test_the_level_of_the_log(write: Write, sites: Callable[..., Site], said: Si
 
 
 def test_notes_are_logged(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """The log has a note for a file without handlers."""
-    write("hooks.d/a.py", "def forgotten(job): ...\n")
+    """The log has a note for a file without handlers, and for a pattern that matches no file."""
+    path = write("hooks.d/a.py", "def forgotten(job): ...\n")
     sites()
     assert any("note: " in line and "a.py: no handler and no option in it" in line for _, line in said.lines)
+    assert not any("no file matches" in line for _, line in said.lines)
+    path.unlink()
+    sites()
+    notes = [line for _, line in said.lines if "no file matches" in line]
+    toml = path.parent.with_name("slurmhooks.toml")
+    assert notes == [f"slurmhooks: note: {toml}: no file matches {path.with_name('*.py')}"]

@@ -139,9 +139,10 @@ def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
     assert site.registry.all_handlers() == []
 
 
-def test_required_handlers(write: Write, sites: Callable[..., Site], clock: Clock) -> None:
+def test_required_handlers(write: Write, sites: Callable[..., Site], clock: Clock, tmp_path: Path) -> None:
     """A required handler must exist in the first load, and not even an edit of its file removes it later."""
     config = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f"]\n'
+    (tmp_path / "hooks.d").mkdir()
     with pytest.raises(LoadError, match=r"a:f: .hooks. require of slurmhooks.toml names this handler"):
         sites(config)
     path = write("hooks.d/a.py", HANDLER.format(name="f"))

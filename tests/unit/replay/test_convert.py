@@ -12,7 +12,8 @@ from slurmhooks.slurmctld.rows import Computed, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import Message, answer, decode, read_answer
+from slurmhooks.wire.answers import read_answer
+from slurmhooks.wire.message import Message, answer, decode
 from slurmhooks.wire.protocol import Type
 
 RELEASES = ("22.05", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")

@@ -35,7 +35,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
     """A glob is refused if others could remove the files that it matches."""
     monkeypatch.setenv("SLURM_CONF", str(write("slurm.conf", "")))
     write("slurmhooks.toml", '[hooks]\npaths = ["site/hooks.d/*.py"]\n')
-    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "hooks.d").mkdir(parents=True)
     assert site.of_config()[1] == []
     make_world_writable(tmp_path / "site")
     for read in (site.sources, site.of_config, lambda: site.of_plugstack(["site/hooks.d/*.lua"])):

@@ -119,10 +119,16 @@ def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.
     assert waits.count(1000) == 1
 
 
-def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unreadable folder is watched like any other: becoming readable again is a change."""
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unreadable folder is watched like any other: becoming readable again is a change; so is a new folder."""
+    pattern = str(tmp_path / "hooks.d" / "*.py")
     watch = Watch()
-    watch.glob("/nonexistent/*.py")
+    watch.glob(pattern)
+    assert not watch.changed()
+    (tmp_path / "hooks.d").mkdir()
+    assert watch.changed()
+    watch = Watch()
+    watch.glob(pattern)
     assert not watch.changed()
 
     def matches(pattern: str) -> list[str]:
@@ -132,7 +138,7 @@ def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None
         patched.setattr(paths, "matches", matches)
         assert watch.changed()
         watch = Watch()
-        watch.glob("/nonexistent/*.py")
+        watch.glob(pattern)
         assert not watch.changed()
     assert watch.changed()
 

@@ -112,7 +112,10 @@ def test_a_script_that_all_may_write_fails_its_line(site: Site) -> None:
 
 
 def test_no_script_is_no_error(site: Site) -> None:
-    """A GLOB without matches, or a missing file, is not an error, as in spank-lua."""
+    """A GLOB without matches, or a missing file, is not an error, as in spank-lua; its folder must exist."""
+    with pytest.raises(LoadError, match=r"none\.d: does not exist"):
+        site.load(pattern="none.d/*.lua")
+    (site.folder / "none.d").mkdir()
     assert site.load(pattern="none.d/*.lua").all_handlers() == []
     assert site.load(pattern="none.lua", fatal=True).all_handlers() == []
 

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generations of workers with the real client: when hook files load, change or do not load."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.worker import requests
+from tests.native import test_workers
+from tests.native.test_workers import Start
+from tests.native.workers import below, wait_for
+
+pytestmark = pytest.mark.slow
+
+start = test_workers.start
+
+
+def test_hooks_that_do_not_load(start: Start) -> None:
+    """Requests are refused at once, the log has all findings, and requests are served after the files have changed."""
+    host = start(ready=False, findings=["a.py:3: wrong", "b.py:7: wrong, too"])
+    result, detail = host.exchange("echo")
+    assert (result, "the hooks could not be loaded" in detail) == ("UNAVAILABLE", True)
+    assert "a.py:3: wrong" in host.log
+    assert "b.py:7: wrong, too" in host.log
+    host.set(settings={"accept": True})
+    wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that the hooks load")
+    assert host.ask("accepts") == "1"
+    host.stop()
+
+
+def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
+    """Changed files go into service; if they do not load, the old ones stay; reload waits for its own generation."""
+    host = start(version=1)
+    host.set(version=2)
+    wait_for(lambda: host.exchange("answer = version") == ("OK", "2"), "that the new files serve")
+    for version in range(3, 8):
+        host.set(version=version)
+        assert "generation" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+        assert host.workers == 1, "a worker of the old files may get a request"
+        assert host.exchange("answer = version") == ("OK", str(version))
+    host.set(findings=["a.py:3: wrong"])
+    assert requests.ask("reload", str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
+    assert host.exchange("answer = version") == ("OK", "7")
+    assert "the hooks that were loaded before stay in force" in host.log
+    host.set(load="import os; os.kill(os.getpid(), 9)")
+    assert "findings" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+    host.set(start="raise ValueError('not today')")
+    assert "before it could serve" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]["findings"][0]
+    assert host.exchange("answer = version") == ("OK", "7")
+    wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
+def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
+    """If a worker cannot be replaced, requests are refused at once after three attempts, until the next reload."""
+    flag = tmp_path / "flag"
+    host = start(start=f"import os; os.path.exists({str(flag)!r}) and 1 / 0")
+    flag.touch()
+    assert host.exchange("import os; os._exit(3)")[0] == "WORKER_DIED"
+    result, detail = host.exchange("echo")
+    assert (result, "before it could serve" in detail) == ("UNAVAILABLE", True), detail
+    assert host.log.count("before it could serve") == 3
+    flag.unlink()
+    assert "generation" in requests.ask("reload", str(tmp_path), os.getuid(), 30)[0]
+    assert host.exchange("echo") == ("OK", "echo")
+    host.stop()
+
+
+def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
+    """A generation knows the handlers of the previous one, and logs which of them are no longer in force."""
+    host = start(version=1)
+    assert host.exchange("answer = before") == ("OK", "None")
+    for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
+        host.set(**state)
+        requests.ask("reload", str(tmp_path), os.getuid(), 30)
+    assert host.exchange("[[[hook, label, file, _]]] = before.values(); answer = label, version") == (
+        "OK",
+        "('tests:v2', 4)",
+    )
+    assert "loaded changed hooks: 1 handlers" in host.log
+    assert "no longer in force: job_submit handler tests:v1" in host.log
+    assert "no longer in force: job_submit handler tests:v3" not in host.log
+    host.stop()
+
+
+def test_status(start: Start, tmp_path: Path) -> None:
+    """A supervisor reports handlers and processes in service, and since when and why newer files do not load."""
+    host = start(version=1, settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (serving,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    assert serving == {
+        "point": "worker_service",
+        "supervisor": below(host.pid, test_workers.SUPERVISOR)[0].pid,
+        "generation": 1,
+        "workers": sorted(each.pid for each in below(host.pid, test_workers.WORKER)),
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json"), ""]],
+        "fault": None,
+        "configuration": None,
+    }
+    long = "x" * 1_000_000
+    faults = []
+    for version in (2, 3):
+        host.set(version=version, findings=[f"a.py:{version}: wrong", long])
+        requests.ask("reload", str(tmp_path), os.getuid(), 30)
+        (status,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+        faults.append(status["fault"])
+        assert status == serving | {"fault": faults[-1]}
+        assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
+    assert faults[0]["since"] == faults[1]["since"], "the time is not that of the first failure"
+    host.set(version=4)
+    requests.ask("reload", str(tmp_path), os.getuid(), 30)
+    (after,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    assert (after["generation"] > 1, after["handlers"][0][1], after["fault"]) == (True, "tests:v4", None)
+    host.stop()
+
+
+def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
+    """If nothing has loaded yet, the status says why."""
+    host = start(ready=False, findings=["a.py:3: wrong"])
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    (status,) = requests.ask("status", str(tmp_path), os.getuid(), 30)
+    assert (status["generation"], status["workers"], status["handlers"]) == (None, [], [])
+    assert status["fault"]["findings"] == ["a.py:3: wrong"]
+    host.stop()
+
+
+@pytest.mark.soak
+def test_reload_under_load(start: Start, tmp_path: Path) -> None:
+    """No request fails while generations replace each other."""
+    host = start(settings={"workers": 2})
+    over = threading.Event()
+
+    def reload() -> None:
+        while not over.is_set():
+            requests.ask("reload", str(tmp_path), os.getuid(), 30)
+
+    thread = threading.Thread(target=reload)
+    thread.start()
+    try:
+        results = host.many(8, 300, "echo slowly")
+    finally:
+        over.set()
+        thread.join()
+    assert (results["OK"], results["WRONG"]) == (2400, 0)
+    host.stop()

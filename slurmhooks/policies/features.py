@@ -13,7 +13,9 @@ from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import Count, Word, Words, listed
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.bounds import Bounds
+    from collections.abc import Mapping
+
+    from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.policies.request import Request
     from slurmhooks.values import Unlimited
 
@@ -114,7 +116,7 @@ class Licenses(Rule):
     def check(self, request: Request) -> None:
         """Refuse a job without the license, with one that is not allowed, or with too many."""
         asked = resources.bounds(request).licenses
-        if self.required and not any(matches(name, self.required) for name in asked):
+        if self.required and not _has_one_of(self.required, asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")
         if self.allowed and not all(matches(name, self.allowed) for name in asked):
             self.refuse(request, allowed=f"only {listed(self.allowed)}")
@@ -129,6 +131,14 @@ class Licenses(Rule):
         parts += [f"ask for at most {most} of `{name}`" for name, most in self.most.items()]
         text = ", and ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
+
+
+def _has_one_of(names: tuple[str, ...], asked: Mapping[str, Range]) -> bool:
+    """Tell whether a job gets at least one of some licenses, whichever of ``a|b`` Slurm chooses."""
+    given = {name: count for name, count in asked.items() if count.most != 0}
+    return any(matches(name, names) and count.least for name, count in given.items()) or (
+        bool(given) and all(matches(name, names) for name in given)
+    )
 
 
 def _of(bounds: Bounds, name: str) -> int | Unlimited:

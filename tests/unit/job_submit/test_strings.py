@@ -219,6 +219,7 @@ def test_tres_round_trip(items: list[TresItem]) -> None:
         ("n[09-11]", ["n09", "n10", "n11"]),
         ("n[1,3-4]-ib", ["n1-ib", "n3-ib", "n4-ib"]),
         (",a, b\tc,", ["a", "b", "c"]),
+        ("n[1-]", ["n1"]),
     ],
 )
 def test_node_lists_expand(text: str | None, names: list[str]) -> None:
@@ -227,7 +228,7 @@ def test_node_lists_expand(text: str | None, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[1-]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
+    "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[-1]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
 )
 def test_no_node_lists(text: str) -> None:
     """An invalid node list raises an error."""
@@ -331,6 +332,11 @@ def test_node_lists_round_trip(names: list[str]) -> None:
         ("0-10:5%3", [0, 5, 10], 3),
         ("1,3,2-4", [1, 2, 3, 4], None),
         ("[1-2]%0", [1, 2], None),
+        ("1-2%-1", [1, 2], None),
+        ("1-2%x", [1, 2], None),
+        ("1-2%2,7%3", [1, 2, 7], 2),
+        ("+5, 6", [5, 6], None),
+        ("%5", [0], 5),
     ],
 )
 def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
@@ -343,7 +349,7 @@ def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
     assert tasks[-1] + 1 not in spec
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1-5:0", "1%x", "-1", "1:2", "0-4000001"])
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1-5:0", "1x", "5 ", "[[1", "-1", "1:2", "0-4000001"])
 def test_no_arrays(text: str) -> None:
     """An invalid array specification raises an error."""
     with pytest.raises(ValueError, match="not an array specification"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.base import Rule, matches, option_of
 from slurmhooks.policies.kinds import Count, Word, Words, listed
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class RequireFeatures(Rule):
     one_of: Words = Field(min_length=1, description="the features, one of which a job must name; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("features",)
-    text: ClassVar[str] = "name a kind of node with --constraint: {features}"
+    option: ClassVar[str] = "features"
+    text: ClassVar[str] = "name a kind of node with {option}: {features}"
     placeholders: ClassVar[dict[str, str]] = {"features": "the features"}
     code: ClassVar[str | None] = "ESLURM_INVALID_FEATURE"
     example: ClassVar[str] = 'partitions = ["mixed"]\none_of = ["skylake", "rome"]'
@@ -77,14 +78,16 @@ class ForbidNodelist(Rule):
     exclude: Literal["refuse", "accept"] = Field(default="accept", description="what happens to --exclude")
 
     own_fields: ClassVar[tuple[str, ...]] = ("req_nodes", "exc_nodes")
-    text: ClassVar[str] = "do not name nodes with --nodelist or --exclude"
+    text: ClassVar[str] = "do not name nodes with {option}"
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
 
     def check(self, request: Request) -> None:
         """Refuse a job that names nodes; refuse an update only if the update itself names them."""
         job = request.job
-        if job.req_nodes or (self.exclude == "refuse" and job.exc_nodes):
-            self.refuse(request)
+        if job.req_nodes:
+            self.refuse(request, option=option_of(request, "req_nodes"))
+        if self.exclude == "refuse" and job.exc_nodes:
+            self.refuse(request, option=option_of(request, "exc_nodes"))
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -102,7 +105,8 @@ class Licenses(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
+    option: ClassVar[str] = "licenses"
+    text: ClassVar[str] = "ask for other licenses with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
     example: ClassVar[str] = 'partitions = ["cad"]\nrequired = ["ansys*"]\nmost = { ansys = 8 }'

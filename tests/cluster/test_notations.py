@@ -56,6 +56,8 @@ def tres_of(text: str) -> list[tuple[str, str, int]]:
 @pytest.mark.one_release
 def test_tres(cluster: Cluster, reader: str) -> None:
     """In each random list, slurmhooks finds the GRES and licenses that Slurm finds, or refuses it; or finds more."""
+    if cluster.version < (23, 2):
+        pytest.skip("the function is new in 23.02")
     seed, generator = seeded()
     texts = drawn(generator, TRES, TEXTS)
     accepted = 0

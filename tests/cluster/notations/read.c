@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Read each line of standard input with the function of Slurm's library that reads texts of a kind, and print what it
  * finds in one line, "refused" if it refuses the text. */
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,9 @@ extern char *hostlist_shift(void *);
 extern void hostlist_destroy(void *);
 extern int time_str2secs(const char *);
 extern uint64_t str_to_mbytes(const char *);
-extern int slurm_get_next_tres(char **, char *, char **, char **, uint64_t *, char **);
+
+/* Since 23.02. */
+static int (*next_tres)(char **, char *, char **, char **, uint64_t *, char **);
 
 static void nodes(const char *text)
 {
@@ -36,7 +39,7 @@ static void tres(char *text)
         char *name = NULL, *type = NULL, *save = NULL, *in = text;
         uint64_t count = 0;
         int rc;
-        while (!(rc = slurm_get_next_tres(&kinds[i], in, &name, &type, &count, &save)) && save) {
+        while (!(rc = next_tres(&kinds[i], in, &name, &type, &count, &save)) && save) {
             printf("%s/%s|%s|%llu\x1f", kinds[i], name ? name : "", type ? type : "", (unsigned long long)count);
             in = NULL;
         }
@@ -56,6 +59,7 @@ int main(int argc, char **argv)
 {
     static char line[65536];
     const char *kind = argc > 1 ? argv[1] : "";
+    *(void **)&next_tres = dlsym(RTLD_DEFAULT, "slurm_get_next_tres");
     while (fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = '\0';
         if (!strcmp(kind, "nodes"))

@@ -52,12 +52,12 @@ SHOWN = {
     "require_gpu": Shown("", "", "add --gpus=1"),
     "gpu_ceiling": Shown("per_job = 1", "--gpus=2", "at most 1 GPU in partition debug; you asked for 2"),
     "require_gpu_type": Shown('types = ["a*"]', "--gpus=h:1", "name the type of GPU"),
-    "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "at most 2 CPUs per GPU; the job asks for 3 "),
-    "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "1G of memory per GPU; the job asks for 2G"),
-    "node_count": Shown("most = 1", "-N2", "at most 1 nodes, not 2"),
-    "task_count": Shown("most = 1", "-n2", "at most 1 tasks, not 2"),
-    "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs, not 4"),
-    "array_size": Shown("most = 10", "--array=0-10", "may have 10 tasks, not 11"),
+    "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "CPUs per GPU: at most 2; you asked for 3 "),
+    "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "1G of memory per GPU; you asked for 2G"),
+    "node_count": Shown("most = 1", "-N2", "at most 1 node in partition debug; you asked for 2"),
+    "task_count": Shown("most = 1", "-n2", "at most 1 task in partition debug; you asked for 2"),
+    "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs in partition debug; you asked for 4"),
+    "array_size": Shown("most = 10", "--array=0-10", "tasks in a job array: at most 10; you asked for 11"),
     "interactive_limit": Shown(
         "time = 60", "--srun -t61", "interactive jobs in partition debug may have at most 01:00:00"
     ),
@@ -68,11 +68,11 @@ SHOWN = {
     "reserved_names": Shown('names = ["sys-*"]', "-J sys-x", "the job name sys-x is reserved"),
     "reservation": Shown("required = true", "", "name a reservation with --reservation"),
     "work_directory": Shown('outside = ["/tmp"]', "-D /tmp", "may not run in /tmp"),
-    "mail_address": Shown('domains = ["a.b"]', "--mail-user=x@c.d", "must be in a.b, not x@c.d"),
+    "mail_address": Shown('domains = ["a.b"]', "--mail-user=x@c.d", "must be an address of a.b, not x@c.d"),
     "script_content": Shown("forbidden = ['^mpirun']", "--wrap=mpirun", "line [0-9]+ has 'mpirun'"),
     "budget": Shown(f'command = ["{BUDGET}", "{{account}}"]', "", "may not run this job: budget is used up"),
     "maintenance": Shown(
-        "start = 2099-05-01T08:00:00\nend = 2099-05-02T08:00:00", "", "from 2099-05-01 08:00 .* no limit", "Account="
+        "start = 2099-05-01T08:00:00\nend = 2099-05-02T08:00:00", "", "from 2099-05-01 08:00 .*time limit: none", "Account="
     ),
     "notice": Shown('message = "hello {user} in {partition}"', "", "hello alice in debug", "Account=notice"),
     "guard_updates": Shown('changes = ["nice"]', "", "", "Nice=0"),

@@ -72,7 +72,10 @@ SHOWN = {
     "script_content": Shown("forbidden = ['^mpirun']", "--wrap=mpirun", "line [0-9]+ has 'mpirun'"),
     "budget": Shown(f'command = ["{BUDGET}", "{{account}}"]', "", "may not run this job: budget is used up"),
     "maintenance": Shown(
-        "start = 2099-05-01T08:00:00\nend = 2099-05-02T08:00:00", "", "from 2099-05-01 08:00 .*time limit: none", "Account="
+        "start = 2099-05-01T08:00:00\nend = 2099-05-02T08:00:00",
+        "",
+        "2099-05-01 08:00 .*time limit: none",
+        "Account=",
     ),
     "notice": Shown('message = "hello {user} in {partition}"', "", "hello alice in debug", "Account=notice"),
     "guard_updates": Shown('changes = ["nice"]', "", "", "Nice=0"),

@@ -101,7 +101,9 @@ class Licenses(Rule):
     required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
     most: dict[str, Count] = Field(
-        default={}, description="the maximum number of each license, by its name; for a remote one, with its @server"
+        default={},
+        description="the maximum number of each license, by its name; for a remote one, with its @server, and where"
+        " slurm.conf has LicenseParameters=RemoteFuzzyMatch, also without it",
     )
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS

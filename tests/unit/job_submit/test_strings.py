@@ -161,6 +161,13 @@ def test_no_tres(text: str) -> None:
         Tres.parse(text)
 
 
+def test_job_ids_do_not_wrap_around() -> None:
+    """A number that Slurm takes for another job, because its job ids have 32 bits, is refused."""
+    assert Dependencies.parse("afterok:4294967295").job_ids == {4294967295}
+    with pytest.raises(NotationError, match="is not a job id"):
+        Dependencies.parse("afterok:4294967297")
+
+
 @pytest.mark.parametrize("text", ["", "gres/", "gres:", ",", "gres/,", "license/"])
 def test_nothing(text: str) -> None:
     """Texts and items without a name are no TRES, and an array without tasks is none, as in Slurm."""

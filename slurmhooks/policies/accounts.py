@@ -28,14 +28,17 @@ class RequireAccount(Rule):
     own_fields: ClassVar[tuple[str, ...]] = ("account",)
     option: ClassVar[str] = "account"
     text: ClassVar[str] = "name a project with {option}"
+    refusing: ClassVar[str] = "account {account} is not allowed: name another one with {option}"
     code: ClassVar[str | None] = ACCOUNT
     example: ClassVar[str] = 'forbidden = ["guest"]'
 
     def check(self, request: Request) -> None:
         """Refuse a job without an account, or with a forbidden one."""
         account = request.get("account")
-        if account is None or matches_any_case(account, self.forbidden):
+        if account is None:
             self.refuse(request)
+        if matches_any_case(account, self.forbidden):
+            self.refuse(request, text=self.refusing)
 
     def effect(self) -> str:
         """Describe the rule."""

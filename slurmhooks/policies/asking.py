@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -59,12 +60,14 @@ def program(words: Sequence[str], deadline: float) -> Answer:
 
     Raises:
         UnansweredError: the program cannot be started, was ended by a signal, or has not ended by the deadline.
-        InvalidAnswerError: the output is longer than LARGEST.
+        InvalidAnswerError: the output is longer than LARGEST, or the words are longer than the system allows.
     """
     end = time.monotonic() + deadline
     try:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=ENVIRONMENT)
     except OSError as error:
+        if error.errno == errno.E2BIG:  # by values of the user
+            raise InvalidAnswerError(f"{words[0]}: {error.strerror}") from None
         raise UnansweredError(f"{words[0]}: {error.strerror}") from None
     assert process.stdout is not None
     with process.stdout as stream:

@@ -25,6 +25,7 @@ COMMON = {
     "user": "the user of the job",
     "account": "its account",
     "partition": "those of its partitions that the rule is for",
+    "where": "the same in words: partition gpu, partitions a and b, the default partition",
     "qos": "its QOS",
     "job": "its name",
     "option": "the option of sbatch that the rule is about; for an update, the key of scontrol",
@@ -42,14 +43,37 @@ _NAMES = (
 
 OPTIONS = {
     "account": ("--account", "Account"),
+    "cpus_per_gpu": ("--cpus-per-gpu", "CpusPerTres"),
+    "dependency": ("--dependency", "Dependency"),
+    "exc_nodes": ("--exclude", "ExcNodeList"),
+    "features": ("--constraint", "Features"),
+    "gpu": ("--gpus=1", "TresPerJob=gres/gpu:1"),
+    "gpu_type": ("--gpus=TYPE:1", "TresPerJob=gres/gpu:TYPE:1"),
+    "gpus": ("--gpus or --nodes", "TresPerJob or NumNodes"),
+    "gpus_per_node": ("--gpus-per-node", "TresPerNode"),
+    "licenses": ("--licenses", "Licenses"),
     "mail_user": ("--mail-user", "MailUser"),
+    "mem": ("--mem", "MinMemoryNode"),
+    "mem_per_cpu": ("--mem-per-cpu", "MinMemoryCPU"),
+    "mem_per_gpu": ("--mem-per-gpu", "MemPerTres"),
+    "min_nodes": ("--nodes", "NumNodes"),
     "name": ("--job-name", "JobName"),
+    "nice": ("--nice", "Nice"),
+    "num_tasks": ("--ntasks", "NumTasks"),
+    "partition": ("--partition", "Partition"),
+    "priority": ("--priority", "Priority"),
     "qos": ("--qos", "QOS"),
+    "req_nodes": ("--nodelist", "ReqNodeList"),
     "reservation": ("--reservation", "ReservationName"),
     "time_limit": ("--time", "TimeLimit"),
     "work_dir": ("--chdir", "WorkDir"),
 }
-"""How users set fields, by sbatch and by scontrol update."""
+"""How users set fields and amounts, by sbatch and by scontrol update."""
+
+
+def option_of(request: Request, name: str) -> str:
+    """Return how the command that the user runs sets something; without an entry in OPTIONS, its name."""
+    return OPTIONS.get(name, (name, name))[request.modify]
 
 
 class Rule(BaseModel):
@@ -240,7 +264,7 @@ class Rule(BaseModel):
     def _refuse_update(self, request: Request) -> None:
         """Refuse an update without looking at the job, so that slurmctld need not send it."""
         if self._concerns_user(request):
-            changed = [name for name in self.fields if request.sets((name,))]
+            changed = [option_of(request, name) for name in self.fields if request.sets((name,))]
             raise Reject(
                 self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
                 code="ESLURM_ACCESS_DENIED",
@@ -252,24 +276,24 @@ class Rule(BaseModel):
         """Return the rule's message if the site has none."""
         return self.text
 
-    def say(self, request: Request, **values: object) -> str:
-        """Return the message with its placeholders filled in."""
-        template = self.own_text() if self.message is None else self.message
+    def say(self, request: Request, text: str | None = None, **values: object) -> str:
+        """Return the message with its placeholders filled in; ``text`` replaces the rule's own."""
+        template = text or self.own_text() if self.message is None else self.message
         return template.format_map(_Values(self, request, values))
 
-    def refuse(self, request: Request, **values: object) -> NoReturn:
-        """Refuse a request; ``values`` are those of the placeholders.
+    def refuse(self, request: Request, text: str | None = None, **values: object) -> NoReturn:
+        """Refuse a request; ``values`` are those of the placeholders, ``text`` replaces the rule's own.
 
         Raises:
             Reject: always.
         """
-        raise Reject(self._with_help(self.say(request, **values)), code=self.code)
+        raise Reject(self._with_help(self.say(request, text, **values)), code=self.code)
 
-    def tell(self, request: Request, **values: object) -> None:
+    def tell(self, request: Request, text: str | None = None, **values: object) -> None:
         """Tell the user what the rule has changed, unless its message is empty."""
-        text = self.say(request, **values)
-        if text:
-            log.user("%s", self._with_help(text))
+        said = self.say(request, text, **values)
+        if said:
+            log.user("%s", self._with_help(said))
 
     def _with_help(self, text: str) -> str:
         return text if self.help_url is None else f"{text}\nSee {self.help_url}"
@@ -304,14 +328,19 @@ class _Values(dict[str, object]):
     def __missing__(self, name: str) -> Any:
         request = self._request
         if name == "partition":
-            value: object = ",".join(self._rule.limiting(request)) or "(default)"
-        elif name == "option":
-            value = OPTIONS.get(self._rule.option, ("", ""))[request.modify]
-        elif name == "job":
-            value = request.get("name")
-        else:
-            value = getattr(request, name)
-        return value or "(none)"
+            return ",".join(self._rule.limiting(request)) or "(default)"
+        if name == "where":
+            return named("partition", self._rule.limiting(request)) or "the default partition"
+        if name == "option":
+            return option_of(request, self._rule.option)
+        if name == "job":
+            return request.get("name") or "(none)"
+        return getattr(request, name) or "(default)"
+
+
+def named(what: str, names: Sequence[str]) -> str:
+    """Return names of some kind in words: ``partition a``, ``partitions a and b``; empty without names."""
+    return f"{what}{'s' * (len(names) > 1)} {listed(names, 'and')}" if names else ""
 
 
 def _is_group(name: str) -> bool:

@@ -77,6 +77,7 @@ class Budget(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", *resources.FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
+    nameless: ClassVar[str] = "your account may not run this job: {reason}"
     placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}
     code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"
     example: ClassVar[str] = (
@@ -120,7 +121,8 @@ class Budget(Rule):
         """Ask the service, unless it has recently answered the same question."""
         allowed, reason = self._verdict(self._question(request), owner_of(request.job))
         if not allowed:
-            self.refuse(request, reason=reason or "no budget is left")
+            text = self.nameless if request.account is None else None
+            self.refuse(request, text, reason=reason or "no budget is left")
 
     def _question(self, request: Request) -> tuple[str, ...]:
         limit = request.get("time_limit")

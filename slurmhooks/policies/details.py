@@ -55,7 +55,7 @@ class Reservation(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("reservation",)
     option: ClassVar[str] = "reservation"
-    text: ClassVar[str] = "name another reservation with {option}: {allowed}"
+    text: ClassVar[str] = "name a reservation with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the reservations that are allowed"}
     code: ClassVar[str | None] = "ESLURM_RESERVATION_INVALID"
     example: ClassVar[str] = 'partitions = ["course"]\nrequired = true\nallowed = ["course-*"]'
@@ -70,7 +70,7 @@ class Reservation(Rule):
         """Refuse a job without a reservation, or with one that is not allowed."""
         names = split_names(request.get("reservation"))
         if (self.required and not names) or (self.allowed and not all(matches(it, self.allowed) for it in names)):
-            self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
+            self.refuse(request, allowed=listed(self.allowed) if self.allowed else "any that you may use")
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -142,8 +142,12 @@ class MailAddress(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)
     option: ClassVar[str] = "mail_user"
-    text: ClassVar[str] = "{option} must be in {domains}, not {asked}"
-    placeholders: ClassVar[dict[str, str]] = {"domains": "the domains", "asked": "the address of the job"}
+    text: ClassVar[str] = "{option} must be an address of {domains}, not {asked}"
+    invalid: ClassVar[str] = "{option} must be a valid address, not {asked}"
+    placeholders: ClassVar[dict[str, str]] = {
+        "domains": "the domains",
+        "asked": "the address of the job",
+    }
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'domains = ["example.org"]\nvalue = "{user}@example.org"'
 
@@ -158,7 +162,8 @@ class MailAddress(Rule):
         address = request.job.mail_user
         if address:
             if not all(_is_of(each.strip(" "), self.domains) for each in address.split(",")):
-                self.refuse(request, domains=listed(self.domains) if self.domains else "a valid form", asked=address)
+                text = None if self.domains else self.invalid
+                self.refuse(request, text, domains=listed(self.domains), asked=address)
         elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
             request.job.mail_user = self.value.replace("{user}", request.user)
 

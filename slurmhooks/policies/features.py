@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.base import Rule, matches, option_of
 from slurmhooks.policies.kinds import Count, Word, Words, listed
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.bounds import Bounds
+    from collections.abc import Mapping
+
+    from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.policies.request import Request
     from slurmhooks.values import Unlimited
 
@@ -28,7 +30,8 @@ class RequireFeatures(Rule):
     one_of: Words = Field(min_length=1, description="the features, one of which a job must name; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("features",)
-    text: ClassVar[str] = "name a kind of node with --constraint: {features}"
+    option: ClassVar[str] = "features"
+    text: ClassVar[str] = "name a kind of node with {option}: {features}"
     placeholders: ClassVar[dict[str, str]] = {"features": "the features"}
     code: ClassVar[str | None] = "ESLURM_INVALID_FEATURE"
     example: ClassVar[str] = 'partitions = ["mixed"]\none_of = ["skylake", "rome"]'
@@ -75,14 +78,16 @@ class ForbidNodelist(Rule):
     exclude: Literal["refuse", "accept"] = Field(default="accept", description="what happens to --exclude")
 
     own_fields: ClassVar[tuple[str, ...]] = ("req_nodes", "exc_nodes")
-    text: ClassVar[str] = "do not name nodes with --nodelist or --exclude"
+    text: ClassVar[str] = "do not name nodes with {option}"
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
 
     def check(self, request: Request) -> None:
         """Refuse a job that names nodes; refuse an update only if the update itself names them."""
         job = request.job
-        if job.req_nodes or (self.exclude == "refuse" and job.exc_nodes):
-            self.refuse(request)
+        if job.req_nodes:
+            self.refuse(request, option=option_of(request, "req_nodes"))
+        if self.exclude == "refuse" and job.exc_nodes:
+            self.refuse(request, option=option_of(request, "exc_nodes"))
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -96,11 +101,14 @@ class Licenses(Rule):
     required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
     most: dict[str, Count] = Field(
-        default={}, description="the maximum number of each license, by its name; for a remote one, with its @server"
+        default={},
+        description="the maximum number of each license, by its name; for a remote one, with its @server, and where"
+        " slurm.conf has LicenseParameters=RemoteFuzzyMatch, also without it",
     )
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
+    option: ClassVar[str] = "licenses"
+    text: ClassVar[str] = "ask for other licenses with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
     example: ClassVar[str] = 'partitions = ["cad"]\nrequired = ["ansys*"]\nmost = { ansys = 8 }'
@@ -114,7 +122,7 @@ class Licenses(Rule):
     def check(self, request: Request) -> None:
         """Refuse a job without the license, with one that is not allowed, or with too many."""
         asked = resources.bounds(request).licenses
-        if self.required and not any(matches(name, self.required) for name in asked):
+        if self.required and not _has_one_of(self.required, asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")
         if self.allowed and not all(matches(name, self.allowed) for name in asked):
             self.refuse(request, allowed=f"only {listed(self.allowed)}")
@@ -129,6 +137,14 @@ class Licenses(Rule):
         parts += [f"ask for at most {most} of `{name}`" for name, most in self.most.items()]
         text = ", and ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
+
+
+def _has_one_of(names: tuple[str, ...], asked: Mapping[str, Range]) -> bool:
+    """Tell whether a job gets at least one of some licenses, whichever of ``a|b`` Slurm chooses."""
+    given = {name: count for name, count in asked.items() if count.most != 0}
+    return any(matches(name, names) and count.least for name, count in given.items()) or (
+        bool(given) and all(matches(name, names) for name in given)
+    )
 
 
 def _of(bounds: Bounds, name: str) -> int | Unlimited:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, matches
-from slurmhooks.policies.kinds import Count, Mebibytes, Words, listed, shown_memory
+from slurmhooks.policies.base import Rule, matches, option_of
+from slurmhooks.policies.kinds import Count, Mebibytes, Words, counted, listed, shown_memory
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds import Bounds
@@ -29,7 +29,8 @@ class RequireGpu(Rule):
     rule: Literal["require_gpu"] = "require_gpu"
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "partition {partition} is for jobs that ask for GPUs: add --gpus=1"
+    option: ClassVar[str] = "gpu"
+    text: ClassVar[str] = "jobs in {where} must ask for GPUs: add {option}"
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu*"]'
 
@@ -54,7 +55,7 @@ class GpuCeiling(Rule):
     per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked}"
+    text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4 GPUs per node",
         "asked": "the most that Slurm could give to the job",
@@ -70,17 +71,19 @@ class GpuCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get too many GPUs."""
-        for limit, what, of, option in (
-            (self.per_job, "", lambda bounds: bounds.gpus, "--gpus or --nodes"),
-            (self.per_node, " per node", lambda bounds: bounds.gpus_per_node, "--gpus-per-node"),
+        for limit, what, of, decides in (
+            (self.per_job, "", lambda bounds: bounds.gpus, "gpus"),
+            (self.per_node, " per node", lambda bounds: bounds.gpus_per_node, "gpus_per_node"),
         ):
             if limit is not None and resources.exceeds(request, lambda bounds, of=of: of(bounds).most, limit):  # type: ignore[misc]
-                self.refuse(request, limit=f"{_count(limit)}{what}", asked=resources.asked(request, of, option))
+                asked = resources.asked(request, of, option_of(request, decides))
+                self.refuse(request, limit=f"{counted(limit, 'GPU')}{what}", asked=asked)
 
     def effect(self) -> str:
         """Describe the rule."""
         pairs = (("job", self.per_job), ("node", self.per_node))
-        return f"At most {' and '.join(f'{_count(n)} per {what}' for what, n in pairs if n is not None)}."
+        limits = [f"{counted(number, 'GPU')} per {what}" for what, number in pairs if number is not None]
+        return f"At most {' and '.join(limits)}."
 
 
 class RequireGpuType(Rule):
@@ -90,7 +93,8 @@ class RequireGpuType(Rule):
     types: Words = Field(default=(), description="the types that are accepted; shell patterns; empty: all")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "name the type of GPU, as in --gpus=TYPE:1; types are {types}"
+    option: ClassVar[str] = "gpu_type"
+    text: ClassVar[str] = "name the type of GPU, as in {option} (types: {types})"
     placeholders: ClassVar[dict[str, str]] = {"types": "the types that count"}
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu"]\ntypes = ["a100", "h100"]'
@@ -100,7 +104,7 @@ class RequireGpuType(Rule):
         types = _named(resources.bounds(request))
         wrong = self.types and not all(matches(name, self.types) for name in types if name is not None)
         if None in types or wrong:
-            self.refuse(request, types=listed(self.types) if self.types else "what sinfo -O gres shows")
+            self.refuse(request, types=listed(self.types) if self.types else "see sinfo -O gres")
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -115,10 +119,10 @@ class CpusPerGpu(Rule):
     most: Count = Field(description="the maximum number of CPUs per GPU")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "at most {limit} CPUs per GPU; the job asks for {asked} (GPUs: {gpus})"
+    text: ClassVar[str] = "CPUs per GPU: at most {limit}; you asked for {asked} (GPUs: {gpus})"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the maximum number of CPUs per GPU",
-        "asked": "the CPUs of the job",
+        "asked": "the most CPUs that Slurm could give to the job",
         "gpus": "the number of its GPUs",
     }
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
@@ -135,12 +139,12 @@ class CpusPerGpu(Rule):
 
         if resources.exceeds(request, ratio, self.most):
             gpus = max(resources.bounds(request, nodes=True).gpus.least, 1)
-            asked = resources.asked(request, lambda bounds: bounds.cpus, "--cpus-per-gpu")
+            asked = resources.asked(request, lambda bounds: bounds.cpus, option_of(request, "cpus_per_gpu"))
             self.refuse(request, limit=self.most, asked=asked, gpus=gpus)
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job with GPUs may have at most {self.most} CPUs per GPU."
+        return f"A job with GPUs may have at most {counted(self.most, 'CPU')} per GPU."
 
 
 class MemoryPerGpu(Rule):
@@ -150,7 +154,7 @@ class MemoryPerGpu(Rule):
     most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "at most {limit} of memory per GPU; the job asks for {asked} (GPUs per node: {gpus})"
+    text: ClassVar[str] = "at most {limit} of memory per GPU; you asked for {asked} (GPUs per node: {gpus})"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the maximum memory per GPU",
         "asked": "the memory of the job per node",
@@ -170,7 +174,8 @@ class MemoryPerGpu(Rule):
 
         if resources.exceeds(request, ratio, self.most):
             gpus = max(resources.bounds(request, nodes=True).gpus_per_node.least, 1)
-            asked = resources.asked(request, lambda bounds: bounds.memory_per_node, "--mem-per-gpu", shown_memory)
+            option = option_of(request, "mem_per_gpu")
+            asked = resources.asked(request, lambda bounds: bounds.memory_per_node, option, shown_memory)
             self.refuse(request, limit=shown_memory(self.most), asked=asked, gpus=gpus)
 
     def effect(self) -> str:
@@ -181,7 +186,3 @@ class MemoryPerGpu(Rule):
 def _named(bounds: Bounds) -> list[str | None]:
     """Return the types of GPUs that the request itself asks for; None for those that Slurm chooses."""
     return [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
-
-
-def _count(number: int) -> str:
-    return "1 GPU" if number == 1 else f"{number} GPUs"

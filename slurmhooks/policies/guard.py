@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from slurmhooks.policies.base import Rule
+from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Words, listed
 from slurmhooks.policies.request import RECORD_NAMES
 from slurmhooks.similar import nearest
@@ -40,7 +40,7 @@ class GuardUpdates(Rule):
 
     hooks: ClassVar[tuple[str, ...]] = ("job_modify",)
     text: ClassVar[str] = "only administrators may change {changed} of a job"
-    placeholders: ClassVar[dict[str, str]] = {"changed": "the fields"}
+    placeholders: ClassVar[dict[str, str]] = {"changed": "what the update sets, by the keys of scontrol"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'changes = ["time_limit", "partition", "qos"]\nlowering = "accept"'
 
@@ -68,7 +68,7 @@ class GuardUpdates(Rule):
         """Refuse an update that sets one of the fields."""
         changed = [name for name in self.changes if self._is_guarded(request, name)]
         if changed:
-            self.refuse(request, changed=listed(changed, "and"))
+            self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 
     def _is_guarded(self, request: Request, name: str) -> bool:
         new = getattr(request.job, name)

@@ -32,8 +32,8 @@ class InteractiveLimit(Rule):
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit", *resources.FIELDS)
-    text: ClassVar[str] = "interactive jobs in partition {partition} may have {allowed}; use sbatch for others"
-    forbidding: ClassVar[str] = "interactive jobs are not allowed in partition {partition}; use sbatch"
+    text: ClassVar[str] = "interactive jobs in {where} may have {allowed}; use sbatch for others"
+    forbidding: ClassVar[str] = "interactive jobs are not allowed in {where}; use sbatch"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'time = "8:00:00"\nnodes = 2'

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from slurmhooks.job_submit.bounds.asked import GPU
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule
+from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Mebibytes, shown_memory
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class MemoryCeiling(Rule):
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
-    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked}"
+    text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4G of memory per CPU",
         "asked": "the most that Slurm could give to the job",
@@ -127,8 +127,8 @@ class MemoryCeiling(Rule):
             (self.per_cpu, "CPU", lambda bounds: bounds.memory_per_cpu),
         ):
             if limit is not None and (asks_for_all or resources.exceeds(request, _if_named(of), limit)):
-                option = "--mem" if what == "node" else "--mem-per-cpu"
-                asked = "all" if asks_for_all else resources.asked(request, of, option, shown_memory)
+                option = option_of(request, "mem" if what == "node" else "mem_per_cpu")
+                asked = f"all ({option}=0)" if asks_for_all else resources.asked(request, of, option, shown_memory)
                 self.refuse(request, limit=f"{shown_memory(limit)} of memory per {what}", asked=asked)
 
     def effect(self) -> str:

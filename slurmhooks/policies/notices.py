@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
 from slurmhooks.slurmctld.constants import JobState, ReservationFlag
-from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -57,7 +56,7 @@ class Maintenance(Rule):
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "begin_time")
-    text: ClassVar[str] = "maintenance from {start} to {end}: with {asked} of time, the job can only start afterwards"
+    text: ClassVar[str] = "maintenance from {start} to {end}: the job can only start afterwards (time limit: {asked})"
     placeholders: ClassVar[dict[str, str]] = {
         "start": "the start",
         "end": "the end",
@@ -95,7 +94,7 @@ class Maintenance(Rule):
         limit = request.get("time_limit")
         if isinstance(limit, int) and begin + 60 * limit <= start:
             return
-        asked = shown_time(limit) if isinstance(limit, int | Unlimited) else "no limit"
+        asked = "none" if limit is None else shown_time(limit)
         words = {"start": _shown(start), "end": _shown(end), "asked": asked}
         if self.jobs == "refuse":
             self.refuse(request, **words)

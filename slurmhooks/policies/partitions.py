@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from slurmhooks.job_submit.users import split_names
-from slurmhooks.policies.base import Rule, matches_any_case
+from slurmhooks.policies.base import Rule, matches_any_case, named
 from slurmhooks.policies.cases import Case, Cases, choose, effects
 from slurmhooks.policies.kinds import Word, Words, listed
 
@@ -83,7 +83,8 @@ class Forbid(Rule):
 
     rule: Literal["forbid"] = "forbid"
 
-    text: ClassVar[str] = "you may not use this partition, QOS or account: {partition}, {qos}, {account}"
+    text: ClassVar[str] = "you may not use {what}"
+    placeholders: ClassVar[dict[str, str]] = {"what": "what the rule closes, such as partition gpu with QOS urgent"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'partitions = ["gpu"]\nexcept_groups = ["gpu-users"]'
 
@@ -95,7 +96,10 @@ class Forbid(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse the job."""
-        self.refuse(request)
+        closed = [named("partition", self.limiting(request))] if self.needs_partitions else []
+        closed += [f"QOS {request.qos}"] if self.qos or self.except_qos else []
+        closed += [f"account {request.account}"] if self.accounts or self.except_accounts else []
+        self.refuse(request, what=" with ".join(filter(None, closed)) or "this cluster")
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -122,7 +126,7 @@ class RequireQos(Rule):
         """Refuse a job without a QOS, or with one that is not allowed."""
         names = split_names(request.qos if self.default_counts else request.get("qos"))
         if not names or (self.allowed and not all(matches_any_case(name, self.allowed) for name in names)):
-            self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
+            self.refuse(request, allowed=listed(self.allowed) if self.allowed else "any that you may use")
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from slurmhooks.job_submit.bounds import Bounds, Range, computing
-from slurmhooks.job_submit.bounds.asked import FIELDS, read
+from slurmhooks.job_submit.bounds.asked import FIELDS, Reader, read
 from slurmhooks.slurmctld.constants import JobFlag
 from slurmhooks.values import Unlimited
 
@@ -87,8 +87,12 @@ def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Ca
     """
     known = bounds(request, nodes=True)
     amount = of(known)
+    # A partition may give whole nodes to all jobs.
+    exclusive = not request.modify and Reader(request.job, None).is_whole
     if isinstance(amount.most, Unlimited):
-        return "all of its nodes" if known.whole_nodes else f"an unlimited number: use {option}"
+        if known.whole_nodes:
+            return "whole nodes (--exclusive)" if exclusive else "whole nodes"
+        return f"an unlimited amount: use {option}"
     if amount.least == amount.most:
         return show(amount.most)
-    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if known.whole_nodes else ''}"
+    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if exclusive else ''}"

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule
-from slurmhooks.policies.kinds import Count
+from slurmhooks.policies.base import Rule, option_of
+from slurmhooks.policies.kinds import Count, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,19 +23,17 @@ class _Range(Rule):
     """A rule on a number.
 
     Attributes:
-        what: what is counted.
-        decides: the options that decide how much Slurm gives.
+        what: what is counted, singular.
     """
 
     least: Count | None = Field(default=None, description="the smallest number")
     most: Count | None = Field(default=None, description="the largest number")
 
     what: ClassVar[str]
-    decides: ClassVar[str] = "--nodes"
-    text: ClassVar[str] = "jobs in {partition} may ask for {allowed}, not {asked}"
+    text: ClassVar[str] = "{allowed} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "allowed": "the range, such as at most 4 nodes",
-        "asked": "what the job asks for",
+        "asked": "the least or the most that Slurm could give to the job",
     }
 
     @model_validator(mode="after")
@@ -53,12 +51,15 @@ class _Range(Rule):
             if smallest < self.least:
                 self.refuse(request, allowed=self._words(), asked=smallest)
         if self.most is not None and resources.exceeds(request, lambda bounds: of(bounds).most, self.most):
-            self.refuse(request, allowed=self._words(), asked=resources.asked(request, of, self.decides))
+            asked = resources.asked(request, of, option_of(request, "min_nodes"))
+            self.refuse(request, allowed=self._words(), asked=asked)
 
     def _words(self) -> str:
         if self.least is not None and self.most is not None:
-            return f"{self.least} to {self.most} {self.what}"
-        return f"at least {self.least} {self.what}" if self.most is None else f"at most {self.most} {self.what}"
+            return f"{self.least} to {counted(self.most, self.what)}"
+        if self.most is not None:
+            return f"at most {counted(self.most, self.what)}"
+        return f"at least {counted(self.least or 0, self.what)}"
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -70,7 +71,7 @@ class NodeCount(_Range):
 
     rule: Literal["node_count"] = "node_count"
 
-    what: ClassVar[str] = "nodes"
+    what: ClassVar[str] = "node"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
@@ -85,7 +86,7 @@ class TaskCount(_Range):
 
     rule: Literal["task_count"] = "task_count"
 
-    what: ClassVar[str] = "tasks"
+    what: ClassVar[str] = "task"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
@@ -100,7 +101,7 @@ class CpuCount(_Range):
 
     rule: Literal["cpu_count"] = "cpu_count"
 
-    what: ClassVar[str] = "CPUs"
+    what: ClassVar[str] = "CPU"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
@@ -125,8 +126,11 @@ class ArraySize(Rule):
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
-    text: ClassVar[str] = "a job array may have {limit} tasks, not {asked}"
-    placeholders: ClassVar[dict[str, str]] = {"limit": "the most tasks", "asked": "the tasks of the array"}
+    text: ClassVar[str] = "tasks in a job array: at most {limit}; you asked for {asked}"
+    placeholders: ClassVar[dict[str, str]] = {
+        "limit": "the maximum number of tasks",
+        "asked": "the tasks of the array",
+    }
     code: ClassVar[str | None] = "ESLURM_INVALID_ARRAY"
     example: ClassVar[str] = "most = 1000\nat_once = 50"
 
@@ -149,6 +153,6 @@ class ArraySize(Rule):
 
     def effect(self) -> str:
         """Describe the rule."""
-        parts = [f"has at most {self.most} tasks"] if self.most is not None else []
+        parts = [f"has at most {counted(self.most, 'task')}"] if self.most is not None else []
         parts += [f"runs at most {self.at_once} at once"] if self.at_once is not None else []
         return f"A job array {' and '.join(parts)}."

@@ -82,7 +82,8 @@ class TimeCeiling(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
     option: ClassVar[str] = "time_limit"
-    text: ClassVar[str] = "at most {limit} in partition {partition}; you asked for {asked} ({option})"
+    text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked} ({option})"
+    lowering: ClassVar[str] = "time limit lowered from {asked} to {limit}, the most in {where}"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling", "asked": "the time limit of the job"}
     code: ClassVar[str | None] = TIME
     example: ClassVar[str] = 'partitions = ["debug"]\nlimit = "30:00"'
@@ -100,7 +101,7 @@ class TimeCeiling(Rule):
             if self.longer == "refuse":
                 self.refuse(request, **words)
             request.job.time_limit = self.limit
-            self.tell(request, **words)
+            self.tell(request, self.lowering, **words)
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -59,7 +59,7 @@ def module_site(cluster: Cluster) -> Site:
     cluster.without_spank()
     site = Site(cluster)
     site.reset()
-    site.conf(f"JobSubmitPlugins=python\nJobCompType=jobcomp/python\n{LINES}")
+    site.conf(f"JobSubmitPlugins=python\nJobCompType=jobcomp/python\nPrEpPlugins=prep/script,prep/python\n{LINES}")
     cluster.root("sh", "-ec", RESERVATIONS, check=True)
     return site
 
@@ -126,20 +126,24 @@ def test_rules(site: Site) -> None:
 
 
 def test_where_a_job_runs(site: Site) -> None:
-    """Of several partitions, the record of a job's end names the one in which it ran."""
-    site.hooks(
-        """
-        @hook.job_end
-        def end(record):
-            tell(partition=record.partition, alloc=record.alloc_partition)
-        """
-    )
+    """Of several partitions, records of a job's prolog, start and end name the one in which it runs."""
+    hooks = {"controller_prolog", "job_end"} | ({"job_start"} if site.release >= (25, 5) else set())
+    tells = 'tell(hook="{0}", partition=record.partition, alloc=record.alloc_partition)'
+    site.hooks("".join(f"@hook.{name}\ndef {name}(record): {tells.format(name)}\n" for name in sorted(hooks)))
+    # slurmctld asks at its start whether there is a prolog.
+    site.cluster.restart("slurmctld")
     job = re.search(r"\d+", site.said("sbatch", "-o", "/dev/null", "-p", "shut,debug", "--wrap=true"))
     assert job
-    site.cluster.wait(lambda: site.cluster.root("grep", "-q", "alloc", "/var/tmp/told/told").returncode == 0)
-    (told,) = (each for each in site.told() if "alloc" in each)
-    assert told["alloc"] == "debug"
-    assert set(told["partition"].split(",")) == {"shut", "debug"}
+    found = {}
+
+    def told() -> bool:
+        found.update({each["hook"]: each for each in site.told() if "alloc" in each})
+        return hooks <= found.keys()
+
+    site.cluster.wait(told, what=f"records of {hooks}")
+    for each in found.values():
+        assert each["alloc"] == "debug", each
+        assert set(each["partition"].split(",")) == {"shut", "debug"}, each
 
 
 # Associations.
@@ -204,6 +208,17 @@ def test_the_qos(large_cluster: Cluster, enforce: str, root: str | None) -> None
     site.shell(f"for id in {ids}; do scontrol update jobid=$id comment=x; done")
     updated = {each["name"]: each["default_qos"] for each in site.told()}
     assert updated == expected
+    _clear_the_qos(site, jobs)
+
+
+def _clear_the_qos(site: Site, jobs: dict[str, dict[str, str]]) -> None:
+    """Clear the QOS of each job, and compare what handlers see as its new QOS with what it gets."""
+    numbers = {job["JobId"]: number for number, job in jobs.items()}
+    site.shell(f"for id in {' '.join(numbers)}; do scontrol update jobid=$id qos= || true; done")
+    told = {each["name"]: each["default_qos"] for each in site.told()}
+    shown_now = [shown(line) for line in site.said("scontrol", "show", "jobs", "-o", user="root").splitlines()]
+    now = {numbers[job["JobId"]]: job["QOS"] for job in shown_now if job.get("JobId") in numbers}
+    assert {number: told[number] for number in now} == now
 
 
 CONF: list[str] = []

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.bounds.model import ENDLESS
-from slurmhooks.job_submit.strings import NotationError, Tres, expand_nodes
+from slurmhooks.job_submit.strings import Tres, expand_nodes
+from slurmhooks.job_submit.strings.licenses import read_licenses
 from slurmhooks.slurmctld.constants import JobFlag, Shared
 from slurmhooks.slurmctld.rows import release_of
 from slurmhooks.values import UNLIMITED
@@ -30,8 +30,6 @@ FIELDS = (
 """The fields of a request on which the bounds depend, besides its time limit, partition and reservation."""
 NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
 """Fields that a record does not have; it has whole_node instead of shared."""
-LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
-"""A name in --licenses, and its count as strtol() reads it: after blanks, a sign and zeros."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 
@@ -95,7 +93,8 @@ class Asked:
         cpus_per_gpu, memory_per_gpu: None if the request does not set them.
         memory_per_node, memory_per_cpu: in MiB; 0 is all memory of a node.
         default_per_node, default_per_cpu: the default that the job of an update has got at submission; the same.
-        licenses, licenses_per_task: the number of each license.
+        licenses, licenses_per_task: the number of each license; ENDLESS if administrators decide it.
+        one_license: one of the licenses is enough.
         time_limit: in minutes; ENDLESS for UNLIMITED.
         time_min: the same.
     """
@@ -132,6 +131,7 @@ class Asked:
     default_per_cpu: int | None
     licenses: dict[str, int]
     licenses_per_task: dict[str, int]
+    one_license: bool
     time_limit: int | None
     time_min: int | None
 
@@ -209,12 +209,13 @@ def read(job: Job, record: Record | None) -> Asked:
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
     # The job of an update has the default as if it were named, but is not marked so.
     named = record is None or reader.sets(MEMORY) or JobFlag.JOB_MEM_SET in reader.flags
+    licenses = read_licenses(reader.get("licenses"))
     gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
     return Asked(
         release=release_of(job._release),
         min_nodes=number("min_nodes"),
         max_nodes=number("max_nodes"),
-        named_nodes=_named(reader.get("req_nodes")),
+        named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
@@ -245,7 +246,8 @@ def read(job: Job, record: Record | None) -> Asked:
         memory_per_cpu=per_cpu if named else None,
         default_per_node=None if named else per_node,
         default_per_cpu=None if named else per_cpu,
-        licenses=_licenses(reader.get("licenses")),
+        licenses={name: ENDLESS if count is None else count for name, count in licenses.counts.items()},
+        one_license=licenses.any,
         licenses_per_task={
             name: per_task[f"license/{name}"]
             for name in dict.fromkeys(item.name.removeprefix("license/") for item in per_task)
@@ -256,23 +258,8 @@ def read(job: Job, record: Record | None) -> Asked:
     )
 
 
-def _named(nodes: str | None) -> int:
-    """Return how many nodes a list names; a list that slurmctld must refuse counts as one."""
-    try:
-        return len(dict.fromkeys(expand_nodes(nodes)))
-    except NotationError:
-        return 1
-
-
 def _time(limit: Any) -> int | None:
     """Return a time limit; clients may send 0 for no limit."""
     if limit is None:
         return None
     return ENDLESS if limit is UNLIMITED or not limit else int(limit)
-
-
-def _licenses(text: str | None) -> dict[str, int]:
-    asked: dict[str, int] = {}
-    for name, count in LICENSE.findall(text or ""):
-        asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
-    return asked

@@ -356,7 +356,8 @@ class _In:
         licenses = {}
         for name in {**asked.licenses, **asked.licenses_per_task}:
             fixed, each = asked.licenses.get(name, 0), asked.licenses_per_task.get(name, 0)
-            licenses[name] = Range.of(fixed + each * self.tasks.least, fixed + each * self.tasks.limit)
+            least = 0 if asked.one_license else 1 if fixed == ENDLESS else fixed
+            licenses[name] = Range.of(least + each * self.tasks.least, fixed + each * self.tasks.limit)
         return licenses
 
     def _time(self) -> Range:

@@ -2,7 +2,7 @@
 """Convert Slurm's notations to values and back: times, memory, TRES, node lists, job arrays, dependencies.
 
 The parsers accept what Slurm accepts, and raise :class:`NotationError` for texts that Slurm refuses or accepts only by
-accident ("n[1-]", "-5" minutes). Parsers of lists take None as the empty list, so that an unset field needs no check:
+accident ("n[1a-3]", "-5" minutes). Parsers of lists take None as the empty list, so that an unset field needs no check:
 ``Tres.parse(job.tres_per_node)["gres/gpu"]``.
 
 Users write these texts, so time and memory are bounded: numbers have at most 18 digits, names of nodes at most 255

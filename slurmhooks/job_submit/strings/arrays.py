@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import NotationError
 
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
 MOST_NAMED = 4 * (LAST_TASK + 1)
 """Maximum number of task ids in all ranges; an id counts once for each range that has it. Limits the cost of
 ``len()``."""
-ARRAY_ITEM = re.compile(rf"({NUMBER})(?:-({NUMBER})(?::({NUMBER}))?)?", re.ASCII)
-LIMIT = re.compile(NUMBER, re.ASCII)
+INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
+TOO_LONG = re.compile(r"\d{19}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -39,32 +39,32 @@ class ArraySpec:
         Raises:
             NotationError: the text is not a specification, or its ranges name more than 16000004 tasks.
         """
-        body, _, limit = text.partition("%")
+        if TOO_LONG.search(text):
+            raise NotationError(
+                f"not an array specification: {text!r}; a number has more than 18 digits", code="ESLURM_INVALID_ARRAY"
+            )
         ranges = []
-        for item in filter(None, re.sub(r"[\[\]]", "", body).split(",")):
-            match = ARRAY_ITEM.fullmatch(item)
-            first, last, step = match.groups() if match else ("", None, None)
-            if not match or int(last or first) < int(first) or step == "0" * len(step or ""):
+        for word in filter(None, text.split(",")):
+            tasks = _range(word)
+            if tasks is None:
                 raise NotationError(
-                    f"not an array specification: {text!r}; {item!r} is not a range of tasks",
+                    f"not an array specification: {text!r}; {word!r} is not a range of tasks",
                     code="ESLURM_INVALID_ARRAY",
                 )
-            if int(last or first) > LAST_TASK:
+            if tasks[-1] > LAST_TASK:
                 raise NotationError(
                     f"not an array specification: {text!r}; the largest task id of Slurm is {LAST_TASK}",
                     code="ESLURM_INVALID_ARRAY",
                 )
-            ranges.append(range(int(first), int(last or first) + 1, int(step or 1)))
+            ranges.append(tasks)
         if sum(map(len, ranges)) > MOST_NAMED:
             raise NotationError(
                 f"not an array specification: {text!r}; its ranges name more than {MOST_NAMED} tasks",
                 code="ESLURM_INVALID_ARRAY",
             )
-        if limit and not LIMIT.fullmatch(limit):
-            raise NotationError(
-                f"not an array specification: {text!r}; {limit!r} is not a number of tasks", code="ESLURM_INVALID_ARRAY"
-            )
-        return cls(tuple(ranges), int(limit or 0) or None)
+        # As _create_job_array() of job_mgr.c: atoi() behind the first of several, whatever follows.
+        limit = (_integer(text.partition("%")[2], 0)[0] + (1 << 31)) % (1 << 32) - (1 << 31)
+        return cls(tuple(ranges), limit if limit > 0 else None)
 
     @property
     def tasks(self) -> list[int]:
@@ -98,3 +98,28 @@ class ArraySpec:
             word = str(tasks.start) if len(tasks) == 1 else f"{tasks.start}-{tasks[-1]}"
             words.append(word + (f":{tasks.step}" if len(tasks) > 1 and tasks.step != 1 else ""))
         return ",".join(words) + (f"%{self.limit}" if self.limit else "")
+
+
+def _range(word: str) -> range | None:
+    """Return a range of tasks as slurm_parse_array_tok() reads it; None if it refuses the word."""
+    first, at = _number(word, int(word.startswith("[")))
+    last, step = first, 1
+    if word[at : at + 1] == "-":
+        last, at = _number(word, at + 1)
+        if word[at : at + 1] == ":":
+            step, at = _number(word, at + 1)
+    if word[at : at + 1] not in ("", "%") or not 0 <= first <= last or step <= 0:
+        return None
+    return range(first, last + 1, step)
+
+
+def _number(word: str, at: int) -> tuple[int, int]:
+    """Return the number at a position, and the position behind it and a bracket."""
+    number, end = _integer(word, at)
+    return number, end + (word[end : end + 1] == "]")
+
+
+def _integer(text: str, at: int) -> tuple[int, int]:
+    """Return the number at a position as strtol() does, and the position behind it: 0 and the same if there is none."""
+    match = INTEGER.match(text, at)
+    return (int(match[0]), match.end()) if match else (0, at)

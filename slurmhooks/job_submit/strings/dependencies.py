@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 KINDS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok", "expand")
-JOB_REF = re.compile(rf"({NUMBER})(?:_({NUMBER}|\*|\[[-\d,:]+\]))?(?:\+({NUMBER}))?(?:\((\w+)\))?", re.ASCII)
+JOB_REF = re.compile(rf"\s*\+?({NUMBER})(?:_({NUMBER}|\*|\[[-\d,:]+\]))?(?:\+({NUMBER}))?(?:\((\w+)\))?", re.ASCII)
 DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII)
 
 
@@ -119,7 +119,7 @@ def _dependency(word: str, text: str) -> Dependency:
 
 def _job_ref(word: str, text: str) -> JobRef:
     match = JOB_REF.fullmatch(word)
-    if match is None or not int(match.group(1)) or (match.group(3) and not int(match.group(3))):
+    if match is None or not 0 < int(match.group(1)) < 1 << 32 or (match.group(3) and not int(match.group(3))):
         raise NotationError(f"not a dependency: {text!r}; {word!r} is not a job id", code="ESLURM_DEPENDENCY")
     job_id, task, delay, state = match.groups()
     return JobRef(int(job_id), task, int(delay or 0), state)

@@ -7,7 +7,7 @@ import re
 
 from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
-MEMORY = re.compile(rf"({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
+MEMORY = re.compile(rf"\s*\+?({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
 MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
 
 

@@ -11,7 +11,8 @@ from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 NODE_WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
 BRACKET = re.compile(r"\[([^\[\]]*)\]")
-RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER}))?", re.ASCII)
+RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER})?)?", re.ASCII)
+"""A number or a range; one without an end is its first number."""
 NODE_NAME = re.compile(r"(.*?)(\d{0,18})", re.DOTALL | re.ASCII)
 MOST_NODES = 64 * 1024
 """MAX_SLURM_NODES of slurm.h."""

@@ -22,6 +22,7 @@ from tests.costs import cost
         ("n[09-11]", ["n09", "n10", "n11"]),
         ("n[1,3-4]-ib", ["n1-ib", "n3-ib", "n4-ib"]),
         (",a, b\tc,", ["a", "b", "c"]),
+        ("n[1-]", ["n1"]),
     ],
 )
 def test_node_lists_expand(text: str | None, names: list[str]) -> None:
@@ -30,7 +31,7 @@ def test_node_lists_expand(text: str | None, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[1-]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
+    "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[-1]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
 )
 def test_no_node_lists(text: str) -> None:
     """An invalid node list raises an error."""

@@ -159,6 +159,13 @@ def test_no_tres(text: str) -> None:
         Tres.parse(text)
 
 
+def test_job_ids_do_not_wrap_around() -> None:
+    """A number that Slurm takes for another job, because its job ids have 32 bits, is refused."""
+    assert Dependencies.parse("afterok:4294967295").job_ids == {4294967295}
+    with pytest.raises(NotationError, match="is not a job id"):
+        Dependencies.parse("afterok:4294967297")
+
+
 @pytest.mark.parametrize("text", ["", "gres/", "gres:", ",", "gres/,", "license/"])
 def test_nothing(text: str) -> None:
     """Texts and items without a name are no TRES, and an array without tasks is none, as in Slurm."""
@@ -249,6 +256,11 @@ def test_array_ranges_name_a_limited_number_of_tasks() -> None:
         ("0-10:5%3", [0, 5, 10], 3),
         ("1,3,2-4", [1, 2, 3, 4], None),
         ("[1-2]%0", [1, 2], None),
+        ("1-2%-1", [1, 2], None),
+        ("1-2%x", [1, 2], None),
+        ("1-2%2,7%3", [1, 2, 7], 2),
+        ("+5, 6", [5, 6], None),
+        ("%5", [0], 5),
     ],
 )
 def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
@@ -261,7 +273,7 @@ def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
     assert tasks[-1] + 1 not in spec
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1-5:0", "1%x", "-1", "1:2", "0-4000001"])
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1-5:0", "1x", "5 ", "[[1", "-1", "1:2", "0-4000001"])
 def test_no_arrays(text: str) -> None:
     """An invalid array specification raises an error."""
     with pytest.raises(ValueError, match="not an array specification"):

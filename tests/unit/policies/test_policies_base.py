@@ -127,7 +127,7 @@ def test_refused_updates_need_no_record(rules: Rules) -> None:
     result = run(made, "job_modify", job=FakeJob(partition="debug", time_limit=5))
     assert (result.code, result.text) == (
         "ESLURM_ACCESS_DENIED",
-        "only administrators may change time_limit and partition of a job",
+        "only administrators may change TimeLimit and Partition of a job",
     )
 
 
@@ -139,7 +139,7 @@ def test_messages(rules: Rules) -> None:
     assert result.text == "at most 01:00:00 in partition debug; you asked for 01:01:00 (--time)\nSee https://a.example"
     text = 'message = "{user} of {account}, {qos}: {limit} {{!}}"\nhelp_url = "https://b.example"\n'
     result = run(rules(defaults + CEILING + text), "job_submit", job=job)
-    assert result.text == "alice of physics, (none): 01:00:00 {!}\nSee https://b.example"
+    assert result.text == "alice of physics, (default): 01:00:00 {!}\nSee https://b.example"
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,12 @@ def test_a_program_that_cannot_be_started(rules: Rules, tmp_path: Path) -> None:
     assert f"policies:budget: {tmp_path}/none: No such file or directory" in "".join(result.log)
 
 
+def test_words_that_are_too_long() -> None:
+    """Values of a user that no program can be given are no failure of the service."""
+    with pytest.raises(asking.InvalidAnswerError, match="too long"):
+        asking.program(["/bin/true", "x" * (1 << 20)], 5)
+
+
 def test_long_output_is_a_failure() -> None:
     """A program with endless output is killed long before its deadline."""
     with pytest.raises(asking.InvalidAnswerError, match="more than 64 KiB"):

@@ -114,7 +114,7 @@ def test_the_example_of_a_site_loads(rules: Rules) -> None:
     refused = run(
         registry, "job_submit", job=FakeJob(time_limit=20, account="phys", tres_per_job="gres/gpu:1", min_cpus=17)
     )
-    assert "at most 16 CPUs per GPU" in (refused.text or "")
+    assert "CPUs per GPU: at most 16" in (refused.text or "")
 
 
 def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:

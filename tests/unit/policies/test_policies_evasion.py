@@ -16,10 +16,12 @@ from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.testing import FakeJob, FakeRecord
+from slurmhooks.values import UNLIMITED
 from tests.unit.policies.cases import Case, parameters
 from tests.unit.policies.conftest import Rules
 from tests.unit.policies.test_policies_rules import ALL
 
+SOON = "start = 2100-05-01T08:00:00\nend = 2100-05-02T18:00:00\n"
 LISTS_OF_QOS = {
     "forbid": [
         Case('qos = ["urgent"]', {"qos": "urgent,normal"}, "you may not use"),
@@ -61,6 +63,113 @@ def test_counts(rules: Rules, rule: str, case: Case) -> None:
 @pytest.mark.parametrize(("rule", "case"), parameters(LISTS_OF_QOS))
 def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
     """A rule concerns a job if any of its QOS matches; all must be allowed, and all exempt for an exemption."""
+    case.show(rules(case.toml(rule)))
+
+
+GPU = "gres/gpu"
+TYPES = 'types = ["a100"]'
+ATTACKS = {
+    # Submissions.
+    "gpu_ceiling": [
+        Case("per_job = 2", {"num_tasks": 8, "ntasks_per_tres": 1}, "asked for"),
+        Case("per_job = 2", {"tres_per_task": "gresgpu", "num_tasks": 4}, "not a TRES"),
+        Case("per_job = 2", {"tres_per_node": "gresgpu", "min_nodes": 4}, "not a TRES"),
+        Case("per_job = 2", {"tres_per_job": f"{GPU}:1", "shared": 0}, "asked for whole nodes (--exclusive)"),
+        Case("per_job = 0", {"shared": 0}, "asked for whole nodes (--exclusive)"),
+        Case("per_job = 2", {"req_nodes": "n[1-4]", "tres_per_node": f"{GPU}:2"}, "up to 8"),
+        Case("per_job = 2", {"tres_per_job": f"{GPU}:32"}, "asked for 32"),
+        Case("per_job = 2", {"tres_per_node": f"{GPU}:1", "min_nodes": 1, "max_nodes": 4}, "asked for up to 4"),
+        Case("per_job = 2", {"min_nodes": 1, "max_nodes": 2, "tres_per_node": f"{GPU}:2"}, "asked for up to 4"),
+        Case("per_node = 4", {"tres_per_job": f"{GPU}:8"}, "asked for up to 8"),
+        Case("per_job = 2", {"min_nodes": 4}, "asked for",
+             record={"ntasks_per_node": 2, "tres_per_task": f"{GPU}:1", "num_tasks": 2, "min_nodes": 1}),
+        Case("per_job = 2", {"tres_per_socket": f"{GPU}:2"}, "asked for", record={"tres_per_socket": f"{GPU}:1"}),
+    ],
+    "require_gpu_type": [
+        Case(TYPES, {"num_tasks": 8, "ntasks_per_tres": 1}, "name the type"),
+        Case(TYPES, {"tres_per_task": "gresgpu"}, "not a TRES"),
+        Case(TYPES, {"tres_per_job": f"{GPU}:a100:1,{GPU}:1"}, "name the type"),
+    ],
+    "require_gpu": [Case("", {"num_tasks": 4, "ntasks_per_tres": 2})],
+    "choose_partition": [
+        Case('cases = [{ to = "gpu", min_gpus = 1 }]', {"num_tasks": 4, "ntasks_per_tres": 1}, None,
+             {"partition": "gpu"}),
+    ],
+    "cpus_per_gpu": [
+        Case("most = 4", {"tres_per_node": f"{GPU}:100,{GPU}:1", "cpus_per_task": 8}, "asked for"),
+        Case("most = 4", {"tres_per_job": f"{GPU}:100,{GPU}:1", "cpus_per_task": 8}, "asked for"),
+        Case("most = 1", {"num_tasks": 8, "ntasks_per_tres": 2, "cpus_per_task": 1}, "asked for"),
+    ],
+    "memory_per_gpu": [
+        Case("most = 200", {"tres_per_node": f"{GPU}:100,{GPU}:1", "min_mem_per_node": 1000}, "asked for"),
+        Case("most = 200", {"tres_per_job": f"{GPU}:100,1", "min_mem_per_node": 1000}, ""),
+    ],
+    "memory_ceiling": [
+        Case("per_node = 200", {"shared": 0, "min_mem_per_cpu": 150}, "asked for"),
+        Case("per_node = 1000", {"shared": 0, "min_mem_per_cpu": 200}, "asked for"),
+        Case("per_node = 200", {"num_tasks": 8, "ntasks_per_tres": 1, "mem_per_tres": f"{GPU}:100"}, "asked for"),
+        Case('per_node = "40G"', {"tres_per_job": f"{GPU}:8", "mem_per_tres": f"{GPU}:40960"}, "asked for"),
+    ],
+    "cpu_count": [
+        Case("most = 4", {"shared": 0}, "asked for whole nodes (--exclusive)"),
+        Case("most = 4", {"tres_per_job": f"{GPU}:1", "ntasks_per_tres": 8}, "asked for"),
+        Case("least = 4", {"num_tasks": 4, "overcommit": 1}, "asked for 1"),
+        Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "ntasks_per_node": 8}, "asked for up to 16"),
+        Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "pn_min_cpus": 8}, "asked for up to 16"),
+        Case("least = 4", {"min_cpus": 1}, "asked for 1", record={"min_cpus": 4, "num_tasks": 4}),
+    ],
+    "node_count": [
+        Case("most = 1", {"max_nodes": UNLIMITED}, "asked for"),
+        Case("most = 1", {"req_nodes": "n[1-4]"}, "up to 4"),
+        Case("most = 1", {"req_nodes": "n[1-]x[1-4]"}, "up to 4"),
+        Case("most = 1", {"req_nodes": "n[1-"}, "not a node list"),
+        Case("most = 1", {"req_nodes": "n[1a-4]"}, "not a node list"),
+        Case("most = 1", {"min_cpus": 32}, "asked for", record={"min_nodes": 1}),
+    ],
+    "task_count": [
+        Case("most = 2", {"tres_per_job": f"{GPU}:1", "ntasks_per_tres": 8}, "asked for"),
+        Case("most = 2", {"req_nodes": "n[1-4]", "ntasks_per_node": 2}, "asked for"),
+        Case("most = 2", {"min_nodes": 4}, "asked for", record={"ntasks_per_node": 2, "num_tasks": 2, "min_nodes": 1}),
+    ],
+    "licenses": [
+        Case("most = { ansys = 2 }", {"tres_per_task": "licenseansys", "num_tasks": 4}, "not a TRES"),
+        Case('required = ["ansys"]', {"tres_per_task": "licenseansys"}, "not a TRES"),
+        Case('allowed = ["x"]', {"tres_per_task": "licenseansys"}, "not a TRES"),
+    ],
+    "interactive_limit": [
+        Case("cpus = 4", {"shared": 0}, "at most 4 CPUs"),
+        Case("gpus = 1", {"shared": 0}, "at most 1 GPU"),
+        Case("nodes = 1", {"req_nodes": "n[1-4]"}, "at most 1 node"),
+    ],
+    "require_time": [Case("", {"time_limit": UNLIMITED}, "name a time limit", record={"time_limit": 60})],
+    "maintenance": [
+        Case(f'{SOON}jobs = "refuse"', {"time_limit": UNLIMITED}, "only start afterwards", record={"time_limit": 1}),
+        Case(f'{SOON}jobs = "refuse"', {"begin_time": 1}, "only start afterwards",
+             record={"time_limit": UNLIMITED, "begin_time": 4000000000}),
+    ],
+    "guard_updates": [
+        Case('changes = ["time_limit"]\npartitions = ["gpu"]', {"partition": "debug", "time_limit": 50}, "TimeLimit",
+             record={"partition": "gpu", "time_limit": 5}),
+        Case('changes = ["partition"]\npartitions = ["gpu"]', {"partition": "debug"}, "Partition",
+             record={"partition": "gpu"}),
+        Case('changes = ["qos"]\nqos = ["gpu"]', {"qos": "low"}, "QOS", record={"qos": "gpu"}),
+        Case('changes = ["account"]\naccounts = ["gpu"]', {"account": "low"}, "Account", record={"account": "gpu"}),
+    ],
+    "require_account": [Case("", {"account": ""}, "name a project")],
+    "require_features": [Case('one_of = ["rome"]', {"features": ""}, "name a kind of node")],
+    "array_size": [
+        *(Case("most = 2", {"array_inx": text}, "at most 2") for text in ("1-3%", "1-3,", "[1-3]", "+1-3", "1-3%x")),
+        Case("at_once = 1", {"array_inx": "1-3%-1"}, None, {"array_inx": "1-3%1"}),
+        Case("at_once = 1", {"array_inx": "1-3%0"}, None, {"array_inx": "1-3%1"}),
+    ],
+}  # fmt: skip
+"""Requests by which users have got around a rule on real clusters. Other tables have those on addresses, paths, names
+and scripts (test_policies_rules.py), reservations, cases of accounts and siblings (test_policies_selection.py)."""
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(ATTACKS))
+def test_attacks(rules: Rules, rule: str, case: Case) -> None:
+    """No request that has got around a rule does so any more."""
     case.show(rules(case.toml(rule)))
 
 

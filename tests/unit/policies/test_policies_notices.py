@@ -18,7 +18,7 @@ MAINTENANCE = '[[policies]]\nrule = "maintenance"\n'
 TIMES = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\n"
 START = time.mktime((2027, 5, 1, 8, 0, 0, 0, 0, -1))
 END = time.mktime((2027, 5, 2, 18, 0, 0, 0, 0, -1))
-SAYS = "maintenance from 2027-05-01 08:00 to 2027-05-02 18:00: with "
+SAYS = "maintenance from 2027-05-01 08:00 to 2027-05-02 18:00: the job can only "
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ class Options:
                 option counts as not given: a failure would drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
-            refused = self._convert(option, text)
+            refused = convert(option, text)
         if refused is None:
             self._refused.pop(option, None)
             return True
@@ -152,21 +152,6 @@ class Options:
             log.user(refused.text or "")
         return False
 
-    @staticmethod
-    def _convert(option: Option, text: str | None) -> Outcome | None:
-        """Convert and store a value; return the outcome if that fails."""
-        try:
-            option.accept(option.convert(text))
-        except Reject as reject:
-            code = dispatch.code_of(reject, f"check of {option!r}")
-            return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
-        except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
-        except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
-            message, error_id = dispatch.report_bug(f"check of {option!r}", error)
-            return Outcome(passed=False, text=message, error_id=error_id)
-        return None
-
     def of_script(self, registry: Registry, handle: Any) -> None:
         """Read the options in prolog and epilog, where Slurm calls no option callbacks."""
         for option in registry.options:
@@ -177,6 +162,21 @@ class Options:
                 continue
             text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
             self.take(option, text, "job_script")
+
+
+def convert(option: Option, text: str | None) -> Outcome | None:
+    """Convert and store a value that the user gave; return the outcome if that fails."""
+    try:
+        option.accept(option.convert(text))
+    except Reject as reject:
+        code = dispatch.code_of(reject, f"check of {option!r}")
+        return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
+    except ValueError as error:
+        return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
+    except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
+        message, error_id = dispatch.report_bug(f"check of {option!r}", error)
+        return Outcome(passed=False, text=message, error_id=error_id)
+    return None
 
 
 def variable(option: Option) -> str:

@@ -10,35 +10,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.spank.options import variable
+from slurmhooks.testing.option_variables import INHERITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.option import Option
 
-INHERITED = "SLURM_SPANK_"
-"""Begins the names of the variables in which commands read options."""
 OMITTED = "(null)"
 """How Slurm passes on an option without an argument."""
 
 
-def given_in(environment: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, str]:
-    """Return the options that variables give, by name, with their arguments."""
-    names = {name: f"{INHERITED}{variable(option)}" for name, option in options.items()}
-    return {name: environment[key] for name, key in names.items() if key in environment}
-
-
-def insert(fields: dict[str, Any], options: Mapping[str, Option], environment: Mapping[str, str] | None) -> None:
+def insert(fields: dict[str, Any], options: Mapping[str, Option], *, inherit: bool, of_step: bool = True) -> None:
     """Set what options put into a submission: variables for prolog and epilog, for the batch step, and for srun in it.
 
     Args:
-        fields: of the submission; ``_spank`` has the options of the command line and the script, by name.
+        fields: of the submission; ``_spank`` has the options that are given, by name.
         options: all options, by name.
-        environment: of the command; None: the submission has no environment.
+        inherit: the submission has an environment.
+        of_step: the environment has the variables for the batch step.
     """
-    given: dict[str, str] = given_in(environment or {}, options) | fields.get("_spank", {})
+    given: dict[str, str | None] = fields.get("_spank", {})
     for name, text in given.items():
-        key = variable(options[name])
-        fields.setdefault("spank_job_env", {})[key] = text
-        if environment is not None:
-            fields["environment"] |= {key: "" if text == OMITTED else text, f"{INHERITED}{key}": text}
+        key, passed = variable(options[name]), OMITTED if text is None else text
+        fields.setdefault("spank_job_env", {})[key] = passed
+        if inherit:
+            fields["environment"] |= {f"{INHERITED}{key}": passed, **({key: text or ""} if of_step else {})}

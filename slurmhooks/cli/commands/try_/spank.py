@@ -12,7 +12,6 @@ from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of,
 from slurmhooks.cli.findings import shown
 from slurmhooks.testing import Launch, command_lines
 from slurmhooks.testing.launch import launch_lines
-from slurmhooks.testing.sbatch import spank
 
 
 @click.command("spank")
@@ -49,8 +48,9 @@ def command(
     try:
         line = command_lines.read("srun", words, known.values())
         count = tasks or int(line.options.get("ntasks") or 1)
-        given = {**spank.given_in(variables, known), **line.spank}
-        options = {name: True if text in (None, spank.OMITTED) else text for name, text in given.items()}
+        of_variables = command_lines.of_environment("srun", variables, known.values())
+        given = command_lines.texts([*of_variables, *line.given], plugin=True)
+        options = {name: True if text is None else text for name, text in given.items()}
         result = launch_lines(lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={})
     except ValueError as error:
         raise click.UsageError(str(error)) from error

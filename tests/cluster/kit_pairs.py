@@ -52,8 +52,17 @@ def record(**row):
 """
 
 DRIVER = """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
 os.chdir("@FOLDER@")
+
+def records():
+    with open("records") as file:
+        return [json.loads(line) for line in file]
+
+def ended():
+    places = {row["place"] for row in records()}
+    return "job_script job_prolog" not in places or "job_script job_epilog" in places
+
 done = []
 for case in json.load(sys.stdin):
     for name, text in case["files"].items():
@@ -67,8 +76,10 @@ for case in json.load(sys.stdin):
         row = [ended.returncode, ended.stdout, ended.stderr]
     except subprocess.TimeoutExpired as error:
         row = [None, "", f"after 60 s: {error.stderr}"]
-    with open("records") as file:
-        done.append([*row, [json.loads(line) for line in file]])
+    late = time.monotonic() + 30
+    while not ended() and time.monotonic() < late:  # the epilog comes after all else of a job
+        time.sleep(0.02)
+    done.append([*row, records()])
 json.dump(done, sys.stdout)
 """
 

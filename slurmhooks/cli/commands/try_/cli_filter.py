@@ -19,7 +19,6 @@ from slurmhooks.hook_specs import COMMANDS
 from slurmhooks.option import Option
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeOptions, Result, command_lines, invocation, run
-from slurmhooks.testing.option_texts import ALONE
 from slurmhooks.testing.runner import check_options
 
 Results = dict[str, Result]
@@ -133,7 +132,7 @@ class Trial:
         try:
             options = FakeOptions(
                 called.program,
-                options=own_options(given),
+                options=command_lines.own_options(given),
                 defaults=self._defaults,
                 argv=called.argv_of(number),
                 script=called.text,
@@ -153,13 +152,6 @@ class Trial:
         plugin: dict[str, str | None] = {option.name: None for option in self._options}
         plugin |= {name: "set" if text is None else text for name, text in given.items()}
         return {"python": plugin} if plugin else {}
-
-
-def own_options(given: Sequence[command_lines.Given]) -> list[tuple[str, str]]:
-    """Return names and arguments of the command's own options, in the order of their setting."""
-    kept = command_lines.texts(given, plugin=False)
-    own = [each for each in given if each.name in kept and not (each.plugin or each.resets)]
-    return [(each.name, ALONE.get(each.name, "set") if each.text is None else each.text) for each in own]
 
 
 def _joined(first: Result | None, second: Result) -> Result:

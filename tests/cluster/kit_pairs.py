@@ -59,7 +59,7 @@ def records():
     with open("records") as file:
         return [json.loads(line) for line in file]
 
-def ended():
+def is_over():
     places = {row["place"] for row in records()}
     return "job_script job_prolog" not in places or "job_script job_epilog" in places
 
@@ -77,7 +77,7 @@ for case in json.load(sys.stdin):
     except subprocess.TimeoutExpired as error:
         row = [None, "", f"after 60 s: {error.stderr}"]
     late = time.monotonic() + 30
-    while not ended() and time.monotonic() < late:  # the epilog comes after all else of a job
+    while not is_over() and time.monotonic() < late:  # the epilog comes after all else of a job
         time.sleep(0.02)
     done.append([*row, records()])
 json.dump(done, sys.stdout)

@@ -8,7 +8,7 @@ import fnmatch
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,7 @@ def rows_of_page(title: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-class Allowed:
+class Allowed(Container[str]):
     """The differences that docs/testing.md lists, and which of them have been seen.
 
     Attributes:
@@ -192,10 +192,10 @@ class Allowed:
                 self._parts += re.findall(r"`([^`]+)`", names)
         self.unseen = set(self._parts)
 
-    def __contains__(self, part: str) -> bool:
+    def __contains__(self, part: object) -> bool:
         """Tell whether a part may differ: a name, or a pattern with ``*``."""
         for name in self._parts:
-            if fnmatch.fnmatchcase(part, name):
+            if fnmatch.fnmatchcase(str(part), name):
                 self.unseen.discard(name)
                 return True
         return False
@@ -205,7 +205,7 @@ class Allowed:
         return [] if found and row is not None and row in self else found
 
 
-def differences(ours: Any, theirs: Any, allowed: Allowed, path: str = "") -> Iterator[str]:
+def differences(ours: Any, theirs: Any, allowed: Container[str], path: str = "") -> Iterator[str]:
     """Yield the parts that differ, each with both values; mappings are compared entry by entry."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name in sorted({*ours, *theirs}):

@@ -97,7 +97,7 @@ def submitted(prepared: Site) -> list[dict[str, Any]]:
     def over() -> bool:
         text = prepared.root(f"cat {kit_pairs.FOLDER}/records")
         found[:] = [json.loads(line) for line in text.splitlines()]
-        return sum(row["place"] == "job_end" for row in found) >= TASKS
+        return [row["place"] for row in found].count("job_end") >= TASKS
 
     prepared.cluster.wait(over, what="end of the jobs")
     return found
@@ -117,7 +117,7 @@ def test_records(cluster: "Cluster", seen: list[dict[str, Any]], tmp_path: Path)
     for row in seen:
         (tmp_path / "records").write_text("")
         record = FakeRecord(release=".".join(cluster.release.split(".")[:2]), **given(row["fields"]))
-        job = {"job": FakeJob(release=cluster.release, comment="x")} if row["place"] == "job_modify" else {}
+        job: Any = {"job": FakeJob(release=cluster.release, comment="x")} if row["place"] == "job_modify" else {}
         result = run(hooks, row["place"], record=record, **job)
         assert result.accepted, result
         (mine,) = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]

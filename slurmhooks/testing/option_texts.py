@@ -137,6 +137,11 @@ def _nodes(text: str) -> str:
     """Return the lowest and the highest number of ``--nodes``."""
     from slurmhooks.testing.sbatch.options import nodes  # imports this module
 
+    if not {*",:kKmM"} & {*text}:
+        ends = [int(end) for end in text.split("-")]
+        if ends[-1] >= 1 << 31 or ends != sorted(ends) or len(ends) > 2:
+            raise ValueError(text)
+        return str(ends[0]) if ends[0] == ends[-1] else f"{ends[0]}-{ends[-1]}"
     fields: dict[str, int] = {}
     nodes(fields, text)
     least, most = fields["min_nodes"], fields["max_nodes"]
@@ -289,8 +294,12 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "send-libs": _send_libs,
     "signal": _signal,
 }
-MODELLED = frozenset({*FLAGS, *ENDING, *LOWEST, *FILES, *BY_OPTION, *PRINTERS}) - {"chdir"}
-"""Options whose values the stand-in reads as Slurm does."""
+_ROUGHLY = """
+    begin chdir cpu-freq deadline delay-boot distribution extra-node-info get-user-env mail-type open-mode profile
+    signal
+"""
+MODELLED = frozenset({*FLAGS, *ENDING, *LOWEST, *FILES, *BY_OPTION, *PRINTERS}) - {*_ROUGHLY.split()}
+"""Options whose values, even invalid ones, the stand-in reads as Slurm does; of some others only the valid ones."""
 
 
 def joint(given: Iterable[tuple[str, str]], release: tuple[int, ...] = NEWEST) -> dict[str, str]:

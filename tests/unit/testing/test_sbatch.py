@@ -18,7 +18,6 @@ from slurmhooks.testing.sbatch.derive import ALWAYS
 from slurmhooks.testing.sbatch.values import moment, words_of
 from slurmhooks.values import UNLIMITED
 
-
 OWN = ("SLURM_PRIO_PROCESS", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST", "SLURM_UMASK", "SLURM_EXPORT_ENV")
 """Variables that sbatch adds to each job, or for --export."""
 

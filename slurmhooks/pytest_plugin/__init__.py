@@ -114,7 +114,7 @@ class Submit(Runner):
         self._must_have(hook)
         given: dict[str, Any] = {}
         if script is not None:
-            given = sbatch.submission("script", script, options, [], options=self.registry.options)
+            given = sbatch.submission("script", script, options, [], release=release, options=self.registry.options)
         else:
             sbatch.apply(options, given, [], self.registry.options)
         given.update(fields)

@@ -259,6 +259,21 @@ def sluid_text(raw: int) -> str:
     return "s" + "".join(SLUID_DIGITS[raw >> shift & 31] for shift in range(60, -1, -5))
 
 
+def sluid_number(text: str) -> int:
+    """Return the number of a SLUID; the inverse of :func:`sluid_text`.
+
+    Raises:
+        ValueError: the text is not a SLUID.
+    """
+    digits = text.removeprefix("s")
+    if len(digits) != 13 or len(text) != 14 or not set(digits) <= set(SLUID_DIGITS):
+        raise ValueError(f"not a SLUID: {text!r}")
+    number = 0
+    for digit in digits:
+        number = number << 5 | SLUID_DIGITS.index(digit)
+    return number
+
+
 class Sluid(Field[str]):
     """A job's id that is never used again; read-only."""
 

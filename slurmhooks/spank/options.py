@@ -143,7 +143,7 @@ class Options:
                 drain the node because of a text that a user wrote.
         """
         with deadline.of_option(option.name, where):
-            refused = self._convert(option, text, where == "local" and option in self._given)
+            refused = convert(option, text, again=where == "local" and option in self._given)
         if where == "local":
             self._given.add(option)
         else:
@@ -162,21 +162,6 @@ class Options:
             log.user(refused.text or "")
         return False
 
-    @staticmethod
-    def _convert(option: Option, text: str | None, again: bool) -> Outcome | None:
-        """Convert and store a value, perhaps after earlier ones; return the outcome if that fails."""
-        try:
-            option.accept(option.convert(text), again)
-        except Reject as reject:
-            code = dispatch.code_of(reject, f"check of {option!r}")
-            return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
-        except ValueError as error:
-            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
-        except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
-            message, error_id = dispatch.report_bug(f"check of {option!r}", error)
-            return Outcome(passed=False, text=message, error_id=error_id)
-        return None
-
     def of_script(self, registry: Registry, handle: Any) -> None:
         """Read the options in prolog and epilog, where Slurm calls no option callbacks."""
         for option in registry.options:
@@ -187,3 +172,18 @@ class Options:
                 continue
             text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
             self.take(option, text, "job_script")
+
+
+def convert(option: Option, text: str | None, *, again: bool = False) -> Outcome | None:
+    """Convert and store a value that the user gave, perhaps after earlier ones; return the outcome if that fails."""
+    try:
+        option.accept(option.convert(text), again)
+    except Reject as reject:
+        code = dispatch.code_of(reject, f"check of {option!r}")
+        return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
+    except ValueError as error:
+        return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
+    except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
+        message, error_id = dispatch.report_bug(f"check of {option!r}", error)
+        return Outcome(passed=False, text=message, error_id=error_id)
+    return None

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.cli_filter.model import EARLY, Options
 from slurmhooks.similar import nearest
+from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_texts import EndedError, printed
+from slurmhooks.testing.option_texts import EndedError, joint, printed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 ADDRESS = 1
 """The address of the options, which the stand-in does not use."""
@@ -22,15 +25,21 @@ class Slurm:
     """Implements the functions of the module _slurmhooks_cli_filter.
 
     Attributes:
+        release: of Slurm.
         values: of the options that are given.
         environment: of the command.
         defaults: of the options of SPANK plugins, see slurmhooks.cli_filter.model.Options.
     """
 
     def __init__(
-        self, command: str, spank: Mapping[str, Mapping[str, str | None]], environment: Mapping[str, str]
+        self,
+        command: str,
+        spank: Mapping[str, Mapping[str, str | None]],
+        environment: Mapping[str, str],
+        release: tuple[int, ...],
     ) -> None:
         """Start without options."""
+        self.release = release
         self._command = command
         self._spank = {plugin: dict(values) for plugin, values in spank.items()}
         self.values: dict[str, str] = {}
@@ -48,7 +57,7 @@ class Slurm:
         option = name.decode()
         if early or option not in EARLY.get(self._command, ()):
             try:
-                self.values[option] = printed(option, value.decode("utf-8", "surrogateescape"))
+                self.values[option] = printed(option, value.decode("utf-8", "surrogateescape"), self.release)
             except ValueError:
                 return False
         return True
@@ -63,7 +72,7 @@ class Slurm:
         self, options: int, writes: list[tuple[bytes, bytes | None]], early: bool, /
     ) -> tuple[bool, str, list[tuple[str, str | None]] | None]:
         """Try writes in a copy; return whether the last one is accepted, no message, and what is then given."""
-        copy = Slurm(self._command, {}, {})
+        copy = Slurm(self._command, {}, {}, self.release)
         copy.values, accepted = dict(self.values), True
         for name, value in writes:
             if value is None:
@@ -79,7 +88,7 @@ class Slurm:
         if not early and name.decode() in EARLY.get(self._command, ()):
             return False
         try:
-            printed(name.decode(), value.decode("utf-8", "surrogateescape"))
+            printed(name.decode(), value.decode("utf-8", "surrogateescape"), self.release)
         except EndedError:
             return True
         except ValueError:
@@ -122,13 +131,15 @@ class FakeOptions(Options):
 
     Args:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
-        options: what the user has given, by the long names of options, as text.
+        options: what the user has given, by the long names of options, as text; or pairs of them, of which later ones
+            replace earlier ones.
         argv: the words after the options.
         script: the text of sbatch's batch script.
         environment: of the command.
         spank: the options of SPANK plugins, by plugin and name.
         early: this is the early call of setup_defaults.
         defaults: the options after setup_defaults; those of the user replace them.
+        release: of Slurm; some values are printed differently.
         fields: what the user has given, by the names of properties: ``time_limit=60``.
 
     Pass it to a handler or to :func:`run`; afterwards it has the values that the handlers wrote.
@@ -138,27 +149,31 @@ class FakeOptions(Options):
         self,
         command: str = "sbatch",
         *,
-        options: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         argv: Iterable[str] = (),
         script: str | None = None,
         environment: Mapping[str, str] | None = None,
         spank: Mapping[str, Mapping[str, str | None]] | None = None,
         early: bool = False,
         defaults: FakeOptions | None = None,
+        release: str = RELEASE,
         **fields: Any,
     ) -> None:
         """Create the stand-in; see the class."""
         if command not in NAMES:
             raise ValueError(f"command takes one of {', '.join(NAMES)}, not {command!r}")
         words = tuple(argv)
-        slurm = Slurm(command, spank or {}, environment or {})
+        slurm = Slurm(command, spank or {}, environment or {}, release_of(release))
         super().__init__(slurm, ADDRESS, command, early, lambda: words, slurm.defaults)
         self._fake = (slurm, words, script)
         if defaults is not None:
             slurm.values |= defaults.texts
-        for name, text in (options or {}).items():
+        given = list(options.items() if isinstance(options, Mapping) else options)
+        for name, text in given:
             self._must_know(name)
-            slurm.values[name] = printed(name, text)
+            if name == "gres-flags" and "allow-task-sharing" in text and command != "srun":
+                raise ValueError(f"--gres-flags={text} is only used with srun")
+        slurm.values |= joint(given, slurm.release)
         for name, value in fields.items():
             if name not in FIELDS:
                 raise TypeError(f"options has no {name!r}{nearest(name, FIELDS)}")

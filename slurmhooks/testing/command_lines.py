@@ -1,25 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read command lines of srun, sbatch, salloc and scrontab, with options of SPANK plugins, as getopt_long() does."""
+"""Read command lines of srun, sbatch, salloc and scrontab, with options of SPANK plugins, as the commands do."""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurmhooks.testing.option_names import FLAGS, NAMES, OPTIONAL, short
+from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, short
+from slurmhooks.testing.option_texts import ALONE
+from slurmhooks.testing.option_variables import VARIABLES, variable_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slurmhooks.option import Option
 
 NONE, REQUIRED, OMITTABLE = 0, 1, 2
 """As has_arg of getopt_long()."""
+SEPARATOR = ":"
+"""Separates the components of a heterogeneous job."""
 
 
 class CommandLineError(ValueError):
     """The command would refuse its command line."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An option that is given.
+
+    Attributes:
+        name: its long name.
+        how: how it is written, for messages.
+        text: its argument; None if it has none.
+        plugin: it is one of a SPANK plugin.
+        resets: a variable takes the option back, such as SBATCH_OVERCOMMIT=no.
+    """
+
+    name: str
+    how: str
+    text: str | None
+    plugin: bool = False
+    resets: bool = False
 
 
 @dataclass
@@ -27,25 +51,56 @@ class CommandLine:
     """A command line.
 
     Attributes:
-        options: the command's own options by long name, each with its argument; None if it has none.
-        spank: the same for options of SPANK plugins; of several arguments the last one.
-        spank_each: all arguments of an option of a SPANK plugin, in order.
+        given: the options, in order.
         rest: the words after the options.
+        ended: "--" ends the options.
     """
 
-    options: dict[str, str | None] = field(default_factory=dict)
-    spank: dict[str, str | None] = field(default_factory=dict)
-    spank_each: dict[str, list[str | None]] = field(default_factory=dict)
+    given: list[Given] = field(default_factory=list)
     rest: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def options(self) -> dict[str, str | None]:
+        """The command's own options by long name, each with its argument; None if it has none."""
+        return texts(self.given, plugin=False)
+
+    @property
+    def spank(self) -> dict[str, str | None]:
+        """The same for options of SPANK plugins."""
+        return texts(self.given, plugin=True)
 
 
-def read(command: str, words: Sequence[str], options: Iterable[Option]) -> CommandLine:
-    """Return the parts of a command line.
+def texts(given: Iterable[Given], *, plugin: bool) -> dict[str, str | None]:
+    """Return the options of the command or of SPANK plugins that are in force, by name."""
+    found: dict[str, str | None] = {}
+    for each in given:
+        if each.resets:
+            found.pop(each.name, None)
+        elif each.plugin is plugin:
+            found[each.name] = each.text
+    return found
+
+
+def each_text(given: Iterable[Given]) -> dict[str, list[str | None]]:
+    """Return all arguments of each option of a SPANK plugin, in order, by name."""
+    found: dict[str, list[str | None]] = {}
+    for each in given:
+        if each.plugin:
+            found.setdefault(each.name, []).append(each.text)
+    return found
+
+
+def read(
+    command: str, words: Sequence[str], options: Iterable[Option], unknown: list[str] | None = None
+) -> CommandLine:
+    """Return the parts of a command line, up to the first word that is no option.
 
     Args:
         command: ``srun``, ``sbatch``, ``salloc`` or ``scrontab``.
         words: the words after the command's name.
         options: of SPANK plugins.
+        unknown: list to which a note on each unknown option is added; None: such an option is an error.
 
     Raises:
         CommandLineError: the command has no such option, or it lacks its argument, or takes none.
@@ -56,48 +111,102 @@ def read(command: str, words: Sequence[str], options: Iterable[Option]) -> Comma
     while rest and rest[0].startswith("-") and rest[0] != "-":
         word = rest.popleft()
         if word == "--":
+            line.ended = True
             break
         if word.startswith("--"):
-            given, equals, text = word[2:].partition("=")
-            name = _resolve(command, given, plugins)
-            has_arg = plugins[name] if name in plugins else takes(command, name)
-            value = text if equals else None
-            if value is not None and has_arg == NONE:
-                raise CommandLineError(f"--{name} takes no argument")
-            if value is None and has_arg == REQUIRED:
-                value = _next(f"--{name}", rest)
-            (line.spank if name in plugins else line.options)[name] = value
-            if name in plugins:
-                line.spank_each.setdefault(name, []).append(value)
+            line.given += _long(command, word[2:], plugins, rest, unknown)
         else:
-            _letters(command, word[1:], rest, line)
+            line.given += _letters(command, word[1:], rest, unknown)
     line.rest = list(rest)
     return line
 
 
-def _resolve(command: str, given: str, plugins: Iterable[str]) -> str:
-    names = [*NAMES[command], *plugins]
-    found = [given] if given in names else [name for name in names if name.startswith(given)]
-    if len(found) > 1:
-        raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(found))}")
-    if not found:
-        added = ", ".join(f"--{name}" for name in plugins) or "no option"
-        raise CommandLineError(f"{command} has no option --{given}; hook files add {added}")
-    return found[0]
+def read_components(
+    command: str, words: Sequence[str], options: Sequence[Option], unknown: list[str] | None = None
+) -> list[CommandLine]:
+    """Return the command lines of the components of a heterogeneous job; usually there is only one.
+
+    The last one of sbatch and salloc has the words after all options, in srun each has its own. Arguments as for
+    :func:`read`.
+    """
+    lines: list[CommandLine] = []
+    rest = list(words)
+    while True:
+        line = read(command, rest, options, unknown)
+        lines.append(line)
+        own = line.rest.index(SEPARATOR) if SEPARATOR in line.rest and command == "srun" else 0
+        if line.rest[own : own + 1] != [SEPARATOR] or (line.ended and not own):
+            line.rest = [word for word in line.rest if word != SEPARATOR]
+            return lines
+        rest, line.rest = line.rest[own + 1 :], line.rest[:own]
 
 
-def _letters(command: str, letters: str, rest: deque[str], line: CommandLine) -> None:
-    while letters:
-        letter, letters = letters[0], letters[1:]
-        name = short(command, letter)
-        if name is None:
-            raise CommandLineError(f"{command} has no option -{letter}")
-        has_arg, value = takes(command, name), None
-        if has_arg != NONE:
-            value, letters = letters or None, ""
-        if has_arg == REQUIRED and value is None:
-            value = _next(f"-{letter}", rest)
-        line.options[name] = value
+def of_environment(command: str, environment: Mapping[str, str], options: Iterable[Option]) -> list[Given]:
+    """Return the options that variables give to a command."""
+    given = []
+    for variable, name in VARIABLES[command]:
+        text = environment.get(variable)
+        if text is None:
+            continue
+        has_arg = takes(command, name)
+        resets = has_arg == NONE and not _is_set(text)
+        given.append(Given(name, variable, (text or None) if has_arg == OMITTABLE else text, resets=resets))
+    for option in options:
+        if (text := environment.get(variable_of(option))) is not None:
+            given.append(Given(option.name, variable_of(option), text, plugin=True))
+    return given
+
+
+def own_options(given: Sequence[Given]) -> list[tuple[str, str]]:
+    """Return names and arguments of the command's own options, in the order of their setting."""
+    kept = texts(given, plugin=False)
+    own = [each for each in given if each.name in kept and not (each.plugin or each.resets)]
+    return [(each.name, ALONE.get(each.name, "set") if each.text is None else each.text) for each in own]
+
+
+def in_force(
+    lines: Sequence[Sequence[Given]], variables: Sequence[Given], parts: Sequence[Sequence[Given]], component: int
+) -> list[Given]:
+    """Return the options that are in force for a component of a heterogeneous job, in the order of their setting.
+
+    sbatch reads all options of the command line, then those of each component: of the script, the environment and the
+    command line. What a component does not give is that of the component before, except for resources.
+
+    Args:
+        lines: the options of the script's components.
+        variables: those of the environment.
+        parts: those of the components of the command line.
+        component: number of the component.
+    """
+    given: list[Given] = []
+    if max(len(lines), len(parts)) > 1:
+        for part in parts:
+            given = [*_inherited(given), *part]
+    for number in range(component + 1):
+        here = lines[number] if number < len(lines) else []
+        there = parts[0] if len(parts) == 1 else parts[number] if number < len(parts) else []
+        given = [*_inherited(given), *here, *variables, *there]
+    return given
+
+
+def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Mapping[str, str], work_dir: str) -> str:
+    """Return the path of a script that sbatch shows: it looks for it in the job's folder, then in those of PATH.
+
+    Args:
+        script: the word on the command line.
+        parts: the options of the command line.
+        environment: of sbatch.
+        work_dir: the current folder; a script that is not found there is taken for one of another machine.
+
+    Returns:
+        the word itself if it begins with "." or "/", or if ``--chdir`` is given and nothing is found.
+    """
+    if script.startswith((".", "/")):
+        return script
+    given = [each for part in parts for each in part if each.name == "chdir"]
+    folder = given[-1].text or "" if given else work_dir
+    names = [os.path.join(place, script) for place in (folder, *environment.get("PATH", "").split(os.pathsep)) if place]
+    return next((name for name in names if os.path.isfile(name)), script if given else names[0])
 
 
 def takes(command: str, name: str) -> int:
@@ -105,6 +214,70 @@ def takes(command: str, name: str) -> int:
     if name in FLAGS or (name == "wait" and command == "sbatch"):
         return NONE
     return OMITTABLE if name in OPTIONAL else REQUIRED
+
+
+def _inherited(given: Iterable[Given]) -> list[Given]:
+    return [each for each in given if each.name not in OF_COMPONENT]
+
+
+def _is_set(text: str) -> bool:
+    """Tell whether a variable sets an option without an argument; another text resets it."""
+    if text == "" or text.lower() == "yes":
+        return True
+    try:
+        return int(text) != 0
+    except ValueError:
+        return False
+
+
+def _long(
+    command: str, word: str, plugins: Mapping[str, int], rest: deque[str], unknown: list[str] | None
+) -> list[Given]:
+    given, equals, argument = word.partition("=")
+    value = argument if equals else None
+    name = _resolve(command, given, plugins, required=unknown is None)
+    if name is None:
+        assert unknown is not None
+        if value is None and rest and not rest[0].startswith("-") and rest[0] != SEPARATOR:
+            value = rest.popleft()
+        unknown.append(f"--{given}{'' if value is None else f'={value}'}: unknown here, ignored")
+        return []
+    has_arg = plugins[name] if name in plugins else takes(command, name)
+    if value is not None and has_arg == NONE:
+        raise CommandLineError(f"--{name} takes no argument")
+    if value is None and has_arg == REQUIRED:
+        value = _next(f"--{name}", rest)
+    return [Given(ALIASES.get(name, name), f"--{name}", value, name in plugins)]
+
+
+def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool) -> str | None:
+    names = [*NAMES[command], *plugins]
+    found = [given] if given in names else [name for name in names if name.startswith(given)]
+    if len({ALIASES.get(name, name) for name in found}) > 1:
+        raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(found))}")
+    if not found and required:
+        added = ", ".join(f"--{name}" for name in plugins) or "no option"
+        raise CommandLineError(f"{command} has no option --{given}; hook files add {added}")
+    return found[0] if found else None
+
+
+def _letters(command: str, letters: str, rest: deque[str], unknown: list[str] | None) -> list[Given]:
+    given = []
+    while letters:
+        letter, letters = letters[0], letters[1:]
+        name = short(command, letter)
+        if name is None and unknown is not None:
+            unknown.append(f"-{letter}{letters}: unknown here, ignored")
+            break
+        if name is None:
+            raise CommandLineError(f"{command} has no option -{letter}")
+        has_arg, value = takes(command, name), None
+        if has_arg != NONE:
+            value, letters = letters or None, ""
+        if has_arg == REQUIRED and value is None:
+            value = _next(f"-{letter}", rest)
+        given.append(Given(name, f"-{letter}", value))
+    return given
 
 
 def _next(option: str, rest: deque[str]) -> str:

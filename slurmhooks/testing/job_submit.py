@@ -29,6 +29,7 @@ from slurmhooks.slurmctld.rows import (
     Truth,
     release_of,
     rows,
+    sluid_number,
 )
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.testing.tables import tables_of
@@ -164,13 +165,20 @@ def missing_fields(release: str) -> set[str]:
     return set(bound_to(model.Job, release)._missing)
 
 
+ZERO = (
+    *("delay_boot", "derived_ec", "exit_code", "mail_type", "max_nodes", "nice"),
+    *("ntasks_per_node", "ntasks_per_tres", "num_tasks", "overcommit", "segment_size", "site_factor", "time_min"),
+)
+"""Fields of a record that are 0, not unset, in a job that does not set them."""
+
+
 class FakeRecord(model.Record):
     """A ``record`` without slurmctld: a job that slurmctld knows.
 
     Args:
         release: release of Slurm; decides which fields exist.
         fields: values as handlers see them. By default ``job_id`` is 67108863, which Slurm never gives, ``user_id`` and
-            ``group_id`` are 1000, and all other fields are unset.
+            ``group_id`` are 1000, and all other fields are 0 or unset, as in a job that does not set them.
 
     Raises:
         AttributeError: a field does not exist, or not in that release.
@@ -188,7 +196,8 @@ class FakeRecord(model.Record):
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
-        fill(self, {"job_id": JOB_ID, "user_id": 1000, "group_id": 1000, **fields})
+        zero = dict.fromkeys((name for name in ZERO if name not in self._missing), 0)
+        fill(self, {**zero, "job_id": JOB_ID, "user_id": 1000, "group_id": 1000, **fields})
 
 
 _classes: dict[tuple[object, str], Any] = {}
@@ -295,6 +304,8 @@ def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
         return int(bool(value))
     if value is None and not isinstance(row, Text):
         return unset(row)
+    if isinstance(row, Sluid) and isinstance(value, str):
+        value = sluid_number(value)
     if isinstance(row, (Status, Sluid)) or type(row).encoder is Field.encoder:
         if not isinstance(value, int):
             raise TypeError(f"{row.name} takes an int, not {value!r}")

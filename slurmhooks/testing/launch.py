@@ -43,6 +43,12 @@ AFTER: tuple[tuple[Path, Context, str], ...] = (
     (SRUN, "local", "exit"),
     (EPILOG, "job_script", "job_epilog"),
 )
+ENDING = ("local init", "local init_post_opt")
+"""Contexts and callbacks after whose failure srun ends at once, without ``exit``."""
+OF_TASKS = ("task_init_privileged", "task_init")
+"""Callbacks whose failure ends only the task, which then exits with 1."""
+FAILED_TASK = 1 << 8
+"""The wait status of such a task."""
 UNSEEN = ("remote init", "remote init_post_opt", "remote exit", "job_script job_prolog", "job_script job_epilog")
 """Contexts and callbacks in which no user of srun sees what ``log.user`` writes."""
 
@@ -159,6 +165,7 @@ class _Run:
         self.results: list[tuple[str, Result]] = []
         self.ran: list[str] = []
         self.failed: tuple[str, Result] | None = None
+        self.passed = True  # the last call
 
     def call(self, path: Path, context: Context, callback: str, **items: Any) -> list[str]:
         """Run the handlers of one callback in a process, line by line; store what they write to the environments.
@@ -168,6 +175,7 @@ class _Run:
         """
         env, place = self.envs[path], f"{context} {callback}"
         words: list[str] = []
+        self.passed = True
         for number, line in enumerate(self.lines):
             # Slurm reads options after init, where no handler sees them.
             names = {option.name for option in line.registry.options if callback != "init"}
@@ -182,25 +190,30 @@ class _Run:
             words = [*answer.prepended, *words]
             if not self.processes.runs(path) or not (answer.result.accepted or line.optional):
                 self.failed = self.failed or (place, answer.result)
+                self.passed = False
                 break
         return words
 
     def before_tasks(self) -> None:
         """Run what comes before the tasks, until it fails."""
+        before = self.envs[SRUN]
         for path, context, callback in BEFORE:
             if callback == "local_user_init":
                 self.envs[SRUN].add(environments.of_srun(self.items))
+                before = self.envs[SRUN].copy()
             if path == PROLOG:
                 self.envs[path] = Variables(environments.of_script(self.items, callback))
             elif path not in self.envs:
                 self.envs[path] = self.envs[SRUN].copy(environments.of_step(self.items))
+                # srun has stored its environment before: what local_user_init removes remains.
+                self.envs[path].now = {**before.now, **self.envs[path].now}
             if self.failed is None:
                 if callback in ("init", "job_prolog"):
                     self.processes.fork(path)
                 self.call(path, context, callback)
 
     def tasks(self, count: int, argv: Sequence[str], exit_status: int) -> list[Task]:
-        """Run tasks, until one fails; return those whose programs would run."""
+        """Run tasks; return those whose programs would run."""
         step = self.envs[STEPD]
         paths = [(*STEPD, f"task {number}") for number in range(count)]
         items: list[dict[str, Any]] = []
@@ -210,30 +223,35 @@ class _Run:
             self.envs[path] = step.copy()
         ids = {each["task_pid"]: each["task_global_id"] for each in items}
         self.items |= {"job_pid_to_global_id": ids, "job_pid_to_local_id": ids, **self.given}
-        done = []
+        done, ended, step_goes_on = [], set(), True
         for callback in IN_TASKS:
             for path, own in zip(paths, items, strict=True):
-                if self.failed is not None:
+                if not step_goes_on or (path in ended and callback in OF_TASKS):
                     continue
                 if callback == "task_init":
                     self.envs[path].add(environments.of_task({**self.items, **own}))
-                    words = self.call(path, "remote", callback, **own)
-                    if self.failed is None:
-                        env = self.envs[path]
-                        done.append(Task(env.now, [*words, *argv], env.changes()))
-                else:
-                    # task_post_fork runs in slurmstepd, not in the task.
-                    self.call(STEPD if callback == "task_post_fork" else path, "remote", callback, **own)
+                # task_post_fork runs in slurmstepd, not in the task.
+                words = self.call(STEPD if callback == "task_post_fork" else path, "remote", callback, **own)
+                if callback == "task_init" and self.passed:
+                    env = self.envs[path]
+                    done.append(Task(env.now, [*words, *argv], env.changes()))
+                if not self.passed:
+                    ended.add(path)
+                    step_goes_on = callback in OF_TASKS
         for path, own in zip(paths, items, strict=True):
             self.processes.end(path)
-            if self.failed is None:
+            if step_goes_on:
                 step.add(environments.after_task({**self.items, **own}))
-                self.call(STEPD, "remote", "task_exit", task_exit_status=exit_status, **own)
+                status = FAILED_TASK if path in ended else exit_status
+                self.call(STEPD, "remote", "task_exit", task_exit_status=status, **own)
+                step_goes_on = self.passed
         return done
 
     def after_tasks(self, exit_status: int) -> None:
         """Run what always comes at the end, in the processes that have started; an epilog for a job with a prolog."""
         for path, context, callback in AFTER:
+            if path == SRUN and self.failed is not None and self.failed[0] in ENDING:
+                continue
             if path == EPILOG and any(place == "job_script job_prolog" for place, _ in self.results):
                 items = {**self.items, "task_exit_status": exit_status}
                 self.envs[path] = Variables(environments.of_script(items, callback))

@@ -69,6 +69,18 @@ _OPTIONAL = """
 """
 OPTIONAL = frozenset(_OPTIONAL.split())
 """Options whose argument may be omitted."""
+ALIASES = {"cluster": "clusters", "tasks-per-node": "ntasks-per-node"}
+"""Other long names."""
+_OF_COMPONENT = """
+    bb constraint contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task distribution exclusive
+    extra-node-info gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint licenses
+    mail-type mail-user mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile nodelist nodes ntasks ntasks-per-core
+    ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres overcommit oversubscribe partition resources
+    resv-ports segment sockets-per-node spread-job switches thread-spec threads-per-core tmp tres-bind tres-per-task
+    use-min-nodes
+"""
+OF_COMPONENT = frozenset(_OF_COMPONENT.split())
+"""The options that a component of a heterogeneous job does not inherit: reset_each_pass of slurm_opt.c."""
 SHORT = {
     "A": "account", "B": "extra-node-info", "C": "constraint", "D": "chdir", "E": "preserve-env", "F": "nodefile",
     "G": "gpus", "H": "hold", "I": "immediate", "J": "job-name", "L": "licenses", "M": "clusters", "N": "nodes",

@@ -7,11 +7,18 @@ Of options that are not in :data:`MODELLED`, any value is accepted, and printed 
 from __future__ import annotations
 
 import re
+import time
+from typing import TYPE_CHECKING
 
-from slurmhooks.cli_filter.fields import FIELDS, Memory, Minutes, NodeCount, Number
+from slurmhooks.cli_filter.fields import FIELDS, Memory, Minutes, Number
 from slurmhooks.job_submit import strings
-from slurmhooks.values import UNLIMITED
+from slurmhooks.job_submit.strings import times
+from slurmhooks.values import UNLIMITED, Unlimited
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+NEWEST = (26, 5)
 BY_OPTION = {field.option: field for field in FIELDS.values()}
 _SET = """
     async consolidate-segments contiguous debugger-test disable-status exact external external-launcher hold ignore-pbs
@@ -61,18 +68,19 @@ LOWEST = {
 }
 """The lowest values of numbers that parse_int() reads, which ends the command if it cannot."""
 FILES = frozenset({"error", "input", "output"})
-MODELLED = frozenset(
-    {*FLAGS, *ENDING, *LOWEST, *FILES, *BY_OPTION, "gres", "no-kill", "priority", "requeue", "segment", "send-libs"}
-) - {"chdir"}
-"""Options whose values the stand-in reads as Slurm does."""
 
 
 class EndedError(ValueError):
     """Slurm's parser ends the command."""
 
 
-def printed(name: str, text: str) -> str:
+def printed(name: str, text: str, release: tuple[int, ...] = NEWEST) -> str:
     """Return how Slurm prints the value of an option.
+
+    Args:
+        name: of the option.
+        text: its argument.
+        release: of Slurm.
 
     Raises:
         EndedError: the command would end.
@@ -91,10 +99,15 @@ def printed(name: str, text: str) -> str:
         return strings.mins_to_time_str(strings.time_str2mins(text) or UNLIMITED)
     if isinstance(field, Memory):
         return _mbytes(strings.mem_str_to_mib(text.lstrip()))
-    if isinstance(field, NodeCount):
-        return _nodes(text)
-    return {"gres": _gres, "nice": _nice, "no-kill": _no_kill, "priority": _priority, "requeue": _requeue,
-            "segment": _segment, "send-libs": _send_libs}.get(name, str)(text)  # fmt: skip
+    if name == "gres" and release < (23, 11):
+        return _gres(text).replace("gres/", "gres:")
+    if name == "get-user-env" and release >= NEWEST:
+        return "set"
+    if name == "nodes" and release < (23, 11) and {*",:"} & {*text}:
+        raise ValueError(text)
+    if name == "gres-flags" and release < (23, 11) and text not in ("disable-binding", "enforce-binding"):
+        raise ValueError(text)
+    return PRINTERS[name](text) if name in PRINTERS else text
 
 
 def _parsed_int(text: str, lowest: int) -> str:
@@ -122,10 +135,19 @@ def _mbytes(mib: int) -> str:
 
 def _nodes(text: str) -> str:
     """Return the lowest and the highest number of ``--nodes``."""
-    ends = [int(end) for end in re.split("[-,]", text)]
-    if ends[-1] >= 1 << 31 or ends != sorted(ends) or (len(ends) > 2 and "-" in text):
+    from slurmhooks.testing.sbatch.options import nodes  # imports this module
+
+    if not {*",:kKmM"} & {*text}:
+        ends = [int(end) for end in text.split("-")]
+        if ends[-1] >= 1 << 31 or ends != sorted(ends) or len(ends) > 2:
+            raise ValueError(text)
+        return str(ends[0]) if ends[0] == ends[-1] else f"{ends[0]}-{ends[-1]}"
+    fields: dict[str, int] = {}
+    nodes(fields, text)
+    least, most = fields["min_nodes"], fields["max_nodes"]
+    if not 0 <= least <= most < 1 << 31:
         raise ValueError(text)
-    return str(ends[0]) if ends[0] == ends[-1] else f"{ends[0]}-{ends[-1]}"
+    return str(least) if least == most else f"{least}-{most}"
 
 
 def _gres(text: str) -> str:
@@ -134,6 +156,13 @@ def _gres(text: str) -> str:
     if text.lower() == "none":
         return text
     return ",".join(f"gres/{item.removeprefix('gres/').removeprefix('gres:')}" for item in text.split(","))
+
+
+def _moment(text: str) -> str:
+    """Return a point in time as slurm_make_time_str() does; the empty text for now."""
+    from slurmhooks.testing.sbatch.values import moment  # imports this module
+
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(moment(text)))
 
 
 def _nice(text: str) -> str:
@@ -174,3 +203,126 @@ def _send_libs(text: str) -> str:
     if text.lower() not in ("yes", "no"):
         raise EndedError(text)
     return "set" if text.lower() == "yes" else ""
+
+
+def _cpu_freq(text: str) -> str:
+    return re.sub("[A-Za-z]+", lambda match: match[0].capitalize(), text)
+
+
+def _delay_boot(text: str) -> str:
+    seconds = times.read_seconds(text)
+    if isinstance(seconds, Unlimited):
+        return "UNLIMITED"
+    return f"{strings.mins_to_time_str(seconds // 60)[:-2]}{seconds % 60:02d}"
+
+
+def _distribution(text: str) -> str:
+    kind, *flags = text.lower().split(",")
+    defaults = ("block", "cyclic", "cyclic")
+    parts = [default if part == "*" else part for part, default in zip(kind.split(":"), defaults, strict=False)]
+    return ",".join([":".join(parts), *flags])
+
+
+def _get_user_env(text: str) -> str:
+    return text.upper() if text[-1:].isalpha() and text != "set" else "0" if text == "set" else text
+
+
+def _layout(text: str) -> str:
+    return ":".join("" if part == "*" and place == 0 else part for place, part in enumerate(text.split(":")))
+
+
+def _mail_type(text: str) -> str:
+    given = {word.strip().upper() for word in text.split(",")}
+    if given - {*MAIL, "ALL", "NONE"}:
+        raise ValueError(text)
+    given |= {*MAIL_ALL} if "ALL" in given else set()
+    return ",".join(name for name in MAIL if name in given) or "NONE"
+
+
+def _open_mode(text: str) -> str:
+    if text[:1].lower() not in ("a", "t"):
+        raise ValueError(text)
+    return text[0].lower()
+
+
+def _profile(text: str) -> str:
+    given = {word.strip().capitalize() for word in text.split(",")}
+    if given - {*PROFILES, "All", "None"}:
+        raise ValueError(text)
+    return ",".join(name for name in PROFILES if name in given or "All" in given) or "None"
+
+
+def _signal(text: str) -> str:
+    """Return the signal by its name; 60 seconds are the default."""
+    import signal
+
+    match = re.fullmatch(r"(?:([RB]+):)?(?:SIG)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    if match is None:
+        raise ValueError(text)
+    flags, name, seconds = (match[1] or "").upper(), match[2].upper(), match[3]
+    name = signal.Signals(int(name)).name.removeprefix("SIG") if name.isdecimal() else name
+    flags = "".join(flag for flag in "RB" if flag in flags)
+    return f"{flags}{':' * bool(flags)}{name}" + (f"@{int(seconds)}" if seconds not in (None, "60") else "")
+
+
+MAIL = (
+    *("ARRAY_TASKS", "INVALID_DEPEND", "BEGIN", "END", "FAIL", "REQUEUE", "STAGE_OUT"),
+    *("TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"),
+)
+"""Types of mail, in the order in which Slurm prints them."""
+MAIL_ALL = MAIL[1:7]
+"""The types that ALL stands for."""
+PROFILES = ("Energy", "Lustre", "Network", "Task")
+PRINTERS: dict[str, Callable[[str], str]] = {
+    "begin": _moment,
+    "cpu-freq": _cpu_freq,
+    "deadline": _moment,
+    "delay-boot": _delay_boot,
+    "distribution": _distribution,
+    "extra-node-info": _layout,
+    "get-user-env": _get_user_env,
+    "gres": _gres,
+    "mail-type": _mail_type,
+    "nice": _nice,
+    "nodes": _nodes,
+    "no-kill": _no_kill,
+    "open-mode": _open_mode,
+    "priority": _priority,
+    "profile": _profile,
+    "requeue": _requeue,
+    "segment": _segment,
+    "send-libs": _send_libs,
+    "signal": _signal,
+}
+_ROUGHLY = """
+    begin chdir cpu-freq deadline delay-boot distribution extra-node-info get-user-env mail-type open-mode profile
+    signal
+"""
+MODELLED = frozenset({*FLAGS, *ENDING, *LOWEST, *FILES, *BY_OPTION, *PRINTERS}) - {*_ROUGHLY.split()}
+"""Options whose values, even invalid ones, the stand-in reads as Slurm does; of some others only the valid ones."""
+
+
+def joint(given: Iterable[tuple[str, str]], release: tuple[int, ...] = NEWEST) -> dict[str, str]:
+    """Return the texts of options, of which some share a value: each shows what the last of them has set.
+
+    Args:
+        given: names and arguments, in the order of their setting.
+        release: of Slurm.
+    """
+    made: dict[str, str] = {}
+    for name, text in given:
+        new = printed(name, text, release)
+        if name == "mail-type" and name in made and release < NEWEST:
+            new = _mail_type(f"{made[name]},{new}")
+        made[name] = new
+        for group in SHARED:
+            if name in group:
+                made.update((other, new) for other in group if other in made)
+        if name == "extra-node-info":
+            made.update((other, part) for other, part in zip(LAYOUT, new.split(":"), strict=False) if other in made)
+    return made
+
+
+SHARED = (("requeue", "no-requeue"), ("exclusive", "oversubscribe"))
+LAYOUT = ("sockets-per-node", "cores-per-socket", "threads-per-core")
+"""The parts of --extra-node-info."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.dispatch import Outcome
-from slurmhooks.errors import LoadError, Reject
+from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.refusals import unknown_codes
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.similar import nearest
+from slurmhooks.spank.options import convert
 from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
@@ -260,16 +261,42 @@ def _give(option: Option, text: object, context: str) -> Outcome | None:
     if text is not True and (option.arginfo is None or not isinstance(text, str)):
         takes = "no argument: pass True" if option.arginfo is None else "a str"
         raise ValueError(f"--{option.name} takes {takes}")
-    try:
-        value = option.convert(text if isinstance(text, str) else None)
-    except Reject as reject:
-        code = dispatch.code_of(reject, f"check of {option!r}")
-        return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
-    except ValueError as error:
-        return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
-    if context in option.contexts:
-        option.accept(value, again=option.given)
+    refused = convert(option, text if isinstance(text, str) else None, again=option.given)
+    if refused is not None:
+        return refused
+    if context not in option.contexts:
+        option.reset()
     return None
+
+
+def check_options(options: Iterable[Option], given: Mapping[str, str | None]) -> Result:
+    """Convert and check options of SPANK as srun, sbatch and salloc do before they submit anything.
+
+    Args:
+        options: that exist.
+        given: the arguments of those that are given, by name; None for one without.
+
+    Returns:
+        the first refusal, or that all pass.
+    """
+    by_name = {option.name: option for option in options}
+    captured = CapturedLog()
+    try:
+        with captured.capturing():
+            outcomes = (convert(by_name[name], text) for name, text in given.items())
+            outcome = next((outcome for outcome in outcomes if outcome is not None), dispatch.PASSED)
+    finally:
+        for option in by_name.values():
+            option.reset()
+    return Result(
+        accepted=outcome.passed,
+        code=outcome.code,
+        text=outcome.text,
+        user_messages=captured.user_messages,
+        log=captured.lines,
+        error_id=outcome.error_id,
+        errors=bugs_in(captured.lines),
+    )
 
 
 def _cli_filter(

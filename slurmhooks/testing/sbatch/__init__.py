@@ -6,26 +6,39 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
+from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.option import Option
+from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.testing import command_lines
+from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.option_texts import ENDING
 from slurmhooks.testing.sbatch import spank
-from slurmhooks.testing.sbatch.derive import ALWAYS, derive, export, external, insert, join
-from slurmhooks.testing.sbatch.options import ALIASES, ARGUMENT, FLAG, OF_COMPONENT, OPTIONAL, OPTIONS, SHORT, Fields
+from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
+from slurmhooks.testing.sbatch.environment import add, export
+from slurmhooks.testing.sbatch.options import OPTIONS, Fields
+from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
 from slurmhooks.testing.sbatch.values import SbatchError, words_of
 
-__all__ = ["SbatchError", "apply", "check_script", "components", "script_options", "submission"]
+__all__ = [
+    "WRAPPED",
+    "SbatchError",
+    "apply",
+    "check_script",
+    "components",
+    "options_in",
+    "script_options",
+    "submission",
+]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
 LONGEST_LINE = 16 << 10
 """Maximum length of a line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
-SEPARATOR = ":"
-"""Separates the options of components on the command line."""
 
 
 def script_options(text: str) -> list[list[str]]:
@@ -47,20 +60,9 @@ def script_options(text: str) -> list[list[str]]:
     return parts_of_job
 
 
-def components(text: str, words: Sequence[str] = ()) -> int:
+def components(text: str, words: Sequence[str] = (), options: Sequence[Option] = ()) -> int:
     """Return how many components the job of a script and options has; with more than one it is heterogeneous."""
-    return max(len(script_options(text)), len(_parts(words)))
-
-
-def _parts(words: Sequence[str]) -> list[list[str]]:
-    """Return the options of each component on a command line."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == SEPARATOR:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
+    return max(len(script_options(text)), len(_parts(words, [], options)))
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Iterable[Option] = ()) -> None:
@@ -76,108 +78,48 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
         SbatchError: sbatch would refuse an option, too.
     """
     known = {option.name: option for option in options}
-    _set(_read(words, notes, known), fields, known)
-    spank.insert(fields, known, None)
+    _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
+    spank.insert(fields, known, inherit=False)
     join(fields)
 
 
-Given = list[tuple[str, str, str]]
-"""Options: the long name, how it was given, and the argument, which is empty if it was omitted."""
+def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+    """Return the options of each component on a command line."""
+    try:
+        lines = command_lines.read_components("sbatch", words, options, notes)
+    except CommandLineError as error:
+        raise SbatchError(str(error)) from error
+    if lines[-1].rest:
+        raise SbatchError(f"{lines[-1].rest[0]!r} is not an option")
+    return [line.given for line in lines]
 
 
-def _of_component(
-    lines: list[list[str]], words: Sequence[str], component: int, notes: list[str], known: Mapping[str, Option]
-) -> Given:
-    """Return the options that are in force for a component.
-
-    sbatch reads all options of the command line, then those of each component: of the script, and of the command line.
-    What a component does not give is that of the component before, except for resources.
-    """
-    parts = _parts(words)
-    given: Given = []
-    if max(len(lines), len(parts)) > 1:
-        for part in parts:
-            given = _kept(given) + _read(part, [], known)
-    for number in range(component + 1):
-        here = lines[number] if number < len(lines) else []
-        there = parts[0] if len(parts) == 1 else parts[number] if number < len(parts) else []
-        found: list[str] = []
-        given = _kept(given) + _read(here, found, known) + _read(there, found, known)
-    notes += dict.fromkeys(found)
-    return given
+def options_in(text: str, notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+    """Return the options of each component in a script, without those that sbatch reads on its command line only."""
+    lines = [_parts(words, notes, options)[0] for words in script_options(text)]
+    return [[each for each in line if each.name not in EARLY["sbatch"]] for line in lines]
 
 
-def _kept(given: Given) -> Given:
-    return [each for each in given if each[0] not in OF_COMPONENT]
-
-
-def _read(words: Sequence[str], notes: list[str], known: Mapping[str, Option]) -> Given:
-    rest = deque(words)
-    given: Given = []
-    while rest:
-        word = rest.popleft()
-        if word.startswith("--") and len(word) > 2:
-            name, equals, value = word[2:].partition("=")
-            given += _long(name, value if equals else None, rest, notes, known)
-        elif word.startswith("-") and len(word) > 1:
-            given += _short(word[1:], rest, notes)
+def _set(given: Iterable[Given], fields: Fields, notes: list[str]) -> None:
+    kept: list[Given] = []
+    for each in given:
+        if each.resets:
+            kept = [other for other in kept if other.name != each.name]
         else:
-            raise SbatchError(f"{word!r} is not an option")
-    return given
-
-
-def _long(given: str, value: str | None, rest: deque[str], notes: list[str], known: Mapping[str, Option]) -> Given:
-    names = [name for name in (*OPTIONS, *ALIASES, *known) if name.startswith(given)]
-    names = [given] if given in names else sorted(set(names))
-    if len({ALIASES.get(name, name) for name in names}) > 1:
-        raise SbatchError(f"--{given} is ambiguous: it may be --{', --'.join(names)}")
-    if not names:
-        if value is None and rest and not rest[0].startswith("-"):
-            value = rest.popleft()
-        shown = f"--{given}" if value is None else f"--{given}={value}"
-        notes.append(f"{shown}: unknown here, ignored")
-        return []
-    name = ALIASES.get(names[0], names[0])
-    takes = OPTIONS[name][1] if name in OPTIONS else (FLAG, ARGUMENT, OPTIONAL)[known[name].has_arg]
-    if takes == FLAG and value is not None:
-        raise SbatchError(f"--{names[0]} takes no argument")
-    if takes == ARGUMENT and value is None:
-        if not rest:
-            raise SbatchError(f"--{names[0]} needs an argument")
-        value = rest.popleft()
-    if name in known and value is None:
-        value = spank.OMITTED
-    return [(name, f"--{names[0]}", value or "")]
-
-
-def _short(letters: str, rest: deque[str], notes: list[str]) -> Given:
-    given: Given = []
-    while letters:
-        letter, letters = letters[0], letters[1:]
-        if letter not in SHORT:
-            notes.append(f"-{letter}{letters}: unknown here, ignored")
-            break
-        name = SHORT[letter]
-        value = ""
-        if OPTIONS[name][1] != FLAG:
-            value, letters = letters, ""
-        if OPTIONS[name][1] == ARGUMENT and not value:
-            if not rest:
-                raise SbatchError(f"-{letter} needs an argument")
-            value = rest.popleft()
-        given.append((name, f"-{letter}", value))
-    return given
-
-
-def _set(given: Given, fields: Fields, known: Mapping[str, Option]) -> None:
-    for name, how, value in given:
-        if name in known:
-            fields.setdefault("_spank", {})[name] = value
+            kept.append(each)
+    for each in kept:
+        if each.plugin:
+            fields.setdefault("_spank", {})[each.name] = each.text
+            continue
+        if each.name in ENDING:
+            raise SbatchError(f"{each.how}: sbatch prints something and ends")
+        if each.name not in OPTIONS:
+            notes.append(f"{each.how}: no effect here")
             continue
         try:
-            OPTIONS[name][2](fields, value)
+            OPTIONS[each.name](fields, each.text or "")
         except (NotationError, SbatchError) as error:
-            raise SbatchError(f"{how}: {error}") from error
+            raise SbatchError(f"{each.how}: {error}") from error
 
 
 def check_script(script: str, text: str) -> None:
@@ -191,7 +133,7 @@ def check_script(script: str, text: str) -> None:
 
 
 def submission(
-    script: str,
+    script: str | None,
     text: str,
     words: Sequence[str],
     notes: list[str],
@@ -202,11 +144,12 @@ def submission(
     component: int = 0,
     environment: Mapping[str, str] | None = None,
     options: Iterable[Option] = (),
+    submit_line: str | None = None,
 ) -> Fields:
     """Return the fields of the submission that sbatch would send.
 
     Args:
-        script: name of the batch script.
+        script: name of the batch script; None: it comes from standard input, or is the argument of ``--wrap``.
         text: content of the script.
         words: options of the command line, which override those in the script; ":" between those of components.
         notes: list to which notes on unknown options are added.
@@ -214,34 +157,49 @@ def submission(
         release: of Slurm; some values differ.
         work_dir: where sbatch runs; by default the folder of this process.
         component: of a heterogeneous job.
-        environment: of sbatch; by default that of this process.
+        environment: of sbatch, including variables such as SBATCH_ACCOUNT; by default that of this process.
         options: of SPANK plugins.
+        submit_line: the whole command, if not that of the other arguments.
 
     Raises:
         SbatchError: sbatch would refuse the script or an option.
     """
-    check_script(script, text)
+    check_script(script or "standard input", text)
     work_dir = os.getcwd() if work_dir is None else work_dir
-    fields: Fields = {
-        "name": os.path.basename(script),
-        "script": text,
-        "argv": [os.path.join(work_dir, script), *arguments],
-        "submit_line": " ".join(["sbatch", *words, script, *arguments]),
-    }
-    known = {option.name: option for option in options}
-    lines = script_options(text)
-    _set(_of_component(lines, words, component, notes, known), fields, known)
     environment = os.environ if environment is None else environment
-    export(fields, environment)
-    spank.insert(fields, known, environment)
+    options = list(options)
+    known = {option.name: option for option in options}
+    if script is not None and any(each.name == "external" for part in _parts(words, [], options) for each in part):
+        raise SbatchError("--external excludes a script")
+    fields: Fields = {"script": text, "argv": [], "submit_line": submit_line or " ".join(["sbatch", *words])}
+    if script is not None:
+        path = command_lines.path_in_argv(script, _parts(words, [], options), environment, work_dir)
+        fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
+        fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
+    found: list[str] = []
+    lines, parts = options_in(text, found, options), _parts(words, found, options)
+    variables = command_lines.of_environment("sbatch", environment, known.values())
+    given = as_in(command_lines.in_force(lines, variables, parts, component), release)
+    _set(given, fields, found)
+    notes += dict.fromkeys(found)
+    if "_wrap" in fields:
+        fields.setdefault("name", "wrap")
+    export(fields, environment, work_dir, release)
+    fields.setdefault("name", "sbatch")
+    kept = release_of(release) >= LAYOUT_SINCE or "ALL" in fields.get("_export", "ALL").upper().split(",")
+    spank.insert(fields, known, inherit=True, of_step=kept)
     insert(fields)
     try:
         derive(fields, work_dir, release)
     except NotationError as error:
         raise SbatchError(f"--nodelist: {error}") from error
     external(fields)
-    if components(text, words) > 1:
+    if max(len(lines), len(parts)) > 1:
         fields["het_job_offset"] = component
+        if component:
+            fields["script"] = None
+    else:
+        add(fields, command_lines.texts(given, plugin=False), release)
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]
     return fields

@@ -12,19 +12,18 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
-from slurmhooks.slurmctld.constants import JobFlag, TaskDist
+from slurmhooks.slurmctld.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 from slurmhooks.testing.sbatch.values import SbatchError, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from slurmhooks.testing.sbatch.options import Fields
 
 ALWAYS = {
     **dict.fromkeys(("boards_per_node", "ntasks_per_board", "sockets_per_board", "contiguous", "immediate"), 0),
     **dict.fromkeys(("bitflags", "mail_type", "mem_bind_type", "task_dist_flags", "segment_size"), 0),
-    **dict.fromkeys(("mem_update_delay", "mem_update_margin"), 0),
+    **dict.fromkeys(("mem_update_delay", "mem_update_margin", "power_flags"), 0),
     "task_dist": int(TaskDist.SLURM_DIST_UNKNOWN),
 }
 """Fields that sbatch sends without any option."""
@@ -35,8 +34,11 @@ DEFAULTS = {
     "wckey": JobFlag.USE_DEFAULT_WCKEY,
 }
 """Flags that slurmctld sets before its plugins run, if the request lacks a field."""
+WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
+"""The script of ``--wrap``."""
 LONGEST_TRES = 64 << 10
 """Maximum length of a list of TRES in characters."""
+OF_GPUS = ("tres_per_job", "tres_per_node")
 LAYOUT = ("sockets_per_node", "cores_per_socket", "threads_per_core")
 
 
@@ -54,8 +56,11 @@ def derive(fields: Fields, work_dir: str, release: str) -> None:
     _exclusions(fields)
     if "cpus_per_task" in fields and "cpu" not in fields.get("tres_per_task", "") and release_of(release) >= (24, 5):
         fields["_cpus_in_tres"] = True
-    layout = "_extra" in fields
+    layout, old = "_extra" in fields, release_of(release) < LAYOUT_SINCE
+    bound = "tres_bind" in fields
     join(fields)
+    if old:
+        _of_old_release(fields, bound=bound)
     _files(fields, work_dir)
     nodes_given, tasks_given = "min_nodes" in fields, "num_tasks" in fields
     if fields.get("req_nodes") is not None:
@@ -67,8 +72,10 @@ def derive(fields: Fields, work_dir: str, release: str) -> None:
         fields["pn_min_cpus"] = max(fields.get("pn_min_cpus", 0), fields["cpus_per_task"])
     tasks = _layout(fields, tasks_given, layout)
     _cpus(fields, tasks)
-    _nodes(fields)
-    _gpu_counts(fields)
+    if not old or "min_nodes" in fields:
+        _nodes(fields)
+    _nodes_of_gpus(fields)
+    _gpu_counts(fields, with_cpus=not old)
     flags = int(fields.get("bitflags", 0))
     if "num_tasks" in fields and not fields.pop("_implied", False):
         flags |= JobFlag.JOB_NTASKS_SET
@@ -80,22 +87,15 @@ def derive(fields: Fields, work_dir: str, release: str) -> None:
         fields.setdefault(name, value)
 
 
-def export(fields: Fields, environment: Mapping[str, str]) -> None:
-    """Compute the environment of the job, without the variables that sbatch itself adds."""
-    words = fields.get("_export", "ALL").split(",")
-    kept = {name: value for name, value in environment.items() if name.startswith(("SLURM_", "SPANK_"))}
-    if words[0].upper() not in ("NONE", "NIL"):
-        for word in words:
-            name, equals, value = word.partition("=")
-            if name == "ALL":
-                kept.update(environment)
-            elif equals or name in environment:
-                kept[name] = value if equals else environment[name]
-    if "_export_file" in fields:
-        pairs = (line.partition("=") for line in fields["_export_file"].split("\0"))
-        given = {name: value for name, _, value in pairs if name}
-        kept = given | kept if "_export" in fields else given
-    fields["environment"] = kept
+def _of_old_release(fields: Fields, *, bound: bool) -> None:
+    """Change fields to those that releases before LAYOUT_SINCE send; ``bound``: an option sets ``tres_bind``."""
+    if "tres_per_task" in fields and not bound:
+        fields.pop("tres_bind", None)
+    if fields.get("cpu_freq_gov") == CpuFreq.CPU_FREQ_USERSPACE and "cpu_freq_min" not in fields:
+        del fields["cpu_freq_gov"]
+    least, most, each = fields.get("min_nodes"), fields.get("max_nodes"), fields.get("ntasks_per_node")
+    if "num_tasks" not in fields and each and least != 0 and most in (None, 0, least):
+        fields["num_tasks"] = (least or 1) * each
 
 
 def insert(fields: Fields) -> None:
@@ -122,6 +122,9 @@ def join(fields: Fields) -> None:
         fields["licenses"] = ",".join(filter(None, [fields.get("licenses"), fields["_resources"]]))
     if "_ntasks_per_gpu" in fields:
         fields.setdefault("ntasks_per_tres", fields["_ntasks_per_gpu"])
+    if "_wrap" in fields:
+        fields.setdefault("script", WRAPPED.format(fields["_wrap"]))
+        fields.setdefault("name", "wrap")
     for name in [name for name in fields if name.startswith("_")]:
         del fields[name]
 
@@ -154,7 +157,7 @@ def _tres_per_task(fields: Fields) -> None:
         kinds = [part.rpartition(":") for part in fields["_gpus_per_task"].split(",")]
         given += [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
     if "_cpus_in_tres" in fields:
-        given.append(f"cpu={fields['cpus_per_task']}")
+        given.insert(0, f"cpu={fields['cpus_per_task']}")
     if not given:
         return
     fields["tres_per_task"] = ",".join(given)
@@ -167,8 +170,17 @@ def _tres_per_task(fields: Fields) -> None:
         fields["tres_bind"] = bound
 
 
-def _gpu_counts(fields: Fields) -> None:
-    """Compute tasks and CPUs from the number of all GPUs."""
+def _nodes_of_gpus(fields: Fields) -> None:
+    """Compute the number of nodes from GPUs per job and per node."""
+    counts = [re.fullmatch(r"gres/gpu:(?:[^:,]+:)?(\d+)", fields.get(name) or "") for name in OF_GPUS]
+    if all(counts) and "min_nodes" not in fields:
+        total, each = (int(match[1]) for match in counts if match)
+        if each and total % each == 0:
+            fields["min_nodes"] = fields["max_nodes"] = total // each
+
+
+def _gpu_counts(fields: Fields, *, with_cpus: bool) -> None:
+    """Compute tasks and CPUs from the number of all GPUs, which limits the number of nodes."""
     counts = [part.rpartition(":")[2] for part in (fields.get("tres_per_job") or "").split(",") if "gpu" in part]
     gpus = sum(number(count) for count in counts if count.isdecimal())
     per_gpu = fields.get("ntasks_per_tres")
@@ -176,7 +188,9 @@ def _gpu_counts(fields: Fields) -> None:
         fields["num_tasks"] = gpus * per_gpu
         fields["_implied"] = True
     each = (fields.get("cpus_per_tres") or "").rpartition(":")[2]
-    if gpus and each.isdecimal():
+    if gpus and (fields.get("max_nodes") or 0) > gpus:
+        fields["max_nodes"] = gpus
+    if gpus and each.isdecimal() and with_cpus:
         fields["min_cpus"] = max(fields["min_cpus"], gpus * number(each))
 
 

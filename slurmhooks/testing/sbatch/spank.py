@@ -16,26 +16,22 @@ if TYPE_CHECKING:
 
     from slurmhooks.option import Option
 
-__all__ = ["OMITTED", "given_in", "insert"]
+__all__ = ["OMITTED", "insert"]
 
 
-def given_in(environment: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, str]:
-    """Return the options that variables give, by name, with their arguments."""
-    names = {name: f"{INHERITED}{option.variable}" for name, option in options.items()}
-    return {name: environment[key] for name, key in names.items() if key in environment}
-
-
-def insert(fields: dict[str, Any], options: Mapping[str, Option], environment: Mapping[str, str] | None) -> None:
+def insert(fields: dict[str, Any], options: Mapping[str, Option], *, inherit: bool, of_step: bool = True) -> None:
     """Set what options put into a submission: variables for prolog and epilog, for the batch step, and for srun in it.
 
     Args:
-        fields: of the submission; ``_spank`` has the options of the command line and the script, by name.
+        fields: of the submission; ``_spank`` has the options that are given, by name.
         options: all options, by name.
-        environment: of the command; None: the submission has no environment.
+        inherit: the submission has an environment.
+        of_step: the environment has the variables for the batch step.
     """
-    given: dict[str, str] = given_in(environment or {}, options) | fields.get("_spank", {})
+    given: dict[str, str | None] = fields.get("_spank", {})
     for name, text in given.items():
-        for_scripts, for_job = variables_of(options[name], text)
+        for_scripts, for_job = variables_of(options[name], OMITTED if text is None else text)
         fields.setdefault("spank_job_env", {}).update(for_scripts)
-        if environment is not None:
-            fields["environment"] |= for_job
+        if inherit:
+            passed = {key: value for key, value in for_job.items() if of_step or key.startswith(INHERITED)}
+            fields["environment"] |= passed

@@ -31,7 +31,7 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
     done = run(*common, "sbatch", "--", "--account=a", "--hold", "--time=1:00:00", "job.sh", "--x")
     found = json.loads(done.stdout)
     assert (done.exit_code, found["setup_defaults"]["changes"]) == (0, {"comment": "by default"})
-    assert found["setup_defaults"]["user_messages"] == ["sbatch True"]
+    assert found["setup_defaults"]["user_messages"] == ["sbatch True", "sbatch False"]
     assert found["pre_submit"]["changes"] == {"time": "00:05:00"}
     assert found["pre_submit"]["log"] == ["info: here argv=('job.sh', '--x')"]
     done = run(*common[:-1], "salloc")
@@ -214,3 +214,19 @@ def test_options_of_spank_and_of_the_script(run: Run, tmp_path: Path) -> None:
         assert (done.exit_code, says in done.output) == (2, True), done.output
     done = run(*common, "sbatch", "--", tmp_path / "none.sh")
     assert (done.exit_code, "none.sh: No such file or directory: its options are not read" in done.output) == (0, True)
+
+
+def test_components_and_variables(run: Run, tmp_path: Path) -> None:
+    """Each component of a heterogeneous job is a document of its own; variables give options."""
+    path = tmp_path / "filters.py"
+    path.write_text(
+        "from slurmhooks import hook, log\n@hook.cli_filter.pre_submit\ndef p(options, offset):\n"
+        "    log.user(f'{offset} {options.num_tasks} {options.account}')\n"
+    )
+    common = ("try", "cli_filter", "--hooks", path, "--json")
+    done = run(*common, "--env", "SBATCH_ACCOUNT=a", "sbatch", "--", "-n1", ":", "-n2", "--wrap", "true")
+    found = json.loads(done.stdout)
+    assert [each["pre_submit"]["user_messages"] for each in found] == [["0 1 a"], ["1 2 a"]]
+    done = run(*common, "srun", "--", "-n1", "true", ":", "-n3", "false")
+    found = json.loads(done.stdout)
+    assert [each["pre_submit"]["user_messages"] for each in found] == [["0 1 None"], ["1 3 None"]]

@@ -384,3 +384,25 @@ def test_dos_line_breaks(run: Run, hooks: Path, tmp_path: Path) -> None:
     script.write_bytes(b"#!/bin/sh\r\n#SBATCH -n2\r\n")
     done = run("try", "job_submit", script, "--sysconfdir", hooks)
     assert (done.exit_code, "Batch script contains DOS line breaks" in done.output) == (2, True), done.output
+
+
+def test_a_command_line_of_sbatch(run: Run, tmp_path: Path) -> None:
+    """Without a file, the words are those of sbatch; what the check of an option refuses is no submission."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import Reject, hook, log\nword = hook.spank.option('word', 'W', usage='')\n"
+        "@word.check\ndef check(value):\n    raise Reject('a bad word')\n"
+        "@hook.job_submit\ndef f(job):\n    log.user(f'{job.name} {job.num_tasks} {list(job.argv)}')\n"
+    )
+    (tmp_path / "a.sh").write_text("#!/bin/sh\n")
+    common = ("try", "job_submit", "--hooks", path, "--json", "--")
+    done = run(*common, "-n", "2", "--wrap", "true")
+    assert json.loads(done.stdout)["user_messages"] == ["wrap 2 []"]
+    script = str(tmp_path / "a.sh")
+    done = run(*common, "-n2", script, "one", "--two")
+    assert json.loads(done.stdout)["user_messages"] == [f"a.sh 2 ['{script}', 'one', '--two']"]
+    done = run(*common, "--word=x", script)
+    assert (done.exit_code, json.loads(done.stdout)["text"]) == (1, "--word: a bad word")
+    for words, text in ((("-n2",), "there is no script"), (("--wrap", "true", "x"), "--wrap excludes a script")):
+        done = run(*common, *words)
+        assert (done.exit_code, text in done.stdout + done.stderr) == (2, True)

@@ -172,9 +172,9 @@ def test_a_failed_load_leaves_the_modules_of_the_last_good_one(write: Write) -> 
     path.write_text("good = False\nraise ValueError\n")
     findings(path)
     assert sys.modules[f"{definitions.PACKAGE}.a"] is module
-    new = write("b.py", "raise ValueError")
+    new = write("never_loaded.py", "raise ValueError")
     findings(new)
-    assert f"{definitions.PACKAGE}.b" not in sys.modules
+    assert f"{definitions.PACKAGE}.never_loaded" not in sys.modules
 
 
 def test_files_without_handlers_are_noted(write: Write, package: Callable[..., str]) -> None:

@@ -11,11 +11,20 @@ import pytest
 from slurmhooks import loader
 from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.command_lines import REQUIRED, takes
+from slurmhooks.testing.option_names import ALIASES, NAMES, OF_COMPONENT
 from slurmhooks.testing.sbatch import options
 from slurmhooks.testing.sbatch.derive import ALWAYS
 from slurmhooks.testing.sbatch.values import moment, words_of
 from slurmhooks.values import UNLIMITED
+
+OWN = ("SLURM_PRIO_PROCESS", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST", "SLURM_UMASK", "SLURM_EXPORT_ENV")
+"""Variables that sbatch adds to each job, or for --export."""
+
+
+def without_own(environment: dict[str, str]) -> dict[str, str]:
+    """Return an environment without what sbatch adds."""
+    return {name: value for name, value in environment.items() if name not in (*OWN, "SLURM_GET_USER_ENV")}
 
 
 def fields_of(*words: str) -> dict[str, Any]:
@@ -140,10 +149,10 @@ def test_wrong(words: list[str]) -> None:
 def test_every_option_sets_fields_that_a_job_has() -> None:
     """Every option sets existing fields to values that they accept."""
     arguments = {"time": "5", "number": "2", "mib": "3", "moment": "now"}
-    for name, (_, takes, take) in options.OPTIONS.items():
+    for name, take in options.OPTIONS.items():
         fields: dict[str, Any] = {}
         for text in (
-            "" if takes != options.ARGUMENT else "1",
+            "" if takes("sbatch", name) != REQUIRED else "1",
             *arguments.values(),
             "none",
             "append",
@@ -169,14 +178,13 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
 NOT_TRIED = {
     *("autocomplete", "help", "usage", "version"),  # sbatch prints something and ends
     *("power", "runtime"),  # of one release, which it had no effect in, and of one that is not out
-    "wrap",  # there is a script
 }
 
 
 def test_every_option_is_known() -> None:
     """All options of sbatch are known, as are their other names."""
-    assert {*NAMES["sbatch"]} - NOT_TRIED == {*options.OPTIONS, *options.ALIASES}
-    assert {*options.OF_COMPONENT} <= {*options.OPTIONS}
+    assert {*NAMES["sbatch"]} - NOT_TRIED == {*options.OPTIONS, *ALIASES}
+    assert {*OF_COMPONENT} <= {*options.OPTIONS}
 
 
 @pytest.mark.parametrize("options_of_lines", [[], ["hetjob"], ["packjob"]])
@@ -231,7 +239,7 @@ def test_options_of_spank(
         environment={f"SLURM_SPANK_{name(key)}": text for key, text in environment.items()},
     )
     assert fields.get("spank_job_env", {}) == {name(key): text for key, text in expected.items()}
-    assert fields["environment"] == {
+    assert without_own(fields["environment"]) == {
         **{name(key): "" if text == "(null)" else text for key, text in expected.items()},
         **{f"SLURM_SPANK_{name(key)}": text for key, text in expected.items()},
     }
@@ -355,8 +363,7 @@ def test_export() -> None:
 
     def exported(*words: str) -> dict[str, str]:
         fields = sbatch.submission("job.sh", "#!/bin/sh\n", words, [], environment=here)
-        environment: dict[str, str] = fields["environment"]
-        return environment
+        return without_own(fields["environment"])
 
     assert exported() == exported("--export=ALL") == here
     assert exported("--export=NIL") == exported("--export=none") == {"SLURM_CONF": "x"}
@@ -387,3 +394,17 @@ def test_long_lists_of_tres_are_refused() -> None:
     """The number of components is limited, because each is searched for the others."""
     with pytest.raises(sbatch.SbatchError, match="more than 65536 characters"):
         sbatch.apply([f"--tres-per-task={'gres/gpu:1,' * 6000}"], {}, [])
+
+
+def test_variables_give_options() -> None:
+    """Variables win over the script, and options of the command line over variables; a false flag takes one back."""
+    script = "#!/bin/sh\n#SBATCH --account=script --comment=script --overcommit\n"
+    here = {"SBATCH_ACCOUNT": "variable", "SBATCH_TIMELIMIT": "7", "SBATCH_OVERCOMMIT": "no", "SBATCH_QOS": "variable"}
+    fields = sbatch.submission("job.sh", script, ["--qos=line"], [], environment=here)
+    names = ("account", "comment", "time_limit", "qos", "overcommit")
+    assert [fields.get(name) for name in names] == ["variable", "script", 7, "line", None]
+
+
+def test_wrapped_command() -> None:
+    """--wrap makes a script without arguments."""
+    assert fields_of("--wrap=hostname") == {"name": "wrap", "script": sbatch.WRAPPED.format("hostname")}

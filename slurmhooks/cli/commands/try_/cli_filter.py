@@ -4,35 +4,39 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from slurmhooks.cli import output
+from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
+from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.hook_specs import COMMANDS
 from slurmhooks.option import Option
-from slurmhooks.testing import FakeOptions, Result, command_lines, run, sbatch
-from slurmhooks.testing.command_lines import CommandLine
-from slurmhooks.testing.option_texts import ALONE
-from slurmhooks.testing.sbatch import spank
+from slurmhooks.registry import Registry
+from slurmhooks.requested import OMITTED
+from slurmhooks.testing import FakeOptions, Result, command_lines, invocation, option_variables, run
+from slurmhooks.testing.runner import check_options
 
-CALLS = ("setup_defaults", "pre_submit")
-"""The calls that are tried; post_submit is not, because nothing is submitted."""
+Results = dict[str, Result]
+"""The results of one component, by what ran: ``setup_defaults``, ``options`` if one is refused, ``pre_submit``."""
 
 
 @click.command("cli_filter", context_settings={"ignore_unknown_options": False})
 @click.argument("program", type=click.Choice(COMMANDS), metavar="COMMAND")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [SCRIPT] [ARGUMENT...]]")
 @click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable, in addition to your own.")
-@common(dict[str, Result])
+@site_handlers.release_option
+@common(Results | list[Results])
 def command(
     program: str,
     words: tuple[str, ...],
     environment: tuple[str, ...],
+    release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
     as_json: bool,
@@ -40,66 +44,135 @@ def command(
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
     setup_defaults runs first, then pre_submit with the user's options: those after "--", which are followed by the
-    script or program, and for sbatch those of the #SBATCH lines of the script.
+    script or program, those of variables such as SBATCH_ACCOUNT, and for sbatch those of the #SBATCH lines of the
+    script. Each component of a heterogeneous job is run; --json then prints a list.
     """
     wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)
     if wrong is not None:
         raise click.UsageError(f"--env needs NAME=VALUE, not {wrong!r}")
     variables = os.environ | {name: value for name, _, value in (pair.partition("=") for pair in environment)}
     registry = load(sysconfdir, files, scripts=True)
-    known = {option.name: option for option in options_of(spank_lines(sysconfdir, files, (), registry))}
+    options = options_of(spank_lines(sysconfdir, files, (), registry))
+    notes: list[str] = []
     try:
-        line, script = read_words(program, words, list(known.values()))
+        called = invocation.read(program, words, options, variables, notes)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    no_options = {"python": dict.fromkeys(known)} if known else {}
-    defaults = FakeOptions(program, environment=variables, early=program in ("sbatch", "srun"), spank=no_options)
-    results = {"setup_defaults": run(registry, "cli_filter.setup_defaults", options=defaults)}
-    if results["setup_defaults"].accepted:
-        given = {**spank.given_in(defaults.environment, known), **line.spank}
-        shown = {name: "set" if text in (None, spank.OMITTED) else text for name, text in given.items()}
+    for note in notes:
+        click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
+    trial = Trial(registry, called, options, release or site_handlers.release(sysconfdir))
+    components = trial.run()
+    if as_json:
+        documents = [{name: asdict(result) for name, result in results.items()} for results in components]
+        output.document(documents[0] if called.components == 1 else documents)
+    else:
+        for number, results in enumerate(components):
+            if called.components > 1:
+                click.echo(click.style(f"component {number}:", bold=True))
+            for name, result in results.items():
+                show(name, result)
+    sys.exit(0 if all(result.accepted for results in components for result in results.values()) else 1)
+
+
+class Trial:
+    """The calls of one command, which share its environment."""
+
+    def __init__(
+        self, registry: Registry, called: invocation.Invocation, options: Sequence[Option], release: str
+    ) -> None:
+        """Start before the first call."""
+        self._release = release
+        self._registry = registry
+        self._called = called
+        self._options = options
+        self._defaults = FakeOptions(
+            called.program,
+            environment=called.environment,
+            early=called.program in EARLY,
+            spank=self._spank({}),
+            release=release,
+        )
+
+    def run(self) -> list[Results]:
+        """Return the results of each component, up to the first refusal."""
+        components: list[Results] = []
+        early = self._setup_defaults() if self._called.program in EARLY else None
+        for number in range(self._called.components):
+            results: Results = {}
+            components.append(results)
+            if early is not None and not early.accepted:
+                results["setup_defaults"] = early
+            else:
+                self._component(number, results, early if number == 0 else None)
+            if not all(result.accepted for result in results.values()):
+                break
+        return components
+
+    def _component(self, number: int, results: Results, early: Result | None) -> None:
+        called = self._called
+        if number == 0 and called.program != "sbatch":
+            results["setup_defaults"] = early or self._setup_defaults()
+        elif called.program != "salloc":  # sbatch and srun call again for each component
+            before = command_lines.texts(called.in_force(number - 1), plugin=True) if number else {}
+            self._defaults = FakeOptions(
+                called.program,
+                environment=self._defaults.environment,
+                spank=self._spank(before),
+                argv=called.argv_of_defaults(number),
+                defaults=self._defaults,
+                release=self._release,
+            )
+            results["setup_defaults"] = _joined(early, self._setup_defaults())
+        given = called.in_force(number)
+        spank = command_lines.texts(given, plugin=True)
+        environment = self._defaults.environment  # handlers may have given defaults in it
+        for option in self._options:
+            text = environment.get(option_variables.variable_of(option))
+            if text is not None:
+                spank.setdefault(option.name, None if text == OMITTED else text)
+        checked = check_options(self._options, spank)
+        if not checked.accepted:
+            results["options"] = checked
+        if not all(result.accepted for result in results.values()):
+            return
         try:
             options = FakeOptions(
-                program,
-                options={name: ALONE.get(name, "set") if text is None else text for name, text in line.options.items()},
-                defaults=defaults,
-                argv=line.rest,
-                script=script,
-                environment=defaults.environment,
-                spank={plugin: values | shown for plugin, values in no_options.items()},
+                called.program,
+                options=command_lines.own_options(given),
+                defaults=self._defaults,
+                argv=called.argv_of(number),
+                script=called.text,
+                environment=self._defaults.environment,
+                spank=self._spank(spank),
+                release=self._release,
             )
         except (KeyError, ValueError) as error:
-            raise click.UsageError(f"{program} does not take this: {error.args[0]}") from error
-        results["pre_submit"] = run(registry, "cli_filter.pre_submit", options=options)
-    if as_json:
-        output.document({name: asdict(result) for name, result in results.items()})
-    else:
-        for name, result in results.items():
-            show(name, result)
-    sys.exit(0 if all(result.accepted for result in results.values()) else 1)
+            raise click.UsageError(f"{called.program} does not take this: {error.args[0]}") from error
+        results["pre_submit"] = run(self._registry, "cli_filter.pre_submit", options=options, offset=number)
+
+    def _setup_defaults(self) -> Result:
+        return run(self._registry, "cli_filter.setup_defaults", options=self._defaults)
+
+    def _spank(self, given: dict[str, str | None]) -> dict[str, dict[str, str | None]]:
+        """Return the options of SPANK plugins with the texts of those that are given."""
+        plugin: dict[str, str | None] = {option.name: None for option in self._options}
+        plugin |= {name: "set" if text is None else text for name, text in given.items()}
+        return {"python": plugin} if plugin else {}
 
 
-def read_words(program: str, words: Sequence[str], options: Sequence[Option]) -> tuple[CommandLine, str | None]:
-    """Return a command line, and the script of sbatch if it can be read; options of the script are in the result.
-
-    Raises:
-        ValueError: the command would refuse the command line or the script.
-    """
-    line = command_lines.read(program, words, options)
-    if program != "sbatch" or not line.rest or "wrap" in line.options:
-        return line, None
-    try:
-        text = Path(line.rest[0]).read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        click.echo(
-            f"{click.style('note:', bold=True)} {line.rest[0]}: {error.strerror}: its options are not read", err=True
-        )
-        return line, None
-    sbatch.check_script(line.rest[0], text)
-    lines = command_lines.read(program, sbatch.script_options(text)[0], options)
-    line.options = lines.options | line.options
-    line.spank = lines.spank | line.spank
-    return line, text
+def _joined(first: Result | None, second: Result) -> Result:
+    """Return one result of two calls of the same hook."""
+    if first is None:
+        return second
+    return replace(
+        second,
+        user_messages=first.user_messages + second.user_messages,
+        changes=first.changes | second.changes,
+        log=first.log + second.log,
+        error_id=first.error_id or second.error_id,
+        errors=first.errors + second.errors,
+        ran=first.ran + second.ran,
+    )
 
 
 def show(name: str, result: Result) -> None:

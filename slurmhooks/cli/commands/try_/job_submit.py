@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try job_submit`: run a submission, or an update, through handlers without Slurm."""
 
-import grp
-import json
-import os
-import pwd
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,15 +11,13 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, spank_lines
+from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, release_option, spank_lines
 from slurmhooks.cli.commands.try_.site_handlers import release as release_here
+from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
 from slurmhooks.cli.findings import shown
-from slurmhooks.option import Option
 from slurmhooks.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run, sbatch
-from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
-from slurmhooks.values import UNLIMITED
 
 
 class Change(BaseModel):
@@ -68,27 +61,14 @@ class Tried(BaseModel):
 ENVIRONMENTS = ("environment", "spank_job_env")
 
 
-def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Return a release without its third part: micro releases have the same fields."""
-    del context, option
-    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
-    if value is not None and match is None:
-        raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
-    return match and match[1]
-
-
 @click.command("job_submit", context_settings={"ignore_unknown_options": False})
 @click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
-@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION... [-- ARGUMENT...]]")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION... [ARGUMENT...]]")
 @click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
-@click.option(
-    "--release",
-    callback=release_of,
-    help="Release of Slurm, such as 24.11: decides which fields exist. Default: that of the plugins, or the newest.",
-)
+@release_option
 @common(Tried | list[Tried])
 def command(
     source: str,
@@ -105,24 +85,25 @@ def command(
     """Run a submission through the handlers of job_submit.
 
     SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
-    is standard input. Options of sbatch follow "--", with ":" between those of components, and arguments of the script
-    another "--". Each component of a
-    heterogeneous job is run; --json then prints a list. With --modify, the handlers of job_modify run.
+    is standard input. Options of sbatch follow "--", with ":" between those of components, then arguments of the
+    script. Instead of SOURCE, the command line of sbatch may follow "--", if it begins with an option, such as --wrap.
+    Variables such as SBATCH_ACCOUNT give options, too. Each component of a heterogeneous job is run; --json then prints
+    a list. With --modify, the handlers of job_modify run.
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
     release = release or release_here(sysconfdir)
     number, identity = submitter(uid, user)
-    text = _text(source)
     registry = load(sysconfdir, files, scripts=True)
-    of_spank = options_of(spank_lines(sysconfdir, files, (), registry))
+    submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)))
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
     accepted = True
-    count = 1 if text.lstrip().startswith("{") else sbatch.components(text, own_options(options))
-    for component in range(count):
+    for component in range(submitted.components):
         notes: list[str] = []
-        fields = read_source(source, text, options, release, notes, component, of_spank)
+        fields = submitted.fields(release, notes, component)
+        if number and not submitted.has_fields:
+            restrict(fields, notes)
         request = Request(
             fields=fields if modify else {**identity, **fields},
             release=release,
@@ -131,7 +112,10 @@ def command(
             tables=given or {},
             notes=notes,
         )
-        result, changes = request.run(registry)
+        changes: dict[str, Any] = {}
+        result = submitted.checked(component)
+        if result.accepted:
+            result, changes = request.run(registry)
         accepted = accepted and result.accepted
         if as_json:
             documents.append(tried(result, changes, notes))
@@ -142,15 +126,6 @@ def command(
     if as_json:
         output.document(documents[0] if len(documents) == 1 else [each.model_dump() for each in documents])
     sys.exit(0 if accepted else 1)
-
-
-def _text(source: str) -> str:
-    try:
-        with click.open_file(source, "rb") as file:  # as text, DOS line breaks would not be seen
-            raw: bytes = file.read()
-    except OSError as error:
-        raise click.UsageError(f"{source}: {error.strerror}") from error
-    return raw.decode("utf-8", "surrogateescape")
 
 
 @dataclass
@@ -230,119 +205,6 @@ def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], not
         asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
         if asking and name not in given:
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: fill it with --tables")
-
-
-def own_options(words: Sequence[str]) -> Sequence[str]:
-    """Return the options of sbatch: the words before the arguments of the script."""
-    return words[: words.index("--")] if "--" in words else words
-
-
-def read_source(
-    name: str,
-    text: str,
-    words: Sequence[str],
-    release: str,
-    notes: list[str],
-    component: int = 0,
-    options: Sequence[Option] = (),
-) -> dict[str, Any]:
-    """Return the fields of a submission.
-
-    Args:
-        name: name of the source file.
-        text: a batch script, or a JSON object of fields.
-        words: options of sbatch; after "--", arguments of the script.
-        release: release of Slurm; fields that it lacks are ignored if options set them.
-        notes: list to which notes for the user are added.
-        component: of a heterogeneous job.
-        options: of SPANK plugins.
-
-    Raises:
-        click.UsageError: the text is invalid.
-    """
-    own = own_options(words)
-    words, arguments = own, words[len(own) + 1 :]
-    try:
-        if not text.lstrip().startswith("{"):
-            fields = sbatch.submission(
-                name,
-                text,
-                words,
-                notes,
-                arguments=arguments,
-                release=release,
-                component=component,
-                options=options,
-            )
-        else:
-            fields = read_json(name, text)
-            sbatch.apply(words, fields, notes, options)
-            return fields
-    except sbatch.SbatchError as error:
-        raise click.UsageError(str(error)) from error
-    for missing in sorted(missing_fields(release).intersection(fields)):
-        notes.append(f"Slurm {release} has no {missing}: ignored")
-        del fields[missing]
-    return fields
-
-
-def read_json(name: str, text: str) -> dict[str, Any]:
-    """Return a JSON object; the text "UNLIMITED" becomes that value.
-
-    Raises:
-        click.UsageError: the text is not a JSON object.
-    """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:  # RecursionError: it is nested too deeply
-        raise click.UsageError(f"{name}: not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise click.UsageError(f"{name}: should be a JSON object")
-    return {key: UNLIMITED if item == "UNLIMITED" else item for key, item in value.items()}
-
-
-def read_file(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; see :func:`read_json`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{path}: not JSON: {error}") from error
-    return read_json(str(path), text)
-
-
-def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
-    """Return the user id of the submitter, and the fields of a job that follow from it.
-
-    Args:
-        uid: the user id, or None.
-        name: the user name, or None; without both, the user of this process.
-
-    Raises:
-        click.UsageError: the user does not exist.
-    """
-    try:
-        entry = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
-    except KeyError:
-        if uid is None:
-            raise click.UsageError(f"user {name!r} does not exist here: give a user id with --uid") from None
-        return uid, {"user_id": uid, "group_id": uid}
-    groups: dict[str, int] = {}
-    for gid in os.getgrouplist(entry.pw_name, entry.pw_gid):
-        groups[_group_name(gid)] = gid
-    return entry.pw_uid, {
-        "user_id": entry.pw_uid,
-        "group_id": entry.pw_gid,
-        "user_name": entry.pw_name,
-        "group_name": _group_name(entry.pw_gid),
-        "groups": groups,
-    }
-
-
-def _group_name(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
 
 
 def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:

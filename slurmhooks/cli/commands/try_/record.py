@@ -10,6 +10,7 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import job_submit, site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
+from slurmhooks.cli.commands.try_.submission import read_file
 from slurmhooks.testing import FakeRecord, run
 
 
@@ -19,13 +20,11 @@ def _command(hook: str, what: str) -> click.Command:
 
     @click.command(hook, help=text)
     @click.argument("record", type=FILE)
-    @click.option(
-        "--release", callback=job_submit.release_of, help="Release of Slurm, such as 24.11: decides the fields."
-    )
+    @site_handlers.release_option
     @common(job_submit.Tried)
     def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
         try:
-            job = FakeRecord(release=release or site_handlers.release(sysconfdir), **job_submit.read_file(record))
+            job = FakeRecord(release=release or site_handlers.release(sysconfdir), **read_file(record))
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from error
         before = job.site_factor

@@ -3,6 +3,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -23,6 +24,23 @@ from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.launch import Line
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return a release without its third part: micro releases have the same fields."""
+    del context, option
+    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
+    if value is not None and match is None:
+        raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
+    return match and match[1]
+
+
+release_option = click.option(
+    "--release",
+    callback=release_of,
+    help="Release of Slurm, such as 24.11: decides which fields and options exist. Default: that of the plugins, or the"
+    " newest.",
+)
 
 
 def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -10,9 +10,9 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
-from slurmhooks.testing import Launch, command_lines
+from slurmhooks.requested import OMITTED
+from slurmhooks.testing import FakeOptions, Launch, command_lines
 from slurmhooks.testing.launch import launch_lines
-from slurmhooks.testing.sbatch import spank
 
 
 @click.command("spank")
@@ -48,15 +48,17 @@ def command(
     known = {option.name: option for option in options_of(lines)}
     try:
         line = command_lines.read("srun", words, known.values())
-        count = tasks or int(line.options.get("ntasks") or 1)
-        given = {name: [text] for name, text in spank.given_in(variables, known).items()} | line.spank_each
+        of_variables = command_lines.of_environment("srun", variables, known.values())
+        in_force = [*of_variables, *line.given]
+        own = FakeOptions("srun", options=command_lines.own_options(in_force))
+        count = tasks or own.num_tasks or 1
+        given = command_lines.each_text(of_variables) | command_lines.each_text(line.given)
         options = {
-            name: [True if text is None or text == spank.OMITTED else text for text in texts]
-            for name, texts in given.items()
+            name: [True if text is None or text == OMITTED else text for text in texts] for name, texts in given.items()
         }
         result = launch_lines(lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={})
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    except (KeyError, ValueError) as error:
+        raise click.UsageError(str(error.args[0])) from error
     ignored = sorted(name for name in line.options if name != "ntasks")
     if as_json:
         output.document(asdict(result))

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `try job_submit` submits: the words of its command line, scripts, files with fields, and users."""
+
+import grp
+import json
+import os
+import pwd
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks.option import Option
+from slurmhooks.testing import Result, command_lines, invocation, sbatch
+from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.runner import check_options
+from slurmhooks.values import UNLIMITED
+
+
+@dataclass
+class Source:
+    """What is submitted.
+
+    Attributes:
+        name: of the file with the script or fields; None: it is standard input, or the script of ``--wrap``.
+        text: a batch script, or a JSON object of fields.
+        words: options of sbatch.
+        arguments: of the script.
+        options: of SPANK plugins.
+        line: the command line of sbatch; None: that of the other attributes.
+    """
+
+    name: str | None
+    text: str
+    words: list[str]
+    arguments: list[str]
+    options: Sequence[Option]
+    line: str | None = None
+
+    @property
+    def components(self) -> int:
+        """How many components the job has.
+
+        Raises:
+            click.UsageError: sbatch would refuse the options.
+        """
+        try:
+            return 1 if self.has_fields else sbatch.components(self.text, self.words, self.options)
+        except sbatch.SbatchError as error:
+            raise click.UsageError(str(error)) from error
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether the text is a JSON object of fields."""
+        return self.text.lstrip().startswith("{")
+
+    def fields(self, release: str, notes: list[str], component: int = 0) -> dict[str, Any]:
+        """Return the fields of the submission.
+
+        Args:
+            release: release of Slurm; fields that it lacks are ignored if options set them.
+            notes: list to which notes for the user are added.
+            component: of a heterogeneous job.
+
+        Raises:
+            click.UsageError: the text is invalid, or sbatch would refuse it.
+        """
+        try:
+            if self.has_fields:
+                fields = read_json(self.name or "standard input", self.text)
+                sbatch.apply(self.words, fields, notes, self.options)
+                return fields
+            fields = sbatch.submission(
+                self.name,
+                self.text,
+                self.words,
+                notes,
+                arguments=self.arguments,
+                release=release,
+                component=component,
+                options=self.options,
+                submit_line=self.line,
+            )
+        except sbatch.SbatchError as error:
+            raise click.UsageError(str(error)) from error
+        for missing in sorted(missing_fields(release).intersection(fields)):
+            notes.append(f"Slurm {release} has no {missing}: ignored")
+            del fields[missing]
+        return fields
+
+    def checked(self, component: int = 0) -> Result:
+        """Convert and check options of SPANK plugins, as sbatch does before it submits anything."""
+        lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options)
+        parts = [line.given for line in command_lines.read_components("sbatch", self.words, self.options, [])]
+        variables = [] if self.has_fields else command_lines.of_environment("sbatch", os.environ, self.options)
+        given = command_lines.in_force(lines, variables, parts, component)
+        return check_options(self.options, command_lines.texts(given, plugin=True))
+
+
+def restrict(fields: dict[str, Any], notes: list[str]) -> None:
+    """Change fields as slurmctld does before its plugins run if the submitter is an ordinary user.
+
+    Raises:
+        click.UsageError: slurmctld refuses the submission before its plugins run.
+    """
+    if fields.get("reboot"):
+        raise click.UsageError("--reboot: slurmctld refuses it to ordinary users before its plugins run")
+    if (fields.get("nice") or 0) < 0:
+        raise click.UsageError("--nice: slurmctld refuses a negative value to ordinary users before its plugins run")
+    if fields.get("priority"):
+        notes.append("--priority: slurmctld ignores it if it is not from an operator")
+        del fields["priority"]
+
+
+def read_source(source: str, words: Sequence[str], options: Sequence[Option]) -> Source:
+    """Return what a command line submits.
+
+    Args:
+        source: name of a file, "-" for standard input, or the first option of a command line as sbatch takes it.
+        words: the words after it: of a file, options of sbatch and arguments of the script.
+        options: of SPANK plugins.
+
+    Raises:
+        click.UsageError: sbatch would refuse the words, or the file cannot be read.
+    """
+    is_option = source.startswith("-") and source != "-"
+    words = [source, *words] if is_option else list(words)
+    try:
+        lines = command_lines.read_components("sbatch", words, options, [])
+        wrapped = invocation.wrapped_in(lines) if is_option else None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    rest = lines[-1].rest
+    own = _before(words, rest)
+    if not is_option:
+        return Source(None if source == "-" else source, _text(source), own, rest, options)
+    if wrapped is not None:
+        return Source(None, wrapped, own, [], options, " ".join(["sbatch", *words]))
+    if not rest:
+        raise click.UsageError("there is no script: name one, - for standard input, or give --wrap")
+    path = command_lines.path_in_argv(rest[0], [line.given for line in lines], os.environ, os.getcwd())
+    return Source(rest[0], _text(path), own, rest[1:], options, " ".join(["sbatch", *words]))
+
+
+def _before(words: list[str], rest: Sequence[str]) -> list[str]:
+    """Return the words before others at the end, in which separators of components may be missing."""
+    count, left = len(words), len(rest)
+    while left:
+        count -= 1
+        left -= words[count] != command_lines.SEPARATOR
+    return words[: count - 1] if count and words[count - 1] == "--" else words[:count]
+
+
+def _text(source: str) -> str:
+    try:
+        with click.open_file(source, "rb") as file:  # as text, DOS line breaks would not be seen
+            raw: bytes = file.read()
+    except OSError as error:
+        raise click.UsageError(f"{source}: {error.strerror}") from error
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def read_json(name: str, text: str) -> dict[str, Any]:
+    """Return a JSON object; the text "UNLIMITED" becomes that value.
+
+    Raises:
+        click.UsageError: the text is not a JSON object.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:  # RecursionError: it is nested too deeply
+        raise click.UsageError(f"{name}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise click.UsageError(f"{name}: should be a JSON object")
+    return {key: UNLIMITED if item == "UNLIMITED" else item for key, item in value.items()}
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; see :func:`read_json`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path}: not JSON: {error}") from error
+    return read_json(str(path), text)
+
+
+def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
+    """Return the user id of the submitter, and the fields of a job that follow from it.
+
+    Args:
+        uid: the user id, or None.
+        name: the user name, or None; without both, the user of this process.
+
+    Raises:
+        click.UsageError: the user does not exist.
+    """
+    try:
+        entry = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
+    except KeyError:
+        if uid is None:
+            raise click.UsageError(f"user {name!r} does not exist here: give a user id with --uid") from None
+        return uid, {"user_id": uid, "group_id": uid}
+    groups: dict[str, int] = {}
+    for gid in os.getgrouplist(entry.pw_name, entry.pw_gid):
+        groups[_group_name(gid)] = gid
+    return entry.pw_uid, {
+        "user_id": entry.pw_uid,
+        "group_id": entry.pw_gid,
+        "user_name": entry.pw_name,
+        "group_name": _group_name(entry.pw_gid),
+        "groups": groups,
+    }
+
+
+def _group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Command lines of sbatch, srun and salloc: cli_filter and job_submit see the same in Slurm and in `slurmhooks try`.
+
+Differences that remain are rows of a table in docs/testing.md; each row must still be one.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.testing.option_names import NAMES, SHORT
+from tests.cluster import kit_pairs
+from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
+from tests.cluster.sbatch_scripts import FILES, LINES
+from tests.cluster.spank.site import site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+HOOKS = (
+    kit_pairs.RECORDER
+    + """
+from slurmhooks import Reject, hook, log
+from slurmhooks.cli_filter.fields import FIELDS
+from slurmhooks.slurmctld.rows import Computed, rows
+
+hook.spank.option("kit-flag", usage="for a test")
+word = hook.spank.option("kit-word", arginfo="WORD", usage="for a test")
+hook.spank.option("kit-words", arginfo="WORD", usage="for a test", type=int)
+hook.spank.option("maybe", arginfo="WORD", usage="for a test", optional=True)
+
+@word.check
+def check(value):
+    if value == "bad":
+        raise Reject("a bad word")
+
+@hook.cli_filter.setup_defaults
+def defaults(options, early):
+    record(place="setup_defaults", early=early, command=options.command, argv=options.argv, spank=options.spank)
+    if "KIT_DEFAULT" in options.environment:
+        options.comment = "by default"
+    if options.environment.get("KIT_REFUSE") == "setup_defaults":
+        raise Reject("no defaults")
+
+@hook.cli_filter.pre_submit
+def pre(options, offset):
+    log.user("KIT told by pre_submit")
+    record(
+        place="pre_submit", offset=offset, command=options.command, given=options.given, argv=options.argv,
+        script=options.script, spank=options.spank, fields={name: getattr(options, name) for name in FIELDS},
+    )
+    if "KIT_DEFAULT" in options.environment:
+        options.name = "by filter"
+    if options.environment.get("KIT_REFUSE") == "pre_submit":
+        raise Reject("no submission")
+
+@hook.job_submit
+def seen(job):
+    log.user("KIT told by job_submit")
+    fields = {name: getattr(job, name) for name, row in rows(type(job)).items()
+              if name not in job._missing and not isinstance(row, Computed)}
+    maps = {name: getattr(job, name) for name in ("argv", "environment", "spank_job_env")}
+    record(place="job_submit", fields=fields, **maps)
+    if job.het_job_offset in (None, 1):
+        raise Reject("KIT seen", code="ESLURM_INVALID_ACCOUNT")
+"""
+)
+SCRIPT = "#!/bin/sh\n#SBATCH -n 2 --kit-flag\n#SBATCH --comment='of the script' --kit-word=script\necho $1\n"
+PLAIN = "#!/bin/sh\ntrue\n"
+DOS = "#!/bin/sh\r\n#SBATCH -n 2\r\ntrue\r\n"
+HET = "#!/bin/sh\n#SBATCH -n 2 -A x\n#SBATCH hetjob\n#SBATCH -n 3\ntrue\n"
+
+
+def sbatch(*words: str, script: str | None = None, stdin: str = "", **env: str) -> Command:
+    """Return a command of sbatch, which names the script a.sh if it needs one."""
+    files = {**FILES, **({} if script is None else {"a.sh": script})}
+    return Command(("sbatch", *words), env, files, stdin)
+
+
+HAND = (
+    sbatch("a.sh", script=PLAIN),
+    sbatch("a.sh", "one", "two words", "--three", script=SCRIPT),
+    sbatch("--wrap", "echo a"),
+    sbatch("--wrap=echo a", "-n", "3", "-J", "wrapped"),
+    sbatch("--wrap", "true", "superfluous"),
+    sbatch(stdin=SCRIPT),
+    sbatch("-n", "4", stdin=PLAIN),
+    sbatch("a.sh", script=DOS),
+    sbatch("a.sh", script="#!/bin/sh\n#SBATCH -n 2\ntrue\r\n"),
+    sbatch("a.sh", script="true\n"),
+    sbatch("a.sh", script=""),
+    sbatch("nothing.sh"),
+    sbatch("-n4", "a.sh", "-n5", script=PLAIN),
+    sbatch("--", "a.sh", script=PLAIN),
+    sbatch("-n2", ":", "-n4", "a.sh", script=PLAIN),
+    sbatch("-n2", ":", "-n4", "--wrap", "true"),
+    sbatch("-n2", "-A", "x", ":", "-n4", "--kit-word=second", "a.sh", script=SCRIPT),
+    sbatch("a.sh", script=HET),
+    sbatch("-c", "2", "a.sh", script=HET),
+    sbatch("-a", "1-10%2", "--wrap", "true"),
+    sbatch("--array=1-3,", "--wrap", "true"),
+    sbatch("--array=", "--wrap", "true"),
+    sbatch("--array=x", "--wrap", "true"),
+    sbatch("--account=", "--wrap", "true"),
+    sbatch("--comment=", "--gres=", "--wrap", "true"),
+    sbatch("--mem=0", "--wrap", "true"),
+    sbatch("--nonesuch", "--wrap", "true"),
+    sbatch("--nonesuch=1", "--wrap", "true"),
+    sbatch("-y", "--wrap", "true"),
+    sbatch("--time", "--wrap", "true"),
+    sbatch("--contiguous=yes", "--wrap", "true"),
+    sbatch("--n=1", "--wrap", "true"),
+    sbatch("--acc=x", "--parti=debug", "--wrap", "true"),
+    sbatch("-pdebug", "-n", "2", "-t5", "--wrap", "true"),
+    sbatch("-Hn3", "--wrap", "true"),
+    sbatch("-n", "junk", "--wrap", "true"),
+    sbatch("-t", "junk", "--wrap", "true"),
+    sbatch("--mem=junk", "--wrap", "true"),
+    sbatch("-N", "4-2", "--wrap", "true"),
+    sbatch("--mem=1", "--mem-per-cpu=2", "--wrap", "true"),
+    sbatch("--kit-flag", "--wrap", "true"),
+    sbatch("--kit-flag=x", "--wrap", "true"),
+    sbatch("--kit-word", "--wrap", "true"),
+    sbatch("--kit-word", "a b", "--wrap", "true"),
+    sbatch("--kit-word=", "--wrap", "true"),
+    sbatch("--kit-word=a", "--kit-word=b", "--wrap", "true"),
+    sbatch("--kit-word=bad", "--wrap", "true"),
+    sbatch("--kit-words=3", "--wrap", "true"),
+    sbatch("--kit-words=x", "--wrap", "true"),
+    sbatch("--kit-f", "--wrap", "true"),
+    sbatch("--kit=x", "--wrap", "true"),
+    sbatch("--maybe", "--wrap", "true"),
+    sbatch("--maybe=", "--wrap", "true"),
+    sbatch("--maybe=x", "--wrap", "true"),
+    sbatch("--may", "x", "--wrap", "true"),
+    sbatch("--kit-word=(null)", "--maybe=(null)", "--wrap", "true"),
+    sbatch("--kit-flag", "a.sh", script=SCRIPT),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
+    sbatch("--kit-word=line", "a.sh", script=SCRIPT, SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="bad"),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_maybe="(null)"),
+    sbatch("--wrap", "true", SBATCH_ACCOUNT="environment", SBATCH_TIMELIMIT="7", SLURM_HINT="nomultithread"),
+    sbatch("a.sh", "x", script="#!/bin/sh\n#SBATCH -A script -p debug\n", SBATCH_ACCOUNT="environment"),
+    sbatch("-A", "line", "--wrap", "true", SBATCH_ACCOUNT="environment"),
+    sbatch("--wrap", "true", SBATCH_ARRAY_INX="1-4", SBATCH_EXCLUSIVE="user", SBATCH_NO_REQUEUE="1"),
+    sbatch("--wrap", "true", SBATCH_MEM_PER_NODE="junk"),
+    sbatch("--wrap", "true", SBATCH_EXPORT="NONE", OTHER="x"),
+    sbatch("--export=SITE,MADE=1", "--wrap", "true", OTHER="x"),
+    sbatch("--export=NONE", "--wrap", "true", SLURM_OWN="kept", SPANK_OWN="kept"),
+    sbatch("-D", "/tmp", "-o", "out", "--wrap", "true"),
+    sbatch("--wrap", "true", KIT_DEFAULT="1"),
+    sbatch("--comment=mine", "-J", "mine", "--wrap", "true", KIT_DEFAULT="1"),
+    sbatch("--wrap", "true", KIT_REFUSE="setup_defaults"),
+    sbatch("--wrap", "true", KIT_REFUSE="pre_submit"),
+    sbatch("-n1", ":", "-n2", "--wrap", "true", KIT_REFUSE="pre_submit"),
+    sbatch("--test-only", "--wrap", "true"),
+    sbatch("--parsable", "-Q", "--wrap", "true"),
+    sbatch("--begin=2035-01-31T12:00:00", "--deadline=2035-02-01", "--wrap", "true"),
+    sbatch("-d", "afterok:1", "--wrap", "true"),
+    sbatch("--mem-bind=local", "--propagate=STACK", "--wrap", "true"),
+    sbatch("--runtime=x", "--wrap", "true"),
+    Command(("salloc", "--container=/tmp/bundle", "true")),
+    Command(("srun", "true")),
+    Command(("srun", "-n2", "-N1", "-t", "5", "echo", "a b", "--c")),
+    Command(("srun", "-n", "2", "--kit-word=x", "--maybe", "true")),
+    Command(("srun", "--kit-word=bad", "true")),
+    Command(("srun", "--kit-f", "--kit-words", "4", "true")),
+    Command(("srun", "--kit=4", "true")),
+    Command(("srun", "--nonesuch", "true")),
+    Command(("srun",)),
+    Command(("srun", "true"), {"SLURM_ACCOUNT": "environment", "SLURM_NTASKS": "3", "SLURM_TIMELIMIT": "5"}),
+    Command(("srun", "-A", "line", "true"), {"SLURM_ACCOUNT": "environment"}),
+    Command(("srun", "true"), {"KIT_REFUSE": "pre_submit"}),
+    Command(("srun", "true"), {"KIT_REFUSE": "setup_defaults"}),
+    Command(("srun", "--label", "--mem=0", "-J", "x", "true"), {"KIT_DEFAULT": "1"}),
+    Command(("srun", "-n1", "true", ":", "-n2", "false")),
+    Command(("srun", "--wait=0", "--kill-on-bad-exit", "--exclusive", "true")),
+    Command(("salloc", "true")),
+    Command(("salloc", "-n2", "--time=1:00:00", "--kit-flag", "sh", "-c", "true")),
+    Command(("salloc", "-n1", ":", "-n2", "true")),
+    Command(("salloc", "--bell", "--no-shell", "-J", "x")),
+    Command(("salloc", "true"), {"SALLOC_ACCOUNT": "environment", "SALLOC_TIMELIMIT": "9", "SLURM_CLUSTERS": ""}),
+    Command(("salloc", "--kit-word=bad", "true")),
+    Command(("salloc", "true"), {"KIT_REFUSE": "pre_submit"}),
+)
+"""Commands by hand."""
+OF_ENVIRONMENT = {
+    "account": "ACCOUNT", "comment": None, "constraint": "CONSTRAINT", "exclusive": "EXCLUSIVE", "mem": "MEM_PER_NODE",
+    "partition": "PARTITION", "qos": "QOS", "time": "TIMELIMIT", "wckey": "WCKEY", "reservation": "RESERVATION",
+    "mem-per-cpu": "MEM_PER_CPU", "gpus": "GPUS", "gres": "GRES", "overcommit": "OVERCOMMIT", "no-kill": "NO_KILL",
+    "signal": "SIGNAL", "spread-job": "SPREAD_JOB", "hint": "HINT", "profile": "PROFILE", "network": "NETWORK",
+}  # fmt: skip
+"""Variables of commands by option, without their prefix."""
+PREFIXES = {"sbatch": "SBATCH", "srun": "SLURM", "salloc": "SALLOC"}
+OF_SPANK = ("--kit-flag", "--kit-word=a", "--kit-words=7", "--maybe", "--maybe=b")
+REFUSALS = {
+    "No command given to execute": "no program",
+    "Unable to open file": "no program",
+    "unrecognized option '--": "other releases",
+    "for first arg of -B": "other releases",
+    "requires LaunchParameters": "slurm.conf",
+}
+"""Messages of commands, each with the row that allows the kit to accept what they refuse."""
+NUMBER, LONG = 40, 600
+"""How many drawn command lines `make test` and `make soak` compare."""
+
+
+def drawn(number: int, seed: int) -> list[Command]:
+    """Return random command lines: options on the line, in the script and in the environment, in several spellings."""
+    chance = random.Random(seed)
+    pool = [line.split() for line in LINES if not {*"@\"'#"} & {*line}]
+    made = []
+    for _ in range(number):
+        program = chance.choice(("sbatch", "sbatch", "sbatch", "srun", "salloc"))
+        lines: dict[str, list[str]] = {"line": [], "script": [], "env": []}
+        env: dict[str, str] = {}
+        own = [[chance.choice(OF_SPANK)] for _ in range(chance.randint(0, 2))]
+        for words in [*chance.sample(pool, chance.randint(1, 4)), *own]:
+            where = chance.choice(("line", "script")) if program == "sbatch" else "line"
+            name, _, value = words[0].lstrip("-").partition("=")
+            variable = OF_ENVIRONMENT.get(name) if words[0].startswith("--") and len(words) == 1 else None
+            if variable is not None and value and chance.random() < 0.4:
+                env[f"{PREFIXES[program]}_{variable}"] = value
+                continue
+            lines[where] += [spelt(word, chance) for word in words]
+        script = f"#!/bin/sh\n#SBATCH {' '.join(lines['script'])}\ntrue\n"
+        if program == "sbatch":
+            made.append(sbatch(*lines["line"], "a.sh", script=script, **env))
+        else:
+            made.append(Command((program, *lines["line"], "true"), env))
+    return made
+
+
+def spelt(word: str, chance: random.Random) -> str:
+    """Return an option in another spelling that means the same, as long as the abbreviation is unique."""
+    name, equals, value = word.removeprefix("--").partition("=")
+    if not word.startswith("--") or chance.random() < 0.7:
+        return word
+    every = {each for names in NAMES.values() for each in names} | {"kit-flag", "kit-word", "kit-words", "maybe"}
+    shorter = [name[:end] for end in range(3, len(name)) if sum(each.startswith(name[:end]) for each in every) == 1]
+    letter = next((short for short, long in SHORT.items() if long == name), None)
+    if letter is not None and value and chance.random() < 0.5:
+        return f"-{letter}{value}"
+    return f"--{chance.choice(shorter)}{equals}{value}" if shorter else word
+
+
+class Pairs:
+    """A cluster whose hooks record, and the same hook file here."""
+
+    def __init__(self, cluster: "Cluster", folder: Path) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.hooks = folder / "kit.py"
+        self.hooks.write_text(HOOKS.replace("@FOLDER@", str(folder)))
+        self.uid = cluster.user("alice", "id", "-u", check=True).stdout.strip()
+
+    def of_command(self, command: Command) -> tuple[Done, Done | None]:
+        """Return what the kit does with a command: its filters, and for sbatch slurmctld's part."""
+        program, *words = command.argv
+        own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
+        first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
+        if program != "sbatch":
+            return first, None
+        who = ["--uid", self.uid]
+        source = ["-"] if command.stdin else []
+        return first, in_kit(self.folder, ["job_submit", *own, *who, *source, "--", *words], command)
+
+
+@pytest.fixture(scope="module")
+def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+    """Prepare a cluster."""
+    with site(cluster) as prepared:
+        prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
+        prepared.plugstack("required spank_python.so")
+        kit_pairs.prepare(cluster)
+        before = prepared.root("cat /etc/slurm/local.conf")
+        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\n"
+        cluster.put(f"{before}\n{more}", "/etc/slurm/local.conf")
+        cluster.restart()
+        yield Pairs(cluster, tmp_path_factory.mktemp("kit"))
+        cluster.put(before, "/etc/slurm/local.conf")
+        cluster.restart()
+
+
+def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) -> None:
+    """Compare what handlers see, what users read and how commands end.
+
+    Args:
+        pairs: the cluster and the kit.
+        commands: to run in both.
+        all_rows: the commands show each difference that the page lists.
+    """
+    allowed = Allowed("Command lines", pairs.cluster.version)
+    wrong = []
+    for command, real in zip(commands, in_slurm(pairs.cluster, commands), strict=True):
+        filters, submitted = pairs.of_command(command)
+        found = list(differing(command, real, filters, submitted, allowed))
+        wrong += [f"{command}\n    {text}" for text in found]
+        if found:
+            wrong.append(f"    Slurm: {real.code} {real.out!r} {real.err!r}\n    kit: {filters.code} {filters.err!r}")
+    assert not wrong, "\n".join(wrong)
+    assert not (all_rows and allowed.unseen), f"no longer different: {allowed.unseen}"
+
+
+def differing(command: Command, real: Done, filters: Done, submitted: Done | None, allowed: Allowed) -> Iterator[str]:
+    """Yield what differs for one command."""
+    ours = {place: filters.of(place) for place in ("setup_defaults", "pre_submit")}
+    theirs = {place: real.of(place) for place in ours}
+    if not theirs["pre_submit"]:
+        if filters.code == 0:
+            row = next((row for text, row in REFUSALS.items() if text in real.err), None)
+            yield from allowed.excuse([f"filters: kit accepts; Slurm: {real.code}"], row)
+        return
+    found = [text for place, rows in theirs.items() for text in compared(place, ours[place], rows, allowed)]
+    components_of_srun = "components of srun" if command.argv[0] == "srun" and ":" in command.argv else None
+    yield from allowed.excuse(found, "standard input" if command.stdin else components_of_srun)
+    if submitted is None:
+        return
+    if not real.of("job_submit"):
+        if not (submitted.code or filters.code):
+            yield f"job_submit: kit accepts; Slurm: {real.code}"
+        return
+    mine = submitted.of("job_submit")[: len(real.of("job_submit"))]
+    found = list(compared("job_submit", mine, real.of("job_submit"), allowed))
+    yield from allowed.excuse(found, "cli_filter" if "KIT_DEFAULT" in command.env else None)
+
+
+def compared(place: str, ours: list[Any], theirs: list[Any], allowed: Allowed) -> Iterator[str]:
+    """Yield what differs in the calls of one hook."""
+    if len(ours) != len(theirs):
+        yield f"{place}: kit {len(ours)} calls, Slurm {len(theirs)}"
+    for mine, other in zip(ours, theirs, strict=False):
+        yield from kit_pairs.differences(mine, other, allowed, place)
+
+
+def test_commands_by_hand(pairs: Pairs) -> None:
+    """Handlers see the same options, fields, variables and arguments; commands that Slurm refuses are refused."""
+    compare(pairs, list(HAND), all_rows=True)
+
+
+@pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, 2, marks=pytest.mark.soak)])
+def test_drawn_commands(pairs: Pairs, number: int, seed: int) -> None:
+    """The same holds for random options in random places."""
+    compare(pairs, drawn(number, seed))

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Launches: the callbacks of SPANK see and do the same in Slurm and in `slurmhooks try spank`.
+
+Differences that remain are rows of a table in docs/testing.md; each row must still be one.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster import kit_pairs
+from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
+from tests.cluster.spank.site import site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+HOOKS = (
+    kit_pairs.RECORDER
+    + """
+from slurmhooks import Reject, hook, log
+from slurmhooks.errors import SpankError
+
+flag = hook.spank.option("kit-flag", usage="for a test")
+word = hook.spank.option("kit-word", arginfo="WORD", usage="for a test")
+number = hook.spank.option("number", arginfo="N", usage="for a test", type=int)
+maybe = hook.spank.option("maybe", arginfo="WORD", usage="for a test", optional=True)
+
+@word.check
+def check(value):
+    if value == "bad":
+        raise Reject("KIT a bad word")
+    return value.upper()
+
+def at(spank):
+    place = f"{spank.context} {spank.callback}"
+    try:
+        task = spank.task_global_id
+    except SpankError:
+        task = None
+    log.user(f"KIT told by {place}")
+    seen = {name: value for name, value in spank.env.items() if name.startswith(("KIT_", "SPANK_KIT"))}
+    options = [flag.value, word.value, number.value, maybe.value]
+    record(place=place, task=task, options=options, env=seen, args=spank.args)
+    what, _, where = spank.env.get("KIT_ACT", "").partition(":")
+    if where not in ("everywhere", place):
+        return
+    if what == "reject":
+        raise Reject(f"KIT no in {place}")
+    if what == "bug":
+        raise RuntimeError("KIT bug")
+    if what == "env":
+        spank.env["KIT_" + spank.callback.upper()] = place
+        spank.env.pop("KIT_GIVEN", None)
+    if what == "prepend":
+        spank.prepend_task_argv(["env", "KIT_PREPENDED=yes"])
+    if what == "control":
+        spank.job_control_env["KIT_CONTROL"] = place
+
+for name in ("init", "init_post_opt", "local_user_init", "user_init", "task_init_privileged", "task_init",
+             "task_post_fork", "task_exit", "exit"):
+    exec(f"def at_{name}(spank): at(spank)")
+    mark = getattr(hook.spank, name)
+    mark(contexts=["local", "remote"])(globals()[f"at_{name}"]) if name in ("init", "exit") else mark(
+        globals()[f"at_{name}"])
+
+@hook.spank.job_prolog
+def prolog(spank):
+    at(spank)
+
+@hook.spank.job_epilog
+def epilog(spank):
+    at(spank)
+"""
+)
+PROGRAM = ("sh", "-c", "env | grep ^KIT_ | sort")
+
+
+def srun(*words: str, program: tuple[str, ...] = PROGRAM, **env: str) -> Command:
+    """Return a command of srun."""
+    return Command(("srun", *words, *program), env)
+
+
+FAILING = (
+    *("local init", "local init_post_opt", "local local_user_init", "remote user_init", "remote task_init_privileged"),
+    *("remote task_post_fork", "remote task_init", "remote task_exit", "remote exit", "local exit"),
+)
+ROWS = {
+    **dict.fromkeys(("remote task_exit", "remote exit", "local exit"), "exit code"),
+    **dict.fromkeys(("remote user_init", "remote task_post_fork"), "exit code of srun"),
+}
+"""The row that allows another exit code after a failure at a place."""
+COMMANDS = (
+    srun(),
+    srun("-n2"),
+    srun("-n", "3", "--kit-flag", "--kit-word=a", "--number=7", "--maybe"),
+    srun("--kit-f", "--kit-w", "a", "--num=4", "--maybe=b"),
+    srun("--maybe=", "--kit-word="),
+    srun("--maybe", "--kit-word=a", "--kit-word=b"),
+    srun("--kit-word=(null)", "--maybe=(null)"),
+    srun("--kit-word=bad"),
+    srun("--number=x"),
+    srun("--kit-flag=x"),
+    srun("--kit=x"),
+    srun("--nonesuch"),
+    srun("--kit-word"),
+    srun("-n2", "--label", "-t5", "--mem=10", program=("true",)),
+    srun("--", "true", program=()),
+    srun(SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
+    srun("--kit-word=line", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
+    srun(SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="bad"),
+    srun(SLURM_NTASKS="2"),
+    srun("-n1", SLURM_NTASKS="2"),
+    srun(KIT_GIVEN="1", KIT_ACT="env:everywhere"),
+    *(srun(KIT_GIVEN="1", KIT_ACT=f"env:{place}") for place in FAILING),
+    *(srun(KIT_ACT=f"reject:{place}") for place in FAILING),
+    *(srun(KIT_ACT=f"bug:{place}") for place in FAILING),
+    srun("-n2", KIT_ACT="control:local init_post_opt"),
+    srun("-n2", KIT_ACT="control:local local_user_init"),
+)
+
+
+class Pairs:
+    """A cluster whose hooks record, and the same hook file here."""
+
+    def __init__(self, cluster: "Cluster", folder: Path) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.hooks = folder / "kit.py"
+        self.hooks.write_text(HOOKS.replace("@FOLDER@", str(folder)))
+
+    def of_command(self, command: Command) -> Done:
+        """Return what the kit does with a command."""
+        own = ["spank", "--hooks", str(self.hooks), "--arg", "one", "--arg", "two", "--json", "--really"]
+        given = [f"--env={name}={value}" for name, value in command.env.items()]
+        return in_kit(self.folder, [*own, *given, "--", *command.argv[1:]], command)
+
+
+@pytest.fixture(scope="module")
+def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+    """Prepare a cluster."""
+    with site(cluster) as prepared:
+        prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
+        prepared.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one two")
+        kit_pairs.prepare(cluster)
+        cluster.restart()
+        yield Pairs(cluster, tmp_path_factory.mktemp("kit"))
+
+
+def calls_of(records: list[dict[str, Any]]) -> list[str]:
+    """Return the calls in a fixed order, without prolog and epilog, whose time depends on the daemons."""
+    kept = [row for row in records if not row["place"].startswith("job_script")]
+    return sorted(json.dumps(row, sort_keys=True) for row in kept)
+
+
+def differing(command: Command, real: Done, kit: Done, allowed: Allowed) -> Iterator[str]:
+    """Yield what differs for one command."""
+    if (kit.code == 0) != (real.code == 0):
+        place = command.env.get("KIT_ACT", "").partition(":")[2]
+        yield from allowed.excuse([f"exit code: kit {kit.code}, Slurm {real.code}"], ROWS.get(place))
+    ours, theirs = calls_of(kit.records), calls_of(real.records)
+    if ours != theirs:
+        missing = [row for row in theirs if row not in ours]
+        more = [row for row in ours if row not in theirs]
+        yield from allowed.excuse(
+            [f"calls: only Slurm {missing}; only kit {more}"], "wrong use" if kit.code == 2 else None
+        )
+    if kit.code == 2:
+        return
+    result = json.loads(kit.out)
+    told = sorted(re.findall(r"KIT told by [\w ]+", real.err))
+    said = sorted(text for text in result["user_messages"] if not text.startswith("KIT told by job_script"))
+    if told != said:
+        yield f"messages: kit {said}, Slurm {told}"
+    text = result["text"] or ""
+    if "KIT" in text and text.partition("KIT ")[2] not in real.err:
+        yield from allowed.excuse(
+            [f"text: kit {text!r}, Slurm {real.err!r}"], "text" if "remote exit" in text else None
+        )
+    seen = sorted(line for line in real.out.splitlines() if line.startswith("KIT_"))
+    made = sorted(
+        f"{name}={value}"
+        for task in result["tasks"]
+        for name, value in task["env"].items()
+        if name.startswith("KIT_") and "env" in " ".join(task["argv"])
+    )
+    if made != seen:
+        yield f"variables of tasks: kit {made}, Slurm {seen}"
+
+
+def test_launches(pairs: Pairs) -> None:
+    """Callbacks see the same options and variables; refusals and bugs have the same effect."""
+    allowed = Allowed("Launches", pairs.cluster.version)
+    wrong = []
+    for command, real in zip(COMMANDS, in_slurm(pairs.cluster, COMMANDS), strict=True):
+        found = list(differing(command, real, pairs.of_command(command), allowed))
+        wrong += [f"{command}\n    {text}" for text in found]
+    assert not wrong, "\n".join(wrong)
+    assert not allowed.unseen, f"no longer different: {allowed.unseen}"

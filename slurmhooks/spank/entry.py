@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from slurmhooks.dispatch import Outcome
     from slurmhooks.option import Option
+    from slurmhooks.registry import Handler
+    from slurmhooks.spank.calls import Calls
     from slurmhooks.spank.options import Options
+    from slurmhooks.spank.state import LineState, State
 
 ffi = native.ffi
 lib = native.lib
@@ -43,9 +46,10 @@ class Line:
     Attributes:
         args: the arguments for handlers.
         registry: the handlers and options.
+        words: all arguments of the line.
     """
 
-    __slots__ = ("_complete", "_names", "_registered", "args", "registry")
+    __slots__ = ("_complete", "_names", "_registered", "_state", "args", "registry", "words")
 
     def __init__(
         self, args: list[str], registry: Registry, names: list[str], complete: Callable[[], Registry] | None = None
@@ -63,6 +67,24 @@ class Line:
         self._complete = complete
         self._names = names or [option.name for option in registry.options]
         self._registered: list[Option] = []
+        self.words: tuple[str, ...] = ()
+        self._state: LineState | None = None
+
+    def state(self) -> LineState:
+        """Return the state of the job. Most launches do not need it."""
+        if self._state is None:
+            from slurmhooks.spank.state import LineState
+
+            self._state = LineState(self.words, self.registry)
+        return self._state
+
+    def state_of(self, calls: Calls) -> State:
+        """Return the state for one callback."""
+        return self.state().of(calls)
+
+    def keeps_state(self) -> bool:
+        """Tell whether the handlers may have a state: those of prolog and epilog are needed for it."""
+        return all(self.registry.handlers(f"spank.{name}") for name in JOB_CALLBACKS)
 
     def option(self, index: int, name: str | None) -> Option | None:
         """Return an option; None if its file could not be loaded in this process, or no longer defines it.
@@ -91,6 +113,10 @@ SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 IN_TASKS = ("task_init_privileged", "task_init")
 """The callbacks that run once in the process of each task, which slurmstepd forks."""
+JOB_CALLBACKS = ("job_prolog", "job_epilog")
+"""The first and the last callback of a job on a node: without handlers of both, it has no state."""
+WITH_STATE = (*JOB_CALLBACKS, "init", "init_post_opt")
+"""The callbacks before or after which the state of a job begins, ends, or is read for later ones."""
 
 _prepared: dict[tuple[int, int], Callable[[int], Answer]] = {}
 """Functions for the next call of a callback, by its number and the address of the arguments of the line."""
@@ -252,7 +278,9 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
         with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
-            _lines[args] = _load(args, known)
+            line = _lines[args] = _load(args, known)
+            if line is not None:
+                line.words = args
     return _lines[args]
 
 
@@ -319,12 +347,17 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
             return _finish(refused)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     own = [handler for handler in handlers if not handler.scripted]
-    answer = SUCCESS
-    if own:
-        from slurmhooks.spank.model import Spank
+    if _context in ("remote", "job_script") and name in WITH_STATE and line.keeps_state():
+        from slurmhooks.spank.calls import Calls
 
-        view = Spank(native, handle, _context, name, line.args)
-        answer = _finish(deadline.run(own, {"spank": view}, view, _ends(name)))
+        calls = Calls(native, handle, _context, name)
+        line.state().enter(calls)
+        try:
+            answer = _run(own, name, handle, line)
+        finally:
+            line.state().leave(calls)
+    else:
+        answer = _run(own, name, handle, line)
     if answer != SUCCESS or len(own) == len(handlers):
         return answer
     from slurmhooks.lua import spank as lua
@@ -332,6 +365,15 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
 
     scripts = [handler for handler in handlers if handler.scripted]
     return lua.run(scripts, View(native, handle, _context, name, line.args), register, _ends(name)), None, 0
+
+
+def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
+    if not handlers:
+        return SUCCESS
+    from slurmhooks.spank.model import Spank
+
+    view = Spank(native, handle, _context, name, line.args, line.state_of)
+    return _finish(deadline.run(handlers, {"spank": view}, view, _ends(name)))
 
 
 def _before_tasks(line: Line, argv: int) -> None:
@@ -362,7 +404,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return None
     from slurmhooks.spank.model import Spank
 
-    view = Spank(native, ffi.NULL, "remote", name, line.args)
+    view = Spank(native, ffi.NULL, "remote", name, line.args, line.state_of)
     arguments: dict[str, object] = {"spank": view}
     what = f"spank {name}"
 

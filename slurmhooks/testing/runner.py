@@ -17,6 +17,7 @@ from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.similar import nearest
+from slurmhooks.spank.state import missing_handlers
 from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
@@ -221,7 +222,7 @@ def _job_submit(
 def _spank(
     registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, str | bool]
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = spank_side.view_for(spank, hook.removeprefix("spank."))
+    view = spank_side.view_for(spank, hook.removeprefix("spank."), missing_handlers(registry))
     before = spank_side.state_of(spank)
     try:
         refused = _set_options(registry, options, view.context)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Literal
 
-    Path = str | PathLike[str]
-    Kind = Literal["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"]
-    Propagation = Literal["private", "slave", "shared", "unbindable"]
+    _Path = str | PathLike[str]
+    _Kind = Literal["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"]
+    _Propagation = Literal["private", "slave", "shared", "unbindable"]
 
 KINDS = {
     "cgroup": 0x2000000,
@@ -66,7 +66,7 @@ _WHY = {
 
 
 def bind(
-    source: Path, target: Path, *, recursive: bool = False, readonly: bool = False, follow_links: bool = False
+    source: _Path, target: _Path, *, recursive: bool = False, readonly: bool = False, follow_links: bool = False
 ) -> None:
     """Show a folder or a file at a second place.
 
@@ -105,7 +105,7 @@ def bind(
 
 
 def tmpfs(
-    target: Path,
+    target: _Path,
     *,
     size: int | str | None = None,
     mode: int = 0o755,
@@ -136,7 +136,7 @@ def tmpfs(
 
 def mount(
     kind: str,
-    target: Path,
+    target: _Path,
     *,
     source: str = "none",
     options: str = "",
@@ -162,7 +162,7 @@ def mount(
         _mount("mount", source.encode(errors="surrogateescape"), point.path, kind, flags, options, target)
 
 
-def unmount(target: Path, *, lazy: bool = False, follow_links: bool = False) -> None:
+def unmount(target: _Path, *, lazy: bool = False, follow_links: bool = False) -> None:
     """Undo the last mount at a place.
 
     Args:
@@ -186,7 +186,7 @@ def unmount(target: Path, *, lazy: bool = False, follow_links: bool = False) -> 
         _check("unmount", _libc.umount2(folder.path + b"/" + _bytes(name), flags), path)
 
 
-def propagation(kind: Propagation, path: Path = "/", *, recursive: bool = True, follow_links: bool = False) -> None:
+def propagation(kind: _Propagation, path: _Path = "/", *, recursive: bool = True, follow_links: bool = False) -> None:
     """Set whether later mounts below a mount point are also made in other namespaces.
 
     Args:
@@ -205,7 +205,7 @@ def propagation(kind: Propagation, path: Path = "/", *, recursive: bool = True, 
         _mount("propagation", None, point.path, None, flag | (_REC if recursive else 0), "", path)
 
 
-def unshare(*kinds: Kind, mounts: Propagation | None = "slave") -> None:
+def unshare(*kinds: _Kind, mounts: _Propagation | None = "slave") -> None:
     """Give this process new namespaces; its later children have them, too.
 
     Other threads of the process keep the old ones, except for "user", which needs a process with one thread: a forked
@@ -232,7 +232,7 @@ def unshare(*kinds: Kind, mounts: Propagation | None = "slave") -> None:
         propagation(mounts)
 
 
-def enter(namespace: Path | int, kind: Kind) -> None:
+def enter(namespace: _Path | int, kind: _Kind) -> None:
     """Move this process into a namespace of another one.
 
     The folder and the root of the process become the root of a mount namespace that it enters. After "pid" only later
@@ -262,7 +262,7 @@ def enter(namespace: Path | int, kind: Kind) -> None:
         posix.close(fd)
 
 
-def pivot_root(new_root: Path, *, follow_links: bool = False) -> None:
+def pivot_root(new_root: _Path, *, follow_links: bool = False) -> None:
     """Make a folder the root of this process's mount namespace; the old root disappears. Then the folder is /.
 
     Unlike after ``os.chroot``, root cannot get out. Other processes of the namespace see the same.
@@ -302,7 +302,7 @@ class _Place:
 
     __slots__ = ("_links", "_name", "fd", "path")
 
-    def __init__(self, path: Path, links: bool) -> None:
+    def __init__(self, path: _Path, links: bool) -> None:
         """Open nothing yet.
 
         Args:
@@ -370,7 +370,7 @@ def _mount(
     kind: str | None,
     flags: int,
     options: str,
-    *names: Path,
+    *names: _Path,
 ) -> None:
     """Call mount(2); ``names`` are the paths in an error."""
     code = _libc.mount(source, target, None if kind is None else _bytes(kind), flags, _bytes(options))

@@ -15,7 +15,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import CONTEXTS, POINTS
 from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
-from slurmhooks.spank.line import Line
+from slurmhooks.spank.line import JOB_CALLBACKS, Line
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.dispatch import Outcome
     from slurmhooks.option import Option
+    from slurmhooks.registry import Handler
     from slurmhooks.spank.options import Options
 
 ffi = native.ffi
@@ -44,6 +45,8 @@ SPECIAL_STEPS = 0xFFFFFFF0
 CALLBACKS = POINTS["spank"].functions
 IN_TASKS = ("task_init_privileged", "task_init")
 """The callbacks that run once in the process of each task, which slurmstepd forks."""
+WITH_STATE = (*JOB_CALLBACKS, "init", "init_post_opt")
+"""The callbacks before or after which the state of a job begins, ends, or is read for later ones."""
 
 _prepared: dict[tuple[int, int], Callable[[int], Answer]] = {}
 """Functions for the next call of a callback, by its number and the address of the arguments of the line."""
@@ -216,7 +219,9 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
         with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
-            _lines[args] = _load(args, known)
+            line = _lines[args] = _load(args, known)
+            if line is not None:
+                line.words = args
     return _lines[args]
 
 
@@ -283,12 +288,17 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
             return _finish(refused)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     own = [handler for handler in handlers if not handler.scripted]
-    answer = SUCCESS
-    if own:
-        from slurmhooks.spank.model import Spank
+    if _context in ("remote", "job_script") and name in WITH_STATE and line.keeps_state():
+        from slurmhooks.spank.calls import Calls
 
-        view = Spank(native, handle, _context, name, line.args)
-        answer = _finish(deadline.run(own, {"spank": view}, view, _ends(name)))
+        calls = Calls(native, handle, _context, name)
+        line.state().enter(calls)
+        try:
+            answer = _run(own, name, handle, line)
+        finally:
+            line.state().leave(calls)
+    else:
+        answer = _run(own, name, handle, line)
     if answer != SUCCESS or len(own) == len(handlers):
         return answer
     from slurmhooks.lua import spank as lua
@@ -296,6 +306,15 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
 
     scripts = [handler for handler in handlers if handler.scripted]
     return lua.run(scripts, View(native, handle, _context, name, line.args), register, _ends(name)), None, 0
+
+
+def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
+    if not handlers:
+        return SUCCESS
+    from slurmhooks.spank.model import Spank
+
+    view = Spank(native, handle, _context, name, line.args, line.state_of)
+    return _finish(deadline.run(handlers, {"spank": view}, view, _ends(name)))
 
 
 def _before_tasks(line: Line, argv: int) -> None:
@@ -326,7 +345,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return None
     from slurmhooks.spank.model import Spank
 
-    view = Spank(native, ffi.NULL, "remote", name, line.args)
+    view = Spank(native, ffi.NULL, "remote", name, line.args, line.state_of)
     arguments: dict[str, object] = {"spank": view}
     what = f"spank {name}"
 

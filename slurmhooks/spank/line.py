@@ -9,6 +9,11 @@ if TYPE_CHECKING:
 
     from slurmhooks.option import Option
     from slurmhooks.registry import Registry
+    from slurmhooks.spank.calls import Calls
+    from slurmhooks.spank.state import LineState, State
+
+JOB_CALLBACKS = ("job_prolog", "job_epilog")
+"""The first and the last callback of a job on a node: without handlers of both, it has no state."""
 
 
 class Line:
@@ -17,9 +22,10 @@ class Line:
     Attributes:
         args: the arguments for handlers.
         registry: the handlers and options.
+        words: all arguments of the line.
     """
 
-    __slots__ = ("_complete", "_names", "_registered", "args", "registry")
+    __slots__ = ("_complete", "_names", "_registered", "_state", "args", "registry", "words")
 
     def __init__(
         self, args: list[str], registry: Registry, names: list[str], complete: Callable[[], Registry] | None = None
@@ -37,6 +43,24 @@ class Line:
         self._complete = complete
         self._names = names or [option.name for option in registry.options]
         self._registered: list[Option] = []
+        self.words: tuple[str, ...] = ()
+        self._state: LineState | None = None
+
+    def state(self) -> LineState:
+        """Return the state of the job. Most launches do not need it."""
+        if self._state is None:
+            from slurmhooks.spank.state import LineState
+
+            self._state = LineState(self.words, self.registry)
+        return self._state
+
+    def state_of(self, calls: Calls) -> State:
+        """Return the state for one callback."""
+        return self.state().of(calls)
+
+    def keeps_state(self) -> bool:
+        """Tell whether the handlers may have a state: those of prolog and epilog are needed for it."""
+        return all(self.registry.handlers(f"spank.{name}") for name in JOB_CALLBACKS)
 
     def option(self, index: int, name: str | None) -> Option | None:
         """Return an option; None if its file could not be loaded in this process, or no longer defines it.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from slurmhooks.hook_specs import Context
     from slurmhooks.spank.fields import Item
     from slurmhooks.spank.items import Items  # written by scripts/stubs.py
+    from slurmhooks.spank.state import State
 else:
     Items = object
 
@@ -39,9 +40,19 @@ class Spank(Items):
         env: the environment: of the job in slurmstepd, of the process elsewhere.
         job_control_env: variables that srun, sbatch and salloc set for prolog and epilog. The user who submits the job
             can set them, too: prolog and epilog run as root and must not trust them.
+        state: JSON values that handlers of the job's prolog, steps and epilog on this node leave for each other. Only
+            root can read and change them; tasks and user_init see what they were after init_post_opt.
     """
 
-    def __init__(self, native: Any, handle: Any, context: Any, callback: str, args: Sequence[str]) -> None:
+    def __init__(
+        self,
+        native: Any,
+        handle: Any,
+        context: Any,
+        callback: str,
+        args: Sequence[str],
+        state: Callable[[Calls], State] | None = None,
+    ) -> None:
         """Wrap a handle. For the entry module.
 
         Args:
@@ -50,6 +61,7 @@ class Spank(Items):
             context: name of the context.
             callback: name of the callback.
             args: see the class.
+            state: returns the state, at its first use; None for Lua scripts, which cannot use it.
         """
         self._calls = calls = Calls(native, handle, context, callback)
         self._alive = True
@@ -59,6 +71,8 @@ class Spank(Items):
         self._args = tuple(args)
         self._env = JobEnvironment(calls) if context == "remote" else Environment(calls)
         self._job_control_env = ControlEnvironment(calls)
+        self._make_state = state
+        self._state: State | None = None
 
     def bind(self, handle: Any) -> None:
         """Use another ``spank_t``. For the entry module, which creates the view of a task before it forks the task."""
@@ -72,11 +86,11 @@ class Spank(Items):
             raise AttributeError(f"spank has no {name!r}{nearest(name, names)}")
 
         def __setattr__(self, name, value):
-            """Refuse assignments: a handler can write only to the environments."""
+            """Refuse assignments: a handler can write only to the environments and to the state."""
             if not name.startswith("_"):
                 if name not in dir(self):
                     self.__getattr__(name)
-                if name in ("env", "job_control_env") and value is getattr(self, name):
+                if name in ("env", "job_control_env", "state") and value is getattr(self, name):
                     return  # spank.env |= ... ends with this assignment
                 raise AttributeError(f"spank.{name} is read-only")
             object.__setattr__(self, name, value)
@@ -110,6 +124,18 @@ class Spank(Items):
     def job_control_env(self) -> ControlEnvironment:
         """The variables for prolog and epilog; see the class."""
         return self._job_control_env
+
+    @property
+    def state(self) -> State:
+        """What handlers of the job leave for each other; see the class.
+
+        Where: in slurmstepd, prolog and epilog. Tasks and user_init can only read.
+        """
+        if self._state is None:
+            self._living()
+            assert self._make_state is not None
+            self._state = self._make_state(self._calls)
+        return self._state
 
     @property
     def step_name(self) -> str:
@@ -201,17 +227,22 @@ class Spank(Items):
 
     def savepoint(self) -> object:
         """Return the staged writes. For dispatch."""
-        return self.env.savepoint(), self.job_control_env.savepoint(), list(self._prepended)
+        state = None if self._state is None else self._state.savepoint()
+        return self.env.savepoint(), self.job_control_env.savepoint(), state, list(self._prepended)
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint. For dispatch."""
         assert isinstance(savepoint, tuple)
-        env, job_control, self._prepended[:] = savepoint
+        env, job_control, state, self._prepended[:] = savepoint
+        if self._state is not None:
+            self._state.rollback(state)
         self.env.rollback(env)
         self.job_control_env.rollback(job_control)
 
     def commit(self) -> None:
         """Apply the staged writes. For dispatch."""
+        if self._state is not None:
+            self._state.commit()
         self.env.commit()
         self.job_control_env.commit()
         if self._prepended:
@@ -227,6 +258,8 @@ class Spank(Items):
     def close(self) -> None:
         """Make every later use raise StaleHandleError. For dispatch."""
         self._alive = False
+        if self._state is not None:
+            self._state.close()
         self.env.close()
         self.job_control_env.close()
 

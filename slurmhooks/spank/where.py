@@ -43,4 +43,10 @@ CONTROL_WRITE = Where(
     allocator=("init", "init_post_opt"),
     local=("init_post_opt",),
 )
+STATE = Where("in slurmstepd, prolog and epilog", remote=None, job_script=None)
+STATE_WRITE = Where(
+    "in prolog and epilog, and in slurmstepd's init, init_post_opt, task_post_fork, task_exit and exit",
+    remote=("init", "init_post_opt", "task_post_fork", "task_exit", "exit"),
+    job_script=None,
+)
 PREPEND = Where("in task_init_privileged and task_init", remote=("task_init_privileged", "task_init"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.registry import Registry
 from slurmhooks.similar import nearest
+from slurmhooks.spank.where import STATE_WRITE
 from slurmhooks.testing import environments
 from slurmhooks.testing.processes import Call, Path, Processes
 from slurmhooks.testing.runner import Result, registry_of
@@ -161,6 +162,8 @@ class _Run:
         self.items: dict[str, Any] = {**DEFAULTS, **items}
         self.given = items
         self.control: dict[str, str] = {}
+        self.states = ["{}"] * len(lines)
+        self.seen_states = list(self.states)
         self.envs: dict[Path, Variables] = {SRUN: Variables(env)}
         self.results: list[tuple[str, Result]] = []
         self.ran: list[str] = []
@@ -181,9 +184,15 @@ class _Run:
             names = {option.name for option in line.registry.options if callback != "init"}
             options = {name: text for name, text in self.options.items() if name in names}
             seen = {**self.items, **items}
+            writes = STATE_WRITE.includes(context, callback)
+            state = (self.states if writes else self.seen_states)[number]
             answer = self.processes.call(
-                path, Call(context, callback, number, line.args, options, env.now, self.control, seen)
+                path, Call(context, callback, number, line.args, options, env.now, self.control, seen, state)
             )
+            if writes:
+                self.states[number] = answer.state
+            if callback == "init_post_opt":  # what tasks and user_init see
+                self.seen_states[number] = self.states[number]
             self.results.append((place, answer.result))
             self.ran += [f"{place} {label}" for label in answer.result.ran]
             env.now, self.control = answer.env, answer.control

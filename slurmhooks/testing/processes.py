@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
@@ -11,8 +12,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.spank.state_file import encoded
 from slurmhooks.testing.runner import Result, run
-from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.testing.spank import FakeSpank, state_of
 from slurmhooks.testing.watching import coverage
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Call:
         env: ``spank.env``.
         control: ``spank.job_control_env``.
         items: see :class:`FakeSpank`.
+        state: ``spank.state``, as JSON.
     """
 
     context: Context
@@ -50,6 +53,7 @@ class Call:
     env: Mapping[str, str]
     control: Mapping[str, str]
     items: Mapping[str, Any]
+    state: str = "{}"
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Answer:
         result: the result; its ``changes`` are empty.
         env: ``spank.env`` afterwards.
         control: ``spank.job_control_env`` afterwards.
+        state: ``spank.state`` afterwards, as JSON.
         prepended: words before the command of the task.
         covered: see :meth:`slurmhooks.testing.watching.Coverage.rows`.
     """
@@ -67,6 +72,7 @@ class Answer:
     result: Result
     env: dict[str, str]
     control: dict[str, str]
+    state: str = "{}"
     prepended: list[str] = field(default_factory=list)
     covered: list[tuple[str, str, bool, bool]] = field(default_factory=list)
 
@@ -133,7 +139,7 @@ class Processes:
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             how = f"with {code}" if code >= 0 else f"by signal {-code}"
             text = f"a handler of {call.callback} ({call.context}) ended its process {how}"
-            return Answer(Result(accepted=False, text=text), dict(call.env), dict(call.control))
+            return Answer(Result(accepted=False, text=text), dict(call.env), dict(call.control), call.state)
         coverage.add(answer.covered)
         return answer
 
@@ -191,6 +197,7 @@ class Processes:
             env=call.env,
             job_control_env=call.control,
             items=call.items,
+            state=json.loads(call.state),
         )
         result = run(self._registries[call.line], f"spank.{call.callback}", spank=spank, options=call.options)
         result.changes.clear()
@@ -198,6 +205,7 @@ class Processes:
             result,
             dict(spank._slurm.env),
             dict(spank._slurm.job_control_env),
+            encoded(state_of(spank)["state"], "state"),
             spank.prepended_task_argv,
             coverage.rows(),
         )

@@ -18,6 +18,7 @@ from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.similar import nearest
 from slurmhooks.spank.options import convert
+from slurmhooks.spank.state import missing_handlers
 from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
@@ -226,7 +227,7 @@ def _job_submit(
 def _spank(
     registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, Given]
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = spank_side.view_for(spank, hook.removeprefix("spank."))
+    view = spank_side.view_for(spank, hook.removeprefix("spank."), missing_handlers(registry))
     before = spank_side.state_of(spank)
     try:
         refused = _set_options(registry, options, view.context)

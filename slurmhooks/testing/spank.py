@@ -12,6 +12,8 @@ from slurmhooks.similar import nearest
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
+from slurmhooks.spank.state import State
+from slurmhooks.spank.state_file import frozen
 from slurmhooks.spank.where import LAUNCH, USER
 from slurmhooks.testing import environments
 from slurmhooks.testing.jobs import JOB_ID
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from slurmhooks.hook_specs import Context
+    from slurmhooks.spank.calls import Calls
 
 _ffi = cffi.FFI()
 _ffi.cdef("typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;")
@@ -92,6 +95,7 @@ class FakeSpank(Spank):
         job_control_env: the environment ``spank.job_control_env``.
         items: items by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; for items that take an argument,
             a dict of results, such as ``{"job_pid_to_global_id": {4242: 0}}``. The defaults are a job with one task.
+        state: what earlier handlers of the job have left in ``spank.state``.
 
     Pass it to a handler (``say_hello(FakeSpank(...))``) or to :func:`run`; afterwards it has the values that the
     handlers wrote.
@@ -109,6 +113,7 @@ class FakeSpank(Spank):
         env: Mapping[str, str] | None = None,
         job_control_env: Mapping[str, str] | None = None,
         items: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | None = None,
     ) -> None:
         """Make the stand-in; see the class."""
         if context is not None and context not in CONTEXTS:
@@ -119,10 +124,11 @@ class FakeSpank(Spank):
         self._given_context = context
         self._given_env = env
         self._slurm = Slurm({**DEFAULTS, **(items or {})}, env or {}, job_control_env or {})
+        self._memory = Memory(state or {})
         callback = callback or ("task_init" if context in (None, "remote") else "init")
         place = context or _contexts(callback)[0]
         self._slurm.context = place
-        super().__init__(self._slurm, (place, callback), place, callback, args)
+        super().__init__(self._slurm, (place, callback), place, callback, args, self._memory.state)
 
     @property
     def prepended_task_argv(self) -> list[str]:
@@ -130,8 +136,14 @@ class FakeSpank(Spank):
         return list(self._slurm.prepended)
 
 
-def view_for(spank: FakeSpank, callback: str) -> Spank:
-    """Return the view for the handlers of a callback; commits pending writes of the stand-in."""
+def view_for(spank: FakeSpank, callback: str, missing: Sequence[str] = ()) -> Spank:
+    """Return the view for the handlers of a callback; commits pending writes of the stand-in.
+
+    Args:
+        spank: the stand-in.
+        callback: its name.
+        missing: the callbacks without a handler that ``spank.state`` needs.
+    """
     contexts = _contexts(callback)
     context = spank._given_context or contexts[0]
     if context not in contexts:
@@ -140,7 +152,10 @@ def view_for(spank: FakeSpank, callback: str) -> Spank:
     spank._slurm.context = context
     if context == "job_script" and spank._given_env is None and not spank._slurm.env:
         spank._slurm.env.update(environments.of_script(spank._slurm.items, callback))
-    return Spank(spank._slurm, (context, callback), context, callback, spank.args)
+    memory = spank._memory
+    return Spank(
+        spank._slurm, (context, callback), context, callback, spank.args, lambda calls: memory.state(calls, missing)
+    )
 
 
 def state_of(spank: FakeSpank) -> dict[str, Any]:
@@ -149,7 +164,33 @@ def state_of(spank: FakeSpank) -> dict[str, Any]:
         "env": dict(spank._slurm.env),
         "job_control_env": dict(spank._slurm.job_control_env),
         "prepended_task_argv": spank.prepended_task_argv,
+        "state": spank._memory.read(),
     }
+
+
+class Memory:
+    """The values of ``spank.state``, without a file."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        """Copy the values.
+
+        Raises:
+            TypeError, ValueError: one is no JSON value.
+        """
+        self._values = {name: frozen(value, name) for name, value in values.items()}
+
+    def state(self, calls: Calls, missing: Sequence[str] = ()) -> State:
+        """Return the state for one callback."""
+        return State(calls, lambda: self, missing)
+
+    def read(self) -> dict[str, Any]:
+        """Return the values."""
+        return dict(self._values)
+
+    def write(self, values: Mapping[str, Any], removed: Sequence[str]) -> None:
+        """Change some values, and remove others."""
+        kept = {name: value for name, value in self._values.items() if name not in removed}
+        self._values = {**kept, **values}
 
 
 class Slurm:

@@ -55,6 +55,12 @@ def same_environment() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def whole_log() -> None:
+    """Undo what a configuration that an earlier test has loaded says about the log."""
+    log.limit("debug3")
+
+
 @pytest.fixture
 def said() -> Iterator[SimpleNamespace]:
     """Collect the log: ``lines`` with their levels, messages to the ``user``, ``records`` for administrators."""

@@ -256,10 +256,9 @@ def test_without_a_prolog(lent: Site) -> None:
 @hook.spank.task_init
 def step(spank):
     try:
-        spank.state.get("job")
+        spank.state["more"] = 1
     except Exception as error:
         note(spank, step=spank.step_name, error=str(error))
-    spank.state["more"] = 1
 """
         + TWO,
     )

@@ -59,9 +59,15 @@ def records():
     with open("records") as file:
         return [json.loads(line) for line in file]
 
-def is_over():
-    places = {row["place"] for row in records()}
-    return "job_script job_prolog" not in places or "job_script job_epilog" in places
+def wait_for_the_end():
+    late = time.monotonic() + 30
+    while time.monotonic() < late:
+        places = [row["place"] for row in records()]
+        if "job_script job_prolog" not in places or "job_script job_epilog" in places:
+            if places.count("remote init") <= places.count("remote exit"):
+                return
+            late = min(late, time.monotonic() + 2)  # a step that has failed may have no exit, or a late one
+        time.sleep(0.02)
 
 done = []
 for case in json.load(sys.stdin):
@@ -76,9 +82,7 @@ for case in json.load(sys.stdin):
         row = [ended.returncode, ended.stdout, ended.stderr]
     except subprocess.TimeoutExpired as error:
         row = [None, "", f"after 60 s: {error.stderr}"]
-    late = time.monotonic() + 30
-    while not is_over() and time.monotonic() < late:  # the epilog comes after all else of a job
-        time.sleep(0.02)
+    wait_for_the_end()
     done.append([*row, records()])
 json.dump(done, sys.stdout)
 """

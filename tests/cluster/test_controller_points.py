@@ -106,7 +106,7 @@ class Site:
     def serves(self) -> bool:
         """Return whether all plugins have workers."""
         shown = self.cluster.root("slurmhooks", "info").stdout
-        points = ("job_submit", "prep", "priority") if self.private else ("job_submit", "prep")
+        points = ("job_submit", "prep", "site_factor") if self.private else ("job_submit", "prep")
         return all(re.search(rf"slurmctld, {point}: generation 1, .*, workers \d", shown) for point in points)
 
     def submit(self, name: str, *options: str) -> str:
@@ -251,7 +251,7 @@ def test_a_reconfiguration_waits_once(site: Site) -> None:
     cluster = site.cluster
     if cluster.version < (23, 11):
         pytest.skip("slurmctld reconfigures itself in the same process")
-    points = {"job_submit", "prep", "jobcomp", *(["priority"] if site.private else [])}
+    points = {"job_submit", "prep", "jobcomp", *(["site_factor"] if site.private else [])}
     cluster.put(f"{CONF}JobCompType=jobcomp/python\n", "/etc/slurm/local.conf")
     cluster.root("sh", "-ec", "rm -rf /var/tmp/meet; mkdir -m 777 /var/tmp/meet", check=True)
     cluster.put(MEET.format(count=len(points)), f"{HOOKS_D}/meet.py")

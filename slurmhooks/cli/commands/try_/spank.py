@@ -54,7 +54,10 @@ def command(
         count = tasks or own.num_tasks or 1
         given = command_lines.each_text(of_variables) | command_lines.each_text(line.given)
         options = {
-            name: [True if text is None or text == OMITTED else text for text in texts] for name, texts in given.items()
+            name: [
+                True if text is None or (text == OMITTED and known[name].arginfo is None) else text for text in texts
+            ]
+            for name, texts in given.items()
         }
         result = launch_lines(lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={})
     except (KeyError, ValueError) as error:

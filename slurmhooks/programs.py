@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs that handlers start.
 
-srun blocks SIGHUP, SIGINT, SIGPIPE, SIGTERM and other signals, because one of its threads takes them. A program inherits
-this, so that neither Ctrl-C nor ``terminate()`` would end it.
+srun blocks SIGHUP, SIGINT, SIGPIPE, SIGTERM and other signals, because one of its threads takes them. A program
+inherits this, so that neither Ctrl-C nor ``terminate()`` would end it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def popen(command: str | Sequence[str | PathLike[str]], **keywords: Any) -> Pope
     """
     from subprocess import Popen
 
-    return Popen(command, preexec_fn=_unblock, **keywords)  # noqa: PLW1509 - no other thread of srun runs Python
+    return Popen(command, preexec_fn=_unblock, **keywords)
 
 
 def _unblock() -> None:

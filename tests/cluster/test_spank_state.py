@@ -259,7 +259,10 @@ def step(spank):
         spank.state.get("job")
     except Exception as error:
         note(spank, step=spank.step_name, error=str(error))
-    spank.state["more"] = 1
+    try:
+        spank.state["more"] = 1
+    except Exception:
+        pass
 """
         + TWO,
     )

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "durable", "errors", "namespaces", "similar", "trace", "_version"),
+    ("codes", "durable", "errors", "namespaces", "programs", "similar", "trace", "_version"),
     ("values",),
     ("wire",),
     (

@@ -18,20 +18,21 @@ meanwhile. For this they need /proc; with ``follow_links=True`` they do not.
 
 from __future__ import annotations
 
-import _stat
 import ctypes
 import errno
 import posix
 from _thread import get_native_id
+
+from slurmhooks.places import Place, encoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Literal
 
-    Path = str | PathLike[str]
-    Kind = Literal["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"]
-    Propagation = Literal["private", "slave", "shared", "unbindable"]
+    _Path = str | PathLike[str]
+    _Kind = Literal["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"]
+    _Propagation = Literal["private", "slave", "shared", "unbindable"]
 
 KINDS = {
     "cgroup": 0x2000000,
@@ -51,22 +52,24 @@ _CLONE_FS = 0x200
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
 
+_NO_MOUNT = "nothing is mounted here"
+_NO_ROOT = "it must be a mount point, and neither it nor / shared: bind it to itself after unshare('mnt')"
 _WHY = {
     ("unshare", errno.ENOSPC): "the limit in /proc/sys/user is reached",
     ("unshare user", errno.EINVAL): "a user namespace needs a process with one thread, such as a forked child",
     ("enter user", errno.EINVAL): "it is no user namespace, or its own, or the process has several threads: fork first",
     ("enter", errno.EINVAL): "this is no namespace of that kind",
-    ("remount", errno.EINVAL): "nothing is mounted here",
-    ("propagation", errno.EINVAL): "nothing is mounted here",
-    ("unmount", errno.EINVAL): "nothing is mounted here",
-    ("pivot_root", errno.EINVAL): "the new root must be a mount point, and neither it nor the old one shared: bind it"
-    " to itself after unshare('mnt')",
+    ("remount", errno.EINVAL): _NO_MOUNT,
+    ("propagation", errno.EINVAL): _NO_MOUNT,
+    ("unmount", errno.EINVAL): _NO_MOUNT,
+    ("pivot_root", errno.EINVAL): _NO_ROOT,
+    ("pivot_root", errno.EBUSY): _NO_ROOT,
 }
 """What the number of an error means, where the text of the C library misleads."""
 
 
 def bind(
-    source: Path, target: Path, *, recursive: bool = False, readonly: bool = False, follow_links: bool = False
+    source: _Path, target: _Path, *, recursive: bool = False, readonly: bool = False, follow_links: bool = False
 ) -> None:
     """Show a folder or a file at a second place.
 
@@ -83,11 +86,11 @@ def bind(
     """
     if readonly and recursive:
         raise ValueError("bind: mounts below the source would stay writable: bind them one by one, with readonly=True")
-    with _Place(source, follow_links) as place, _Place(target, follow_links) as point:
+    with Place(source, follow_links) as place, Place(target, follow_links) as point:
         _mount("bind", place.path, point.path, None, _BIND | (_REC if recursive else 0), "", source, target)
         if readonly:
             try:
-                with _Place(target, follow_links) as mounted:
+                with Place(target, follow_links) as mounted:
                     # The kernel lets a user namespace remove none of the flags that the source has.
                     flags = posix.fstatvfs(mounted.fd).f_flag & (_NOSUID | _NODEV | _NOEXEC)
                     if _identity(mounted.fd) != _identity(place.fd):
@@ -105,7 +108,7 @@ def bind(
 
 
 def tmpfs(
-    target: Path,
+    target: _Path,
     *,
     size: int | str | None = None,
     mode: int = 0o755,
@@ -136,7 +139,7 @@ def tmpfs(
 
 def mount(
     kind: str,
-    target: Path,
+    target: _Path,
     *,
     source: str = "none",
     options: str = "",
@@ -157,12 +160,12 @@ def mount(
     Raises:
         OSError: the target is missing or is a link, the kernel refuses the options, or the process may not mount.
     """
-    with _Place(target, follow_links) as point:
+    with Place(target, follow_links) as point:
         flags = _NOSUID | _NODEV | (_RDONLY if readonly else 0)
-        _mount("mount", source.encode(errors="surrogateescape"), point.path, kind, flags, options, target)
+        _mount("mount", encoded(source), point.path, kind, flags, options, target)
 
 
-def unmount(target: Path, *, lazy: bool = False, follow_links: bool = False) -> None:
+def unmount(target: _Path, *, lazy: bool = False, follow_links: bool = False) -> None:
     """Undo the last mount at a place.
 
     Args:
@@ -176,17 +179,17 @@ def unmount(target: Path, *, lazy: bool = False, follow_links: bool = False) -> 
     path = posix.fspath(target)
     flags = _NOFOLLOW | (_DETACH if lazy else 0)
     if follow_links:
-        _check("unmount", _libc.umount2(_bytes(path), flags & ~_NOFOLLOW), path)
+        _check("unmount", _libc.umount2(encoded(path), flags & ~_NOFOLLOW), path)
         return
     parent, _, name = path.rstrip("/").rpartition("/")
     if name in ("", ".."):
         raise ValueError(f"unmount: {path!r} is not below a folder")
     # An open descriptor of the mount itself would keep it in use.
-    with _Place(parent or ("/" if path.startswith("/") else "."), links=False) as folder:
-        _check("unmount", _libc.umount2(folder.path + b"/" + _bytes(name), flags), path)
+    with Place(parent or ("/" if path.startswith("/") else "."), links=False) as folder:
+        _check("unmount", _libc.umount2(folder.path + b"/" + encoded(name), flags), path)
 
 
-def propagation(kind: Propagation, path: Path = "/", *, recursive: bool = True, follow_links: bool = False) -> None:
+def propagation(kind: _Propagation, path: _Path = "/", *, recursive: bool = True, follow_links: bool = False) -> None:
     """Set whether later mounts below a mount point are also made in other namespaces.
 
     Args:
@@ -201,11 +204,11 @@ def propagation(kind: Propagation, path: Path = "/", *, recursive: bool = True, 
         ValueError: the kind does not exist.
     """
     flag = _known("propagation", kind, _PROPAGATIONS)
-    with _Place(path, follow_links) as point:
+    with Place(path, follow_links) as point:
         _mount("propagation", None, point.path, None, flag | (_REC if recursive else 0), "", path)
 
 
-def unshare(*kinds: Kind, mounts: Propagation | None = "slave") -> None:
+def unshare(*kinds: _Kind, mounts: _Propagation | None = "slave") -> None:
     """Give this process new namespaces; its later children have them, too.
 
     Other threads of the process keep the old ones, except for "user", which needs a process with one thread: a forked
@@ -232,7 +235,7 @@ def unshare(*kinds: Kind, mounts: Propagation | None = "slave") -> None:
         propagation(mounts)
 
 
-def enter(namespace: Path | int, kind: Kind) -> None:
+def enter(namespace: _Path | int, kind: _Kind) -> None:
     """Move this process into a namespace of another one.
 
     The folder and the root of the process become the root of a mount namespace that it enters. After "pid" only later
@@ -262,7 +265,7 @@ def enter(namespace: Path | int, kind: Kind) -> None:
         posix.close(fd)
 
 
-def pivot_root(new_root: Path, *, follow_links: bool = False) -> None:
+def pivot_root(new_root: _Path, *, follow_links: bool = False) -> None:
     """Make a folder the root of this process's mount namespace; the old root disappears. Then the folder is /.
 
     Unlike after ``os.chroot``, root cannot get out. Other processes of the namespace see the same.
@@ -277,7 +280,7 @@ def pivot_root(new_root: Path, *, follow_links: bool = False) -> None:
     """
     _first_thread("pivot_root")
     path = posix.fspath(new_root)
-    with _Place(path, follow_links) as place:
+    with Place(path, follow_links) as place:
         before = posix.open(".", posix.O_PATH | posix.O_CLOEXEC)
         try:
             posix.fchdir(place.fd)
@@ -292,77 +295,6 @@ def pivot_root(new_root: Path, *, follow_links: bool = False) -> None:
         posix.chdir("/")
 
 
-class _Place:
-    """A path that is open.
-
-    Attributes:
-        fd: its descriptor, an O_PATH one.
-        path: names it for mount(2), whatever has its name by then.
-    """
-
-    __slots__ = ("_links", "_name", "fd", "path")
-
-    def __init__(self, path: Path, links: bool) -> None:
-        """Open nothing yet.
-
-        Args:
-            path: the path.
-            links: whether links may be followed.
-        """
-        self._name = posix.fspath(path)
-        self._links = links
-
-    def __enter__(self) -> _Place:
-        """Open it."""
-        flags = posix.O_PATH | posix.O_CLOEXEC
-        if self._links:
-            self.fd = posix.open(self._name, flags)
-            self.path = _bytes(self._name)
-            return self
-        self.fd = _open(self._name, flags)
-        self.path = b"/proc/self/fd/%d" % self.fd
-        try:
-            posix.stat(self.path)
-        except OSError:
-            posix.close(self.fd)
-            text = "/proc is not mounted here, so the path cannot be protected from links: use follow_links=True"
-            raise OSError(errno.ENOENT, text, self._name) from None
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Close it."""
-        posix.close(self.fd)
-
-
-def _open(name: str, flags: int) -> int:
-    """Open a path without following a link.
-
-    Raises:
-        OSError: it does not exist, or is or contains a link.
-        ValueError: it contains "..".
-    """
-    words = name.split("/")
-    if ".." in words:
-        raise ValueError(f"{name!r} has '..' in it: give the real path, or use follow_links=True")
-    if not name or "\0" in name:
-        raise ValueError(f"{name!r} is not a path")
-    fd = posix.open("/" if name.startswith("/") else ".", flags)
-    try:
-        for word in words:
-            if word in ("", "."):
-                continue
-            below = posix.open(word, flags | posix.O_NOFOLLOW, dir_fd=fd)
-            posix.close(fd)
-            fd = below
-            if _stat.S_ISLNK(posix.fstat(fd).st_mode):
-                text = f"{word} is a symbolic link: give the real path, or use follow_links=True"
-                raise OSError(errno.ELOOP, text)
-    except OSError as error:
-        posix.close(fd)
-        raise OSError(error.errno, error.strerror, name) from None
-    return fd
-
-
 def _mount(
     what: str,
     source: bytes | None,
@@ -370,10 +302,10 @@ def _mount(
     kind: str | None,
     flags: int,
     options: str,
-    *names: Path,
+    *names: _Path,
 ) -> None:
     """Call mount(2); ``names`` are the paths in an error."""
-    code = _libc.mount(source, target, None if kind is None else _bytes(kind), flags, _bytes(options))
+    code = _libc.mount(source, target, None if kind is None else encoded(kind), flags, encoded(options))
     _check(what, code, *(posix.fspath(name) for name in names))
 
 
@@ -405,7 +337,3 @@ def _first_thread(function: str) -> None:
 def _identity(fd: int) -> tuple[int, int]:
     status = posix.fstat(fd)
     return status.st_dev, status.st_ino
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from slurmhooks.errors import SpankError
 from slurmhooks.log import log
 from slurmhooks.spank.fields import STATE, STATE_WRITE
-from slurmhooks.spank.state_file import StateFile, frozen
+from slurmhooks.spank.state_file import NO_PROLOG, StateFile, frozen
 from slurmhooks.view import stale
 
 TYPE_CHECKING = False
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     class Storage(Protocol):
         """Where the values are."""
 
-        def read(self) -> dict[str, Any]:
-            """Return the values."""
+        def read(self) -> dict[str, Any] | None:
+            """Return the values; None if there is no state."""
 
         def write(self, values: Mapping[str, Any], removed: Sequence[str], /) -> None:
             """Change some values, and remove others."""
@@ -70,9 +70,12 @@ class State(MutableMapping[str, "Any"]):
             return {}
         if self._base is None:
             try:
-                self._base = self._storage().read()
+                base = self._storage().read()
             except (OSError, ValueError) as error:
                 raise SpankError("ESPANK_ERROR", "spank.state", f"cannot read it: {error}") from error
+            if base is None and calls.callback != "job_epilog":  # which has nothing to clean up then
+                raise SpankError("ESPANK_NOEXIST", "spank.state", NO_PROLOG)
+            self._base = base or {}
         return self._base
 
     def _stage(self, name: str, value: object) -> None:
@@ -146,7 +149,7 @@ class State(MutableMapping[str, "Any"]):
         Raises:
             SpankError: the file cannot be written.
         """
-        if not self._staged:
+        if not self._staged or self._calls.callback == "job_epilog":  # the file is removed right after it
             return
         removed = [name for name, value in self._staged.items() if value is _GONE]
         values = {name: value for name, value in self._staged.items() if value is not _GONE}
@@ -197,7 +200,7 @@ class LineState:
     def enter(self, calls: Calls) -> None:
         """Prepare for the handlers of a callback that may open the file.
 
-        A prolog removes what a job of the same number has left whose epilog did not run.
+        A prolog begins the state, and removes that of a job of the same number whose epilog did not run.
 
         Raises:
             OSError: such a file cannot be removed.
@@ -206,11 +209,15 @@ class LineState:
             return
         if calls.callback == "job_prolog":
             self.open(calls).remove()
+            try:
+                self.open(calls).begin()
+            except OSError as error:  # fails where a handler uses the state
+                log.debug("no state of the job: %s", error)
         elif calls.context == "remote" and calls.callback in ("init", "init_post_opt"):
             try:
                 self.open(calls).hold()
-            except OSError:
-                return  # fails where a handler uses the state
+            except OSError as error:
+                log.debug("no state of the job: %s", error)
 
     def leave(self, calls: Calls) -> None:
         """Clean up after the handlers of a callback, whether or not they have failed."""
@@ -238,9 +245,9 @@ class LineState:
     def take_snapshot(self) -> None:
         """Read the file for tasks and user_init; what cannot be read fails where it is used."""
         try:
-            self.snapshot = Snapshot({} if self.file is None else self.file.read())
+            self.snapshot = Snapshot(None if self.file is None else self.file.read())
         except (OSError, ValueError) as error:
-            self.snapshot = Snapshot({}, error)
+            self.snapshot = Snapshot(None, error)
 
 
 class Snapshot:
@@ -248,12 +255,12 @@ class Snapshot:
 
     __slots__ = ("_error", "_values")
 
-    def __init__(self, values: dict[str, Any], error: Exception | None = None) -> None:
-        """Store the values, or the error."""
+    def __init__(self, values: dict[str, Any] | None, error: Exception | None = None) -> None:
+        """Store what was read, or the error."""
         self._values = values
         self._error = error
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any] | None:
         """Return the values."""
         if self._error is not None:
             raise self._error

@@ -24,6 +24,10 @@ LONGEST = 65536
 """Characters of a value in JSON."""
 DEEPEST = 20
 """Lists and mappings in each other."""
+NO_PROLOG = (
+    "the prolog of the job, which begins its state, has not run here with this line of plugstack.conf; with"
+    " PrologFlags=RunInJob, Slurm runs none of SPANK"
+)
 _LOCK = "lock"
 
 
@@ -123,8 +127,8 @@ class StateFile:
         if self._fd is None:
             self._fd = self._open(create=False)
 
-    def read(self) -> dict[str, Any]:
-        """Return the values; empty if there are none.
+    def read(self) -> dict[str, Any] | None:
+        """Return the values; None if no prolog has begun the state.
 
         Raises:
             OSError: the folder is not root's alone, or cannot be read.
@@ -132,21 +136,32 @@ class StateFile:
         """
         folder = self._open(create=False)
         if folder is None:
-            return {}
+            return None
         try:
             return self._read(folder)
         finally:
             self._close(folder)
 
-    def write(self, values: Mapping[str, Any], removed: Sequence[str]) -> None:
+    def begin(self) -> None:
+        """Create the file, without values; see :meth:`write`."""
+        self.write({}, (), begin=True)
+
+    def write(self, values: Mapping[str, Any], removed: Sequence[str], begin: bool = False) -> None:
         """Change some values; the others are those of the file, which other processes may have changed meanwhile.
 
+        Args:
+            values: the new values.
+            removed: the names to remove.
+            begin: create the file if it does not exist.
+
         Raises:
-            OSError: the folder is not root's alone, or cannot be written; nothing has changed then.
+            OSError: the file does not exist, the folder is not root's alone, or it cannot be written; nothing has
+                changed then.
             ValueError: the file is damaged.
         """
-        folder = self._open(create=True)
-        assert folder is not None
+        folder = self._open(create=begin)
+        if folder is None:
+            raise FileNotFoundError(errno.ENOENT, NO_PROLOG, str(self))
         flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC
         new = f"{self._name}.new"
         try:
@@ -154,6 +169,9 @@ class StateFile:
             try:
                 posix.lockf(lock, posix.F_LOCK, 0)  # until it is closed
                 result = self._read(folder)
+                if result is None and not begin:
+                    raise FileNotFoundError(errno.ENOENT, NO_PROLOG, str(self))
+                result = result or {}
                 for name in removed:
                     result.pop(name, None)
                 result |= values
@@ -187,11 +205,11 @@ class StateFile:
         finally:
             self._close(folder)
 
-    def _read(self, folder: int) -> dict[str, Any]:
+    def _read(self, folder: int) -> dict[str, Any] | None:
         try:
             fd = posix.open(self._name, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW, dir_fd=folder)
         except FileNotFoundError:
-            return {}
+            return None
         try:
             data = b""
             while more := posix.read(fd, LONGEST):

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "durable", "errors", "similar", "trace", "_version"),
+    ("codes", "durable", "errors", "namespaces", "places", "programs", "similar", "trace", "_version"),
     ("values",),
     ("wire",),
     (

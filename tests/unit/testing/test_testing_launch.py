@@ -215,3 +215,39 @@ def test_an_empty_argument_counts_as_omitted(hooks: Callable[[str], Path]) -> No
     for text in (True, "", "(null)"):
         assert launch(path, options={"o": text}).log[0] == "info: True"
     assert launch(path, options={"o": "x"}).log[0] == "info: 'x'"
+
+
+def test_state_of_the_job(hooks: Callable[[str], Path]) -> None:
+    """``spank.state`` goes from the prolog to steps and epilog, and tasks see what init_post_opt has left."""
+    path = hooks("""
+@hook.spank.job_prolog
+def prolog(spank):
+    spank.state["folder"] = ["a", 1]
+
+@hook.spank.init_post_opt(contexts="remote")
+def step(spank):
+    spank.state["step"] = spank.state["folder"][1] + 1
+
+@hook.spank.task_init
+def task(spank):
+    log.info("task %s", dict(spank.state))
+
+@hook.spank.job_epilog
+def epilog(spank):
+    log.info("epilog %s", dict(spank.state))
+""")
+    result = launch(path)
+    assert result.accepted, result
+    assert [line.removeprefix("info: ").rstrip() for line in result.log] == [
+        "task {'folder': ('a', 1), 'step': 2}",
+        "epilog {'folder': ('a', 1), 'step': 2}",
+    ]
+
+
+@pytest.mark.parametrize("callback", ["job_prolog", "job_epilog"])
+def test_state_needs_prolog_and_epilog(hooks: Callable[[str], Path], callback: str) -> None:
+    """Without a handler of both, the kit refuses a write as Slurm's processes do."""
+    path = hooks(f'@hook.spank.{callback}\ndef alone(spank):\n    spank.state["x"] = 1\n')
+    result = launch(path)
+    assert not result.accepted
+    assert "needs a handler of job_" in str(result)

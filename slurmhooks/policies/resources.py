@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
 """Returns from bounds what a ceiling limits."""
 
-__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds"]
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "within_partitions"]
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
@@ -32,6 +32,20 @@ def bounds(request: Request, *, nodes: bool = False) -> Bounds:
         NotationError: a list in the request is invalid.
     """
     return computing.of_request(request.job, request.record, nodes=nodes)
+
+
+def lacks(request: Request, amount: Callable[[Bounds], Range], floor: int) -> bool:
+    """Tell whether a job could get less of something than a floor.
+
+    slurmctld is asked for its nodes only if the request alone does not decide.
+    """
+    return amount(bounds(request)).least < floor and amount(bounds(request, nodes=True)).least < floor
+
+
+def within_partitions(request: Request, minutes: int) -> int:
+    """Return a time limit that a rule may set: not above MaxTime of all partitions, where the job would never start."""
+    partitions = computing.partitions_of(request.job, request.record, nodes=False)
+    return min(minutes, max(partition.defaults.max_time or minutes for partition in partitions))
 
 
 def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
@@ -91,4 +105,4 @@ def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Ca
         return "all of its nodes" if known.whole_nodes else f"an unlimited number: use {option}"
     if amount.least == amount.most:
         return show(amount.most)
-    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if known.whole_nodes else ''}"
+    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if read(request.job, request.record).exclusive else ''}"

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
-from slurmhooks.policies.kinds import Count
+from slurmhooks.policies.kinds import Count, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ class _Range(Rule):
     """A rule on a number.
 
     Attributes:
-        what: what is counted.
+        what: what is counted, in the singular.
         decides: the options that decide how much Slurm gives.
     """
 
@@ -48,17 +48,18 @@ class _Range(Rule):
 
     def _compare(self, request: Request, of: Callable[[Bounds], Range]) -> None:
         """Refuse a job that can get less or more than the range, unless fewer nodes keep it within."""
-        if self.least is not None:
-            smallest = of(resources.bounds(request)).least
-            if smallest < self.least:
-                self.refuse(request, allowed=self._words(), asked=smallest)
+        if self.least is not None and resources.lacks(request, of, self.least):
+            smallest = of(resources.bounds(request, nodes=True)).least
+            self.refuse(request, allowed=self._words(), asked=smallest)
         if self.most is not None and resources.exceeds(request, lambda bounds: of(bounds).most, self.most):
             self.refuse(request, allowed=self._words(), asked=resources.asked(request, of, self.decides))
 
     def _words(self) -> str:
         if self.least is not None and self.most is not None:
-            return f"{self.least} to {self.most} {self.what}"
-        return f"at least {self.least} {self.what}" if self.most is None else f"at most {self.most} {self.what}"
+            return f"{self.least} to {counted(self.most, self.what)}"
+        if self.most is not None:
+            return f"at most {counted(self.most, self.what)}"
+        return f"at least {counted(self.least or 0, self.what)}"
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -70,7 +71,7 @@ class NodeCount(_Range):
 
     rule: Literal["node_count"] = "node_count"
 
-    what: ClassVar[str] = "nodes"
+    what: ClassVar[str] = "node"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
@@ -85,7 +86,7 @@ class TaskCount(_Range):
 
     rule: Literal["task_count"] = "task_count"
 
-    what: ClassVar[str] = "tasks"
+    what: ClassVar[str] = "task"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
@@ -100,7 +101,7 @@ class CpuCount(_Range):
 
     rule: Literal["cpu_count"] = "cpu_count"
 
-    what: ClassVar[str] = "CPUs"
+    what: ClassVar[str] = "CPU"
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'

@@ -54,8 +54,8 @@ SHOWN = {
     "require_gpu_type": Shown('types = ["a*"]', "--gpus=h:1", "name the type of GPU"),
     "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "at most 2 CPUs per GPU; the job asks for 3 "),
     "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "1G of memory per GPU; the job asks for 2G"),
-    "node_count": Shown("most = 1", "-N2", "at most 1 nodes, not 2"),
-    "task_count": Shown("most = 1", "-n2", "at most 1 tasks, not 2"),
+    "node_count": Shown("most = 1", "-N2", "at most 1 node, not 2"),
+    "task_count": Shown("most = 1", "-n2", "at most 1 task, not 2"),
     "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs, not 4"),
     "array_size": Shown("most = 10", "--array=0-10", "may have 10 tasks, not 11"),
     "interactive_limit": Shown(

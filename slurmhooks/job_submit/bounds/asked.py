@@ -86,7 +86,8 @@ class Asked:
         max_nodes: ENDLESS for a client that sends INFINITE.
         named_nodes: the number of nodes in req_nodes.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
-        whole: --exclusive, or --core-spec, which implies it.
+        exclusive: --exclusive.
+        specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
@@ -115,7 +116,8 @@ class Asked:
     pn_min_cpus: int | None
     overcommit: bool
     sockets_per_node: int | None
-    whole: bool
+    exclusive: bool
+    specialized: bool
     spread: bool
     update: bool
     per_job: Counts
@@ -177,10 +179,8 @@ class Reader:
         return Tres.parse(self.get(name))
 
     @property
-    def is_whole(self) -> bool:
+    def is_exclusive(self) -> bool:
         """Whether the job asks for whole nodes."""
-        if any(self.get(name) is not None for name in ("core_spec", "thread_spec")):
-            return True
         shared = self._job.shared
         if shared is not None or self._record is None:
             return bool(shared == Shared.JOB_SHARED_NONE)
@@ -230,7 +230,8 @@ def read(job: Job, record: Record | None) -> Asked:
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         sockets_per_node=number("sockets_per_node"),
-        whole=reader.is_whole,
+        exclusive=reader.is_exclusive,
+        specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
         spread=JobFlag.SPREAD_JOB in reader.flags,
         update=record is not None,
         per_job=Counts.of(per_job),

@@ -104,12 +104,14 @@ class Cluster:
             known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
         if row.max_mem_per_cpu or row.max_mem_per_node:
             known = replace(known, max_mem_per_cpu=row.max_mem_per_cpu)
+        max_time = _limited(row.max_time)
+        known = replace(known, max_time=max_time if max_time is not None and max_time < ENDLESS else None)
         return Partition(
             min_nodes=_limited(row.min_nodes) or 1,
             node_count=row.total_nodes or None,
             exclusive=row.max_share == 0,
             defaults=known,
-            default_time=_limited(row.default_time) or _limited(row.max_time),
+            default_time=_limited(row.default_time) or max_time,
             nodes=tuple(self._nodes_of(name)) if nodes else None,
         )
 

@@ -81,7 +81,7 @@ def ran(tmp_path: Path, expression: str, **arguments: Any) -> Result:
     ("fields", "expression", "expected"),
     [
         ({"shared": Shared.JOB_SHARED_NONE}, "job.bounds.gpus", "0 to 4"),
-        ({"partition": "whole"}, "job.bounds.cpus", "1 to 8"),
+        ({"partition": "whole"}, "job.bounds.cpus", "8"),
         ({"tres_per_job": "gres/gpu:8"}, "job.bounds.gpus_per_node", "0 to 4"),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
         ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),

@@ -219,7 +219,7 @@ GPUS = {
             {"tres_per_node": "gres/gpu:a:1,gres/gpu:b:2"},
             "at most 2 GPUs per node in",
         ),
-        Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "min_nodes": 2}, "up to 4: use --gpus-per-node"),
+        Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "min_nodes": 2}, "up to 3: use --gpus-per-node"),
         Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "tres_per_node": "gres/gpu:2", "min_nodes": 2}),
         Case("per_job = 0", {}),
         Case("per_job = 0", {"tres_per_job": "gres/gpu:1"}, "at most 0 GPUs"),
@@ -272,7 +272,7 @@ SIZES = {
     ],
     "task_count": [
         Case("most = 1", {"num_tasks": 1}),
-        Case("most = 1", {"num_tasks": 2}, "at most 1 tasks, not 2"),
+        Case("most = 1", {"num_tasks": 2}, "at most 1 task, not 2"),
         Case("most = 4", {"ntasks_per_node": 2, "min_nodes": 3}, "not 6"),
         Case("least = 2", {}, "at least 2 tasks, not 1"),
         Case("most = 1", {"num_tasks": 2}, "not 2", record={"num_tasks": 1}),

@@ -105,4 +105,5 @@ def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Ca
         return "all of its nodes" if known.whole_nodes else f"an unlimited number: use {option}"
     if amount.least == amount.most:
         return show(amount.most)
-    return f"up to {show(amount.most)}: use {option}{' without --exclusive' if read(request.job, request.record).exclusive else ''}"
+    without = " without --exclusive" if read(request.job, request.record).exclusive else ""
+    return f"up to {show(amount.most)}: use {option}{without}"

@@ -178,7 +178,11 @@ def finish(site: Site) -> None:
 
 def given(site: Site) -> dict[str, dict[str, str]]:
     """Return what scontrol showed in each job, by its name."""
-    return {name: {**shown(line), "line": line} for name, line in collected(site, "given").items() if "JobState=RUNNING" in line}
+    return {
+        name: {**shown(line), "line": line}
+        for name, line in collected(site, "given").items()
+        if "JobState=RUNNING" in line
+    }
 
 
 def collected(site: Site, what: str) -> dict[str, str]:
@@ -255,5 +259,3 @@ def outside(job: dict[str, str], bounds: dict[str, Any]) -> list[str]:
         if int(count) < least or (most is not None and int(count) > most):
             wrong.append(f"license {name}: {count}")
     return wrong
-
-

@@ -28,6 +28,10 @@ FIELDS = (
     "licenses",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit, partition and reservation."""
+TIMES = frozenset({"begin_time", "deadline", "end_time"})
+"""Points in time: in an update, 0 leaves them as they are."""
+RECORD_NAMES = {"reservation": "resv_name"}
+"""Fields that have another name in a record."""
 NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
 """Fields that a record does not have; it has whole_node instead of shared."""
 LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
@@ -141,24 +145,39 @@ class Asked:
 class Reader:
     """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
 
-    def __init__(self, job: Job, record: Record | None) -> None:
-        """Store the request, and the job that it changes."""
+    def __init__(self, job: Job, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
+        """Store the request, and the job that it changes.
+
+        Args:
+            job: the request.
+            record: the job; None for a submission, or if slurmctld did not send it.
+            modify: the request is an update.
+            present: read the job as it is now, as if the request changed nothing.
+        """
         self._job: Any = job
         self._record: Any = record
+        self._modify = modify or record is not None
+        self._present = present
 
     def get(self, name: str) -> Any:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
-        value = getattr(self._job, name, None)
+        value = None if self._present else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
-            value = getattr(self._record, {"reservation": "resv_name"}.get(name, name), None)
+            value = getattr(self._record, RECORD_NAMES.get(name, name), None)
         return None if value == "" else value
 
+    def _given(self, name: str) -> Any:
+        """Return a field of the request itself."""
+        value = getattr(self._job, name, None)
+        return None if self._modify and value == 0 and name in TIMES else value
+
     def _is_replaced(self, name: str) -> bool:
+        """Return whether the value of a field in the record must be ignored."""
         return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
 
     def sets(self, names: Iterable[str]) -> bool:
         """Return whether the request itself sets one of some fields."""
-        return any(getattr(self._job, name, None) is not None for name in names)
+        return any(self._given(name) is not None for name in names)
 
     def number(self, name: str) -> int | None:
         """Return a number; None if it is unset, or 0, by which Slurm's records mean unset; ENDLESS for UNLIMITED."""

@@ -87,13 +87,12 @@ class Cluster:
         reader = Reader(job, record)
         names = reader.get("partition")
         if names is None and self._table is not None:
-            reservation = self._table("reservations").get(reader.get("reservation") or "")
-            names = reservation.partition if reservation is not None else None
-            if names is None:
-                return [row.name for row in self._table("partitions").where(flag_default=True)]  # type: ignore[attr-defined]
-        if names is None and reader.get("reservation"):
+            names = job.default_partition
+        elif names is None and reader.get("reservation"):
             return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
-        return [name for name in (names or defaults.default_partition() or "").split(",") if name]
+        elif names is None:
+            names = defaults.default_partition()
+        return [name for name in (names or "").split(",") if name]
 
     def _partition(self, name: str, *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)

@@ -127,7 +127,9 @@ class _In:
     def _nodes(self) -> Range:
         asked = self.asked
         least = max(asked.min_nodes or 1, self._fewest(asked.per_job.fewest, lambda node: sum(node.gpus.values())))
-        if asked.num_tasks and not (asked.overcommit or asked.ntasks_per_tres or asked.stale_tasks):
+        if asked.num_tasks and not (
+            asked.overcommit or asked.ntasks_per_tres or asked.ntasks_per_node or asked.stale_tasks
+        ):
             least = max(least, self._fewest(asked.num_tasks * asked.fewest_cpus_per_task, lambda node: node.cpus))
         given = asked.max_nodes
         if given is not None and given < ENDLESS:

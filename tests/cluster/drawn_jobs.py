@@ -3,14 +3,11 @@
 
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
 
+from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, prepare, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from tests.cluster.conftest import Cluster
 
 HOOK = """\
     def plain(value):
@@ -99,7 +96,7 @@ def options(generator: random.Random) -> str:
     return " ".join(words)
 
 
-def prepared(cluster: "Cluster") -> Site:
+def prepared(cluster: Cluster) -> Site:
     """Return a cluster of three nodes with GPUs of two types, licenses, a reservation, and different partitions."""
     edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in HARDWARE.items()]
     # SelectTypeParameters may be set only once.
@@ -126,7 +123,7 @@ def changes(generator: random.Random, site: Site) -> str:
 
 
 def run(
-    site: Site, jobs: "Mapping[str, str]", updates: "Mapping[str, str]" = {}, interactive: "Collection[str]" = ()
+    site: Site, jobs: Mapping[str, str], updates: Mapping[str, str] = {}, interactive: Collection[str] = ()
 ) -> dict[str, str]:
     """Submit jobs that are held, change some of them, release them together, and wait until all have ended.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import NotationError, Tres, expand_nodes
 from slurmhooks.slurmctld.constants import JobFlag, Shared
@@ -16,7 +17,8 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.slurmctld.model import Record
+    from slurmhooks.values import Unlimited
 
 GPU = "gres/gpu"
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
@@ -38,6 +40,32 @@ LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*]\s*\+?0*(\d{1,18}))?")
 """A name in --licenses, and its count as strtol() reads it: after blanks, a sign and zeros."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
+
+
+class Request(Protocol):
+    """What the bounds read of ``job`` besides fields by their names; its class itself has bounds."""
+
+    _release: ClassVar[str]
+
+    @property
+    def bitflags(self) -> JobFlag | None:
+        """Flags of the request."""
+
+    @property
+    def default_partition(self) -> str | None:
+        """The partition that Slurm takes if the request names none."""
+
+    @property
+    def min_cpus(self) -> int | Unlimited | None:
+        """CPUs in total."""
+
+    @property
+    def num_tasks(self) -> int | Unlimited | None:
+        """The number of tasks."""
+
+    @property
+    def shared(self) -> Shared | None:
+        """With whom the nodes are shared."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +123,9 @@ class Asked:
         spread: --spread-job.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
-        fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it.
+        fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
+            or slurmctld has raised it because of MaxMemPerCPU and computes it anew.
+        stale_cpus: an update makes slurmctld compute the recorded min_cpus anew.
         cpus_in_task: CPUs in tres_per_task.
         cpus_per_gpu, memory_per_gpu: None if the request does not set them.
         memory_per_node, memory_per_cpu: in MiB; 0 is all memory of a node.
@@ -115,6 +145,7 @@ class Asked:
     ntasks_per_tres: int | None
     cpus_per_task: int | None
     fewest_cpus_per_task: int
+    stale_cpus: bool
     min_cpus: int | None
     max_cpus: int | None
     pn_min_cpus: int | None
@@ -145,7 +176,7 @@ class Asked:
 class Reader:
     """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
 
-    def __init__(self, job: Job, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
+    def __init__(self, job: Request, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
         """Store the request, and the job that it changes.
 
         Args:
@@ -212,7 +243,7 @@ class Reader:
         return flags if self._record is None else flags | self._record.bitflags
 
 
-def read(job: Job, record: Record | None) -> Asked:
+def read(job: Request, record: Record | None) -> Asked:
     """Return what a request asks for.
 
     Args:
@@ -224,6 +255,7 @@ def read(job: Job, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
+    raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
     # The job of an update has the default as if it were named, but is not marked so.
@@ -242,8 +274,9 @@ def read(job: Job, record: Record | None) -> Asked:
         ntasks_per_tres=number("ntasks_per_tres"),
         cpus_per_task=number("cpus_per_task"),
         fewest_cpus_per_task=1
-        if record is not None and reader.sets(("cpus_per_task",))
+        if raised or (record is not None and reader.sets(("cpus_per_task",)))
         else number("cpus_per_task") or 1,
+        stale_cpus=raised or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus",))),
         min_cpus=number("min_cpus"),
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),
@@ -274,6 +307,11 @@ def read(job: Job, record: Record | None) -> Asked:
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
     )
+
+
+def _is_limited(record: Record) -> bool:
+    """Return whether a partition of a job has MaxMemPerCPU."""
+    return any(defaults.of_partition(name).max_mem_per_cpu for name in (record.partition or "").split(","))
 
 
 def _named(nodes: str | None) -> int:

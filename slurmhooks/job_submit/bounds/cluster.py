@@ -16,7 +16,8 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.job_submit.bounds.asked import Request
+    from slurmhooks.slurmctld.model import Record
 
     Table = Mapping[str, Any]
 
@@ -71,7 +72,7 @@ class Cluster:
         self._table = table
         self._nodes: dict[str, list[Node]] | None = None
 
-    def partitions(self, job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
+    def partitions(self, job: Request, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
         """Return the partitions that a request may run in.
 
         Args:
@@ -82,7 +83,7 @@ class Cluster:
         names = self._names(job, record)
         return tuple(self._partition(name, nodes=nodes) for name in names) or UNKNOWN
 
-    def _names(self, job: Job, record: Record | None) -> list[str]:
+    def _names(self, job: Request, record: Record | None) -> list[str]:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
         reader = Reader(job, record)
         names = reader.get("partition")

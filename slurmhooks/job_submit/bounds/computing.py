@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from slurmhooks.job_submit.bounds.asked import read
+from slurmhooks.job_submit.bounds.asked import Request, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
 from slurmhooks.job_submit.bounds.model import ENDLESS, Bounds, Range
 
@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
-    from slurmhooks.job_submit.bounds.cluster import Node, Partition
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.job_submit.bounds.cluster import Cluster, Node, Partition
+    from slurmhooks.slurmctld.model import Record
 
 WHOLE_GPUS = (23, 2)
 """The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
 
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
+
+
+class Job(Request, Protocol):
+    """A request, and who looks up what Slurm can give to it."""
+
+    _cluster: Cluster | None
 
 
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
@@ -127,10 +133,9 @@ class _In:
     def _nodes(self) -> Range:
         asked = self.asked
         least = max(asked.min_nodes or 1, self._fewest(asked.per_job.fewest, lambda node: sum(node.gpus.values())))
-        if asked.num_tasks and not (
-            asked.overcommit or asked.ntasks_per_tres or asked.ntasks_per_node or asked.stale_tasks
-        ):
-            least = max(least, self._fewest(asked.num_tasks * asked.fewest_cpus_per_task, lambda node: node.cpus))
+        if asked.num_tasks and not (asked.ntasks_per_tres or asked.ntasks_per_node or asked.stale_tasks):
+            cpus = min(self._named_cpus(), asked.num_tasks * asked.fewest_cpus_per_task)
+            least = max(least, self._fewest(cpus, lambda node: node.cpus))
         given = asked.max_nodes
         if given is not None and given < ENDLESS:
             most = given
@@ -313,7 +318,7 @@ class _In:
             0 if asked.overcommit and not asked.spread else self.tasks.limit * self.cpus_per_task,
             self.cpus_per_gpu * self.gpus.limit,
         )
-        if asked.per_job and self.cpus_per_gpu:
+        if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
             most = max(most, self._cpus_of_gpus())
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
@@ -346,14 +351,18 @@ class _In:
 
     def _least_cpus(self) -> int:
         """Return the least CPUs in total; Slurm frees those that its distribution of tasks and GPUs does not need."""
-        asked = self.asked
+        asked, of_gpus = self.asked, (self.asked.cpus_per_gpu or 0) * self.gpus.least
+        if asked.release < WHOLE_GPUS and (asked.overcommit or self.nodes.most != 1):
+            of_gpus = 1
         if asked.ntasks_per_tres:  # the CPUs that the client has computed from --ntasks do not count
             return 1
-        if asked.num_tasks is None and (asked.release >= WHOLE_GPUS or self.nodes.most == 1):
-            return max(asked.min_cpus or 1, (asked.cpus_per_gpu or 0) * self.gpus.least)
         if asked.num_tasks is None:
-            return asked.min_cpus or 1
-        return min(asked.min_cpus or 1, self.tasks.least * asked.fewest_cpus_per_task)
+            return max(self._named_cpus(), of_gpus)
+        return min(self._named_cpus(), self.tasks.least * asked.fewest_cpus_per_task)
+
+    def _named_cpus(self) -> int:
+        """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""
+        return 1 if self.asked.overcommit or self.asked.stale_cpus else self.asked.min_cpus or 1
 
     def _cpus_per_node(self) -> Range:
         asked = self.asked

@@ -75,6 +75,13 @@ CHANGES = [
     "ReqNodeList=n1", "CPUsPerTask=2",
 ]  # fmt: skip
 
+CRASHES = {"--spread-job": "gpu"}
+"""Options that crash slurmctld itself if the job, or an update of it, also asks for the other.
+
+Shown on 24.11.5 without JobSubmitPlugins: `sbatch --spread-job --gpus=2`, and `sbatch -H --spread-job` with TresPerJob
+set by scontrol, end slurmctld in eval_nodes_gres() as soon as the job is scheduled. 22.05.8 survives both.
+"""
+
 
 def options(generator: random.Random) -> str:
     """Return options of a job, a few or many; Slurm refuses some of these combinations."""
@@ -91,9 +98,7 @@ def options(generator: random.Random) -> str:
         words = [word for word in words if not word.startswith("-c")]
     if "-per-gpu" in text and not re.search("--gpus|--gres=g", text):
         words = [word for word in words if not re.match("--(cpus|mem)-per-gpu", word)]
-    if "gpu" in text and "--spread-job" in text:  # slurmctld 24.11.5 crashes in eval_nodes_gres()
-        words.remove("--spread-job")
-    return " ".join(words)
+    return " ".join(word for word in words if word not in CRASHES or CRASHES[word] not in text)
 
 
 def prepared(cluster: Cluster) -> Site:
@@ -116,9 +121,11 @@ def prepared(cluster: Cluster) -> Site:
     return site
 
 
-def changes(generator: random.Random, site: Site) -> str:
-    """Return changes of a job by scontrol; Slurm refuses some."""
-    text = " ".join(generator.sample(CHANGES, generator.choice([1, 1, 2])))
+def changes(generator: random.Random, site: Site, given: str) -> str:
+    """Return changes by scontrol of a job with given options; Slurm refuses some."""
+    without = {other for option, other in CRASHES.items() if option in given.split()}
+    possible = [change for change in CHANGES if not any(other in change for other in without)]
+    text = " ".join(generator.sample(possible, generator.choice([1, 1, 2])))
     return text if site.release >= (23, 11) else text.replace("gres/", "gres:")
 
 

@@ -34,7 +34,7 @@ def draw(site: Site, number: int, seed: int, *, update: bool = False) -> None:
     for index in range(number):
         jobs[f"j{index}"] = drawn_jobs.options(generator)
         if update:
-            updates[f"j{index}"] = drawn_jobs.changes(generator, site)
+            updates[f"j{index}"] = drawn_jobs.changes(generator, site, jobs[f"j{index}"])
     said = drawn_jobs.run(site, jobs, updates)
     told = {each["name"]: each["bounds"] for each in site.told()}
     given = drawn_jobs.given(site)
@@ -44,7 +44,6 @@ def draw(site: Site, number: int, seed: int, *, update: bool = False) -> None:
         if (beyond := drawn_jobs.outside(job, told[name]))
     ]
     wrong += [f"{jobs[name]} + {updates.get(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
-    print(f"{len(given)} of {number} jobs ran")
     assert not wrong, f"{len(wrong)} of {len(given)}:\n" + "\n".join(wrong)
     assert len(given) > number / 8, said
 

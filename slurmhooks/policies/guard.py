@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
 from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Words, listed
-from slurmhooks.policies.request import RECORD_NAMES
 from slurmhooks.similar import nearest
 from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.slurmctld.number_rows import Number, Offset, Tagged

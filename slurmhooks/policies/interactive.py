@@ -57,7 +57,7 @@ class InteractiveLimit(Rule):
         if self.time is not None:
             asked = request.get("time_limit")
             if asked is None:
-                request.job.time_limit = self.time
+                request.job.time_limit = resources.within_partitions(request, self.time)
             elif asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
         for limit, what, most in (

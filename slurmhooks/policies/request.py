@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
 from slurmhooks.job_submit.users import split_names
 
@@ -13,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.job_submit.model import Job, Record
-
-RECORD_NAMES = {"reservation": "resv_name"}
-"""Fields that have another name in a record."""
-NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
-"""Fields of requests that slurmctld does not keep under a name of their own."""
-TIMES = frozenset({"begin_time", "deadline", "end_time"})
-"""Points in time: in an update, 0 leaves them as they are."""
-MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
-"""Two interpretations of one member: a job can set only one of them."""
 
 
 class Site:
@@ -79,6 +71,7 @@ class Request:
         self.site = site
         self.tables = tables or {}
         self._present = present
+        self._reader = Reader(job, record, modify=modify, present=present)
 
     def before(self) -> Request:
         """Return the job of an update as it is now, as if the request changed nothing."""
@@ -86,14 +79,7 @@ class Request:
 
     def get(self, name: str) -> Any:
         """Return a field of the job as it would be; None if it is unset, or the update clears it."""
-        value = None if self._present else self._given(name)
-        if value is None and self.record is not None and not self._is_replaced(name):
-            value = getattr(self.record, RECORD_NAMES.get(name, name))
-        return None if value == "" else value
-
-    def _is_replaced(self, name: str) -> bool:
-        """Tell whether the value of a field in the record must be ignored."""
-        return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
+        return self._reader.get(name)
 
     def number(self, name: str) -> int:
         """Return a number; 0 if it is unset or has no limit."""
@@ -102,12 +88,7 @@ class Request:
 
     def sets(self, names: Iterable[str]) -> bool:
         """Tell whether the request itself sets at least one of the given fields."""
-        return any(self._given(name) is not None for name in names)
-
-    def _given(self, name: str) -> Any:
-        """Return a field of the request itself."""
-        value = getattr(self.job, name)
-        return None if self.modify and value == 0 and name in TIMES else value
+        return self._reader.sets(names)
 
     @property
     def is_admin(self) -> bool:

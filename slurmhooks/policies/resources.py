@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from slurmhooks.job_submit.bounds import Bounds, Range, computing
-from slurmhooks.job_submit.bounds.asked import FIELDS, Reader, read
+from slurmhooks.job_submit.bounds.asked import FIELDS, read
 from slurmhooks.slurmctld.constants import JobFlag
 from slurmhooks.values import Unlimited
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
 """Returns from bounds what a ceiling limits."""
 
-__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds"]
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "within_partitions"]
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
@@ -32,6 +32,20 @@ def bounds(request: Request, *, nodes: bool = False) -> Bounds:
         NotationError: a list in the request is invalid.
     """
     return computing.of_request(request.job, request.record, nodes=nodes)
+
+
+def lacks(request: Request, amount: Callable[[Bounds], Range], floor: int) -> bool:
+    """Tell whether a job could get less of something than a floor.
+
+    slurmctld is asked for its nodes only if the request alone does not decide.
+    """
+    return amount(bounds(request)).least < floor and amount(bounds(request, nodes=True)).least < floor
+
+
+def within_partitions(request: Request, minutes: int) -> int:
+    """Return a time limit that a rule may set: not above MaxTime of all partitions, where the job would never start."""
+    partitions = computing.partitions_of(request.job, request.record, nodes=False)
+    return min(minutes, max(partition.defaults.max_time or minutes for partition in partitions))
 
 
 def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
@@ -88,7 +102,7 @@ def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Ca
     known = bounds(request, nodes=True)
     amount = of(known)
     # A partition may give whole nodes to all jobs.
-    exclusive = not request.modify and Reader(request.job, None).is_whole
+    exclusive = not request.modify and read(request.job, request.record).exclusive
     if isinstance(amount.most, Unlimited):
         if known.whole_nodes:
             return "whole nodes (--exclusive)" if exclusive else "whole nodes"

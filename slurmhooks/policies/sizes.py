@@ -46,10 +46,9 @@ class _Range(Rule):
 
     def _compare(self, request: Request, of: Callable[[Bounds], Range]) -> None:
         """Refuse a job that can get less or more than the range, unless fewer nodes keep it within."""
-        if self.least is not None:
-            smallest = of(resources.bounds(request)).least
-            if smallest < self.least:
-                self.refuse(request, allowed=self._words(), asked=smallest)
+        if self.least is not None and resources.lacks(request, of, self.least):
+            smallest = of(resources.bounds(request, nodes=True)).least
+            self.refuse(request, allowed=self._words(), asked=smallest)
         if self.most is not None and resources.exceeds(request, lambda bounds: of(bounds).most, self.most):
             asked = resources.asked(request, of, option_of(request, "min_nodes"))
             self.refuse(request, allowed=self._words(), asked=asked)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
 
@@ -41,7 +42,7 @@ class RequireTime(Rule):
 
 
 class DefaultTime(Rule):
-    """Jobs without a time limit get one, instead of the partition's DefaultTime."""
+    """Jobs without a time limit get one, instead of the partition's DefaultTime; not above MaxTime of the partition."""
 
     rule: Literal["default_time"] = "default_time"
     value: Minutes = Field(description="the time limit: minutes, or in the notation of --time")
@@ -54,8 +55,9 @@ class DefaultTime(Rule):
     def check(self, request: Request) -> None:
         """Set a missing time limit."""
         if request.job.time_limit is None:
-            request.job.time_limit = self.value
-            self.tell(request, limit=shown_time(self.value))
+            limit = resources.within_partitions(request, self.value)
+            request.job.time_limit = limit
+            self.tell(request, limit=shown_time(limit))
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -76,8 +78,8 @@ class TimeCeiling(Rule):
     )
     unset: Literal["set", "refuse", "accept"] = Field(
         default="set",
-        description="what happens to jobs without a time limit: they get the ceiling, are refused, or get the"
-        " partition's DefaultTime, which may be longer",
+        description="what happens to jobs without a time limit: they get the ceiling (or the partition's MaxTime if"
+        " that is shorter), are refused, or get the partition's DefaultTime, which may be longer",
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
@@ -93,7 +95,7 @@ class TimeCeiling(Rule):
         asked = request.get("time_limit")
         if asked is None:
             if self.unset == "set":
-                request.job.time_limit = self.limit
+                request.job.time_limit = resources.within_partitions(request, self.limit)
             elif self.unset == "refuse":
                 self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
         elif asked > self.limit:  # UNLIMITED is greater than every number

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import Tres, expand_nodes
 from slurmhooks.job_submit.strings.licenses import read_licenses
@@ -16,7 +17,8 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.slurmctld.model import Record
+    from slurmhooks.values import Unlimited
 
 GPU = "gres/gpu"
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
@@ -28,10 +30,40 @@ FIELDS = (
     "licenses",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit, partition and reservation."""
+TIMES = frozenset({"begin_time", "deadline", "end_time"})
+"""Points in time: in an update, 0 leaves them as they are."""
+RECORD_NAMES = {"reservation": "resv_name"}
+"""Fields that have another name in a record."""
 NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
 """Fields that a record does not have; it has whole_node instead of shared."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
+
+
+class Request(Protocol):
+    """What the bounds read of ``job`` besides fields by their names; its class itself has bounds."""
+
+    _release: ClassVar[str]
+
+    @property
+    def bitflags(self) -> JobFlag | None:
+        """Flags of the request."""
+
+    @property
+    def default_partition(self) -> str | None:
+        """The partition that Slurm takes if the request names none."""
+
+    @property
+    def min_cpus(self) -> int | Unlimited | None:
+        """CPUs in total."""
+
+    @property
+    def num_tasks(self) -> int | Unlimited | None:
+        """The number of tasks."""
+
+    @property
+    def shared(self) -> Shared | None:
+        """With whom the nodes are shared."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +116,14 @@ class Asked:
         max_nodes: ENDLESS for a client that sends INFINITE.
         named_nodes: the number of nodes in req_nodes.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
-        whole: --exclusive, or --core-spec, which implies it.
+        exclusive: --exclusive.
+        specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
-        fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it.
+        fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
+            or slurmctld has raised it because of MaxMemPerCPU and computes it anew.
+        stale_cpus: an update makes slurmctld compute the recorded min_cpus anew.
         cpus_in_task: CPUs in tres_per_task.
         cpus_per_gpu, memory_per_gpu: None if the request does not set them.
         memory_per_node, memory_per_cpu: in MiB; 0 is all memory of a node.
@@ -109,12 +144,14 @@ class Asked:
     ntasks_per_tres: int | None
     cpus_per_task: int | None
     fewest_cpus_per_task: int
+    stale_cpus: bool
     min_cpus: int | None
     max_cpus: int | None
     pn_min_cpus: int | None
     overcommit: bool
     sockets_per_node: int | None
-    whole: bool
+    exclusive: bool
+    specialized: bool
     spread: bool
     update: bool
     per_job: Counts
@@ -139,24 +176,39 @@ class Asked:
 class Reader:
     """Reads the fields of a job as it would be: those of a submission, or of an update and of its job."""
 
-    def __init__(self, job: Job, record: Record | None) -> None:
-        """Store the request, and the job that it changes."""
+    def __init__(self, job: Request, record: Record | None, *, modify: bool = False, present: bool = False) -> None:
+        """Store the request, and the job that it changes.
+
+        Args:
+            job: the request.
+            record: the job; None for a submission, or if slurmctld did not send it.
+            modify: the request is an update.
+            present: read the job as it is now, as if the request changed nothing.
+        """
         self._job: Any = job
         self._record: Any = record
+        self._modify = modify or record is not None
+        self._present = present
 
     def get(self, name: str) -> Any:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
-        value = getattr(self._job, name, None)
+        value = None if self._present else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
-            value = getattr(self._record, {"reservation": "resv_name"}.get(name, name), None)
+            value = getattr(self._record, RECORD_NAMES.get(name, name), None)
         return None if value == "" else value
 
+    def _given(self, name: str) -> Any:
+        """Return a field of the request itself."""
+        value = getattr(self._job, name, None)
+        return None if self._modify and value == 0 and name in TIMES else value
+
     def _is_replaced(self, name: str) -> bool:
+        """Return whether the value of a field in the record must be ignored."""
         return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
 
     def sets(self, names: Iterable[str]) -> bool:
         """Return whether the request itself sets one of some fields."""
-        return any(getattr(self._job, name, None) is not None for name in names)
+        return any(self._given(name) is not None for name in names)
 
     def number(self, name: str) -> int | None:
         """Return a number; None if it is unset, or 0, by which Slurm's records mean unset; ENDLESS for UNLIMITED."""
@@ -177,10 +229,8 @@ class Reader:
         return Tres.parse(self.get(name))
 
     @property
-    def is_whole(self) -> bool:
+    def is_exclusive(self) -> bool:
         """Whether the job asks for whole nodes."""
-        if any(self.get(name) is not None for name in ("core_spec", "thread_spec")):
-            return True
         shared = self._job.shared
         if shared is not None or self._record is None:
             return bool(shared == Shared.JOB_SHARED_NONE)
@@ -193,7 +243,7 @@ class Reader:
         return flags if self._record is None else flags | self._record.bitflags
 
 
-def read(job: Job, record: Record | None) -> Asked:
+def read(job: Request, record: Record | None) -> Asked:
     """Return what a request asks for.
 
     Args:
@@ -205,6 +255,7 @@ def read(job: Job, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
+    raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
     # The job of an update has the default as if it were named, but is not marked so.
@@ -224,14 +275,16 @@ def read(job: Job, record: Record | None) -> Asked:
         ntasks_per_tres=number("ntasks_per_tres"),
         cpus_per_task=number("cpus_per_task"),
         fewest_cpus_per_task=1
-        if record is not None and reader.sets(("cpus_per_task",))
+        if raised or (record is not None and reader.sets(("cpus_per_task",)))
         else number("cpus_per_task") or 1,
+        stale_cpus=raised or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus",))),
         min_cpus=number("min_cpus"),
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         sockets_per_node=number("sockets_per_node"),
-        whole=reader.is_whole,
+        exclusive=reader.is_exclusive,
+        specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
         spread=JobFlag.SPREAD_JOB in reader.flags,
         update=record is not None,
         per_job=Counts.of(per_job),
@@ -256,6 +309,11 @@ def read(job: Job, record: Record | None) -> Asked:
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
     )
+
+
+def _is_limited(record: Record) -> bool:
+    """Return whether a partition of a job has MaxMemPerCPU."""
+    return any(defaults.of_partition(name).max_mem_per_cpu for name in (record.partition or "").split(","))
 
 
 def _time(limit: Any) -> int | None:

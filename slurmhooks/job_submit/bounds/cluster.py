@@ -16,7 +16,8 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.job_submit.bounds.asked import Request
+    from slurmhooks.slurmctld.model import Record
 
     Table = Mapping[str, Any]
 
@@ -71,7 +72,7 @@ class Cluster:
         self._table = table
         self._nodes: dict[str, list[Node]] | None = None
 
-    def partitions(self, job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
+    def partitions(self, job: Request, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
         """Return the partitions that a request may run in.
 
         Args:
@@ -82,18 +83,17 @@ class Cluster:
         names = self._names(job, record)
         return tuple(self._partition(name, nodes=nodes) for name in names) or UNKNOWN
 
-    def _names(self, job: Job, record: Record | None) -> list[str]:
+    def _names(self, job: Request, record: Record | None) -> list[str]:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
         reader = Reader(job, record)
         names = reader.get("partition")
         if names is None and self._table is not None:
-            reservation = self._table("reservations").get(reader.get("reservation") or "")
-            names = reservation.partition if reservation is not None else None
-            if names is None:
-                return [row.name for row in self._table("partitions").where(flag_default=True)]  # type: ignore[attr-defined]
-        if names is None and reader.get("reservation"):
+            names = job.default_partition
+        elif names is None and reader.get("reservation"):
             return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
-        return [name for name in (names or defaults.default_partition() or "").split(",") if name]
+        elif names is None:
+            names = defaults.default_partition()
+        return [name for name in (names or "").split(",") if name]
 
     def _partition(self, name: str, *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)
@@ -104,12 +104,14 @@ class Cluster:
             known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
         if row.max_mem_per_cpu or row.max_mem_per_node:
             known = replace(known, max_mem_per_cpu=row.max_mem_per_cpu)
+        max_time = _limited(row.max_time)
+        known = replace(known, max_time=max_time if max_time is not None and max_time < ENDLESS else None)
         return Partition(
             min_nodes=_limited(row.min_nodes) or 1,
             node_count=row.total_nodes or None,
             exclusive=row.max_share == 0,
             defaults=known,
-            default_time=_limited(row.default_time) or _limited(row.max_time),
+            default_time=_limited(row.default_time) or max_time,
             nodes=tuple(self._nodes_of(name)) if nodes else None,
         )
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from slurmhooks.job_submit.bounds.asked import read
+from slurmhooks.job_submit.bounds.asked import Request, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
 from slurmhooks.job_submit.bounds.model import ENDLESS, Bounds, Range
 
@@ -21,8 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
-    from slurmhooks.job_submit.bounds.cluster import Node, Partition
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.job_submit.bounds.cluster import Cluster, Node, Partition
+    from slurmhooks.slurmctld.model import Record
+
+WHOLE_GPUS = (23, 2)
+"""The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
+
+ALL_GRES = (23, 11)
+"""The first release in which a job that gets whole nodes gets their GRES, too."""
+
+
+class Job(Request, Protocol):
+    """A request, and who looks up what Slurm can give to it."""
+
+    _cluster: Cluster | None
 
 
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
@@ -75,15 +87,17 @@ class _In:
         self.asked = asked
         self.forgets = forgets
         self.partition = partition
-        self.whole = asked.whole or partition.exclusive
+        self.whole = asked.exclusive or partition.exclusive or (asked.specialized and partition.defaults.core_spec)
         self.has_gpus = bool(asked.per_job or asked.per_node or asked.per_socket or asked.per_task)
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
         self.nodes = self._nodes()
+        # After an update of the nodes alone, Slurm may allocate some of which the job gets nothing.
+        self.used = 1 if asked.stale_tasks else self.nodes.least
         self.tasks = self._tasks()
         self.types = self._types()
-        self.gpus = self._sum(self.types)
+        self.gpus = self._gpus()
         self.gpus_per_node = self._gpus_per_node()
         self.cpus = self._cpus()
         self.cpus_per_node = self._cpus_per_node()
@@ -105,7 +119,7 @@ class _In:
             gpus=self.gpus,
             gpus_per_node=self.gpus_per_node,
             gpu_types=self.types,
-            memory=Range.of(memory_per_node.least * nodes.least, memory_per_node.limit * nodes.limit),
+            memory=Range.of(memory_per_node.least * self.used, memory_per_node.limit * nodes.limit),
             memory_per_node=memory_per_node,
             memory_per_cpu=Range.of(min(memory_per_node.least, per_cpu), per_cpu),
             licenses=self._licenses(),
@@ -118,7 +132,10 @@ class _In:
 
     def _nodes(self) -> Range:
         asked = self.asked
-        least = max(asked.min_nodes or 1, 1)
+        least = max(asked.min_nodes or 1, self._fewest(asked.per_job.fewest, lambda node: sum(node.gpus.values())))
+        if asked.num_tasks and not (asked.ntasks_per_tres or asked.ntasks_per_node or asked.stale_tasks):
+            cpus = min(self._named_cpus(), asked.num_tasks * asked.fewest_cpus_per_task)
+            least = max(least, self._fewest(cpus, lambda node: node.cpus))
         given = asked.max_nodes
         if given is not None and given < ENDLESS:
             most = given
@@ -134,6 +151,15 @@ class _In:
             most = min(most, self.partition.node_count)
         spread = _quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def _fewest(self, needed: int, amount: Callable[[Node], int]) -> int:
+        """Return how many nodes together have an amount; 1 if the nodes are not known, or all have less."""
+        total = 0
+        for number, each in enumerate(sorted(map(amount, self.partition.nodes or ()), reverse=True), start=1):
+            total += each
+            if total >= needed:
+                return number
+        return 1
 
     def _needed(self, least: int) -> int:
         """Return how many nodes Slurm takes at most if the request sets no maximum.
@@ -224,6 +250,8 @@ class _In:
             ]
             (job, _), _, _, (task, _) = ranges
             least = max(least for least, _ in ranges)
+            if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
+                least = min(least, 1)
             if job and task:  # slurmctld may replace the number for the job by that for all tasks
                 least = min(job, task)
             most = max(most for _, most in ranges)
@@ -231,6 +259,18 @@ class _In:
                 most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)
             types[kind] = Range.of(least, most)
         return types
+
+    def _gpus(self) -> Range:
+        """Return the GPUs of all types; those without a type may be the same as those with one."""
+        typed = sum(gpus.least for kind, gpus in self.types.items() if kind is not None)
+        least = max(typed, self.types[None].least if None in self.types else 0)
+        most = sum(gpus.limit for gpus in self.types.values())
+        nodes = self.partition.nodes
+        if self.whole and nodes:
+            most = min(most, max(self._largest(nodes, lambda node: sum(node.gpus.values())), least))
+            if self.has_gpus and self.asked.release >= ALL_GRES:
+                least = max(least, self._smallest(lambda node: sum(node.gpus.values())))
+        return Range.of(least, most)
 
     def _sockets(self) -> Range:
         """Return the sockets of a node that --gpus-per-socket counts: any, whatever --sockets-per-node says."""
@@ -248,6 +288,7 @@ class _In:
         )
         most = self.gpus.limit
         if not self.whole:
+            most = max(most - (self.nodes.least - 1), 1) if asked.per_job else most
             if asked.per_node and asked.per_job.most.keys() <= asked.per_node.most.keys():
                 most = min(most, asked.per_node.total)
             elif asked.per_socket and not asked.per_job:
@@ -269,34 +310,59 @@ class _In:
 
     def _cpus(self) -> Range:
         asked, nodes = self.asked, self.nodes
-        least = max(self._least_cpus(), nodes.least * asked.fewest_cpus_per_task)
+        least = max(self._least_cpus(), self.used * asked.fewest_cpus_per_task)
         most = max(
             asked.min_cpus or 1,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
-            self.tasks.limit * self.cpus_per_task,
+            0 if asked.overcommit and not asked.spread else self.tasks.limit * self.cpus_per_task,
             self.cpus_per_gpu * self.gpus.limit,
         )
-        if self.gpus.limit and self.cpus_per_gpu and nodes.limit > 1 and asked.num_tasks:
-            # A node gets the CPUs of its tasks, or those of its GPUs, whichever are more.
-            either = self.cpus_per_gpu * self.gpus.limit + self.tasks.limit * self.cpus_per_task
-            most = max(most, either - (0 if asked.ntasks_per_node else self.cpus_per_gpu))
+        if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
+            most = max(most, self._cpus_of_gpus())
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
         if self.whole:
             most = ENDLESS
         if self.partition.nodes:
             most = min(most, self._largest(self.partition.nodes, lambda node: node.cpus))
+            least = max(least, self._smallest(lambda node: node.cpus)) if self.whole else least
         return Range.of(least, most)
+
+    def _cpus_of_gpus(self) -> int:
+        """Return the most CPUs if Slurm distributes a number of GPUs over nodes.
+
+        A node gets the CPUs of the GPUs that it could give, although other nodes may give most of them; or those of its
+        tasks, if they are more.
+        """
+        asked, gpus = self.asked, self.gpus.limit
+        if gpus >= ENDLESS:
+            return ENDLESS
+        largest = self.gpus_per_node.limit
+
+        def cpus(nodes: int) -> int:
+            on_node = max(self.cpus_per_gpu * min(max(gpus - nodes + 1, 1), largest), self._cpus_on_node())
+            tasks = (self.tasks.limit - nodes + 1) * self.cpus_per_task
+            return (nodes - 1) * on_node + (on_node if asked.ntasks_per_node else max(on_node, tasks))
+
+        least, most = self.nodes.least, max(min(self.nodes.limit, gpus), self.nodes.least)
+        # The product grows with the nodes until they have too few GPUs each.
+        return max(cpus(min(max(nodes, least), most)) for nodes in (1, gpus + 1 - largest, (gpus + 1) // 2, most))
 
     def _least_cpus(self) -> int:
         """Return the least CPUs in total; Slurm frees those that its distribution of tasks and GPUs does not need."""
-        asked = self.asked
+        asked, of_gpus = self.asked, (self.asked.cpus_per_gpu or 0) * self.gpus.least
+        if asked.release < WHOLE_GPUS and (asked.overcommit or self.nodes.most != 1):
+            of_gpus = 1
         if asked.ntasks_per_tres:  # the CPUs that the client has computed from --ntasks do not count
             return 1
         if asked.num_tasks is None:
-            return max(asked.min_cpus or 1, (asked.cpus_per_gpu or 0) * self.gpus.least)
-        return min(asked.min_cpus or 1, self.tasks.least * asked.fewest_cpus_per_task)
+            return max(self._named_cpus(), of_gpus)
+        return min(self._named_cpus(), self.tasks.least * asked.fewest_cpus_per_task)
+
+    def _named_cpus(self) -> int:
+        """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""
+        return 1 if self.asked.overcommit or self.asked.stale_cpus else self.asked.min_cpus or 1
 
     def _cpus_per_node(self) -> Range:
         asked = self.asked
@@ -332,18 +398,19 @@ class _In:
             return self._multiple(asked.memory_per_gpu, self.gpus_per_node), True
         if self.gpus.limit and self.forgets:
             return Range.of(0, self._on_node(lambda node: node.memory)), False
-        default = Range.of(0, self._on_node(lambda node: node.memory))
-        per_cpu, per_node = asked.default_per_cpu, asked.default_per_node
-        if per_cpu is None and per_node is None:
-            per_cpu, per_node = defaults.mem_per_cpu, defaults.mem_per_node
-        if per_cpu:
-            default = self._multiple(per_cpu, self.cpus_per_node)
-        elif per_node:
-            default = Range.of(0, per_node)
+        default = self._default_memory(defaults.mem_per_cpu, defaults.mem_per_node)
+        if asked.default_per_cpu or asked.default_per_node:  # which slurmctld replaces if the partition changes
+            default |= self._default_memory(asked.default_per_cpu, asked.default_per_node)
         if self.gpus.limit and defaults.mem_per_gpu:
             of_gpus = self._multiple(defaults.mem_per_gpu, self.gpus_per_node)
             return of_gpus if self.gpus.least else of_gpus | default, False
         return default, False
+
+    def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:
+        """Return the memory on one node of a job that names none."""
+        if per_cpu:
+            return self._multiple(per_cpu, self.cpus_per_node)
+        return Range.of(0, per_node or self._on_node(lambda node: node.memory))
 
     def _multiple(self, each: int, count: Range) -> Range:
         """Return an amount of memory for each of something, of which no node can give more than it has."""
@@ -364,16 +431,15 @@ class _In:
         limit = self.asked.time_limit or self.partition.default_time or ENDLESS
         return Range.of(min(self.asked.time_min or (0 if limit == ENDLESS else limit), limit), limit)
 
-    def _sum(self, types: dict[str | None, Range]) -> Range:
-        """Return the GPUs of all types; those without a type may be the same as those with one."""
-        typed = sum(gpus.least for kind, gpus in types.items() if kind is not None)
-        least = max(typed, types[None].least if None in types else 0)
-        return Range.of(least, sum(gpus.limit for gpus in types.values()))
-
     def _largest(self, nodes: tuple[Node, ...], amount: Callable[[Node], int]) -> int:
         """Return what those nodes have together that have the most, as many as the job may get."""
         amounts = sorted(map(amount, nodes), reverse=True)
         return sum(amounts[: min(self.nodes.limit, len(amounts))])
+
+    def _smallest(self, amount: Callable[[Node], int]) -> int:
+        """Return what those nodes have together that have the least, but have some, as many as the job must get."""
+        amounts = sorted(filter(None, map(amount, self.partition.nodes or ())))
+        return sum(amounts[: self.used])
 
     def _on_node(self, amount: Callable[[Node], int]) -> int:
         """Return what the largest node has; ENDLESS if the nodes are not known."""

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from slurmhooks import slurm_conf
+from slurmhooks.job_submit.strings import NotationError, time_str2mins
 
 ASSIGNMENT = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|(\S+))')
+TRUE = ("yes", "up", "true", "1")
 OF_ALL = "default"
 """The name of partitions whose line of slurm.conf has defaults for the lines below it."""
 
@@ -25,6 +27,8 @@ class Defaults:
         cpu_per_gpu, mem_per_gpu: DefCpuPerGPU and DefMemPerGPU.
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
+        max_time: MaxTime in minutes.
+        core_spec: AllowSpecResourcesUsage: Slurm does not ignore --core-spec and --thread-spec.
     """
 
     mem_per_cpu: int | None = None
@@ -34,6 +38,8 @@ class Defaults:
     mem_per_gpu: int | None = None
     min_nodes: int | None = None
     exclusive: bool = False
+    max_time: int | None = None
+    core_spec: bool = True
 
 
 def of_partition(name: str | None) -> Defaults:
@@ -55,6 +61,8 @@ def of_partition(name: str | None) -> Defaults:
         mem_per_gpu=_number(values.get("defmempergpu")),
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
+        max_time=_minutes(values.get("maxtime")),
+        core_spec=not cluster or values.get("allowspecresourcesusage", "no").lower() in TRUE,
     )
 
 
@@ -99,3 +107,12 @@ def _read(path: str, changed: int, size: int) -> tuple[dict[str, str], dict[str,
 def _number(text: str | None) -> int | None:
     """Return a number of slurm.conf; 0 and UNLIMITED are no limit."""
     return int(text) or None if text is not None and text.isdecimal() else None
+
+
+def _minutes(text: str | None) -> int | None:
+    """Return a time limit of slurm.conf; None for none, or one that slurmctld refuses."""
+    try:
+        minutes = time_str2mins(text) if text else None
+    except NotationError:
+        return None
+    return minutes if isinstance(minutes, int) else None

@@ -53,6 +53,9 @@ def unknown(**fields: Any) -> Any:
         ({"req_nodes": "n[1-4]", "tres_per_node": "gres/gpu:2"}, {"nodes": Range(1, 4), "gpus": Range(2, 8)}),
         ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
         ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
+        ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
+        ({"num_tasks": 10, "min_cpus": 6, "req_nodes": "n1"}, {"cpus": Range(6, 10)}),
+        ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
         ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
         ({"time_limit": 5, "time_min": 2}, {"time": Range(2, 5)}),
         ({"time_limit": UNLIMITED}, {"time": Range(0, UNLIMITED)}),
@@ -81,7 +84,7 @@ def ran(tmp_path: Path, expression: str, **arguments: Any) -> Result:
     ("fields", "expression", "expected"),
     [
         ({"shared": Shared.JOB_SHARED_NONE}, "job.bounds.gpus", "0 to 4"),
-        ({"partition": "whole"}, "job.bounds.cpus", "1 to 8"),
+        ({"partition": "whole"}, "job.bounds.cpus", "8"),
         ({"tres_per_job": "gres/gpu:8"}, "job.bounds.gpus_per_node", "0 to 4"),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
         ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),
@@ -104,6 +107,7 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"min_cpus": 1}, {"num_tasks": 4, "min_cpus": 4}, "job.bounds.cpus", "1 to 4"),
         ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
+        ({"pn_min_cpus": 3}, {"num_tasks": 10, "min_cpus": 10}, "job.bounds.cpus.least", "1"),
     ],
 )  # fmt: skip
 def test_updates(

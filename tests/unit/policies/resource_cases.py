@@ -84,7 +84,7 @@ GPUS = {
             {"tres_per_node": "gres/gpu:a:1,gres/gpu:b:2"},
             "at most 2 GPUs per node in",
         ),
-        Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "min_nodes": 2}, "up to 4: use --gpus-per-node"),
+        Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "min_nodes": 2}, "up to 3: use --gpus-per-node"),
         Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "tres_per_node": "gres/gpu:2", "min_nodes": 2}),
         Case("per_job = 0", {}),
         Case("per_job = 0", {"tres_per_job": "gres/gpu:1"}, "at most 0 GPUs"),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each ready-made rule: what it accepts, changes and refuses, up to the boundary, in submissions and updates."""
 
+from pathlib import Path
+
 import pytest
 
 from slurmhooks.policies import rules as all_rules
@@ -308,3 +310,24 @@ def test_every_rule_is_tested() -> None:
         assert kind.code is not None or any(case.changes for case in cases), name
         if kind.code is not None and "job_modify" in kind.hooks:
             assert any(case.refused and case.record is not None for case in cases), name
+
+
+WITHIN = {
+    rule: [
+        Case(keys, {"partition": "debug"}, changes={"time_limit": 30}),
+        Case(keys, {"partition": "long"}, changes={"time_limit": 60}),
+        Case(keys, {"partition": "debug,long"}, changes={"time_limit": 60}),
+    ]
+    for rule, keys in {"default_time": "value = 60", "time_ceiling": "limit = 60"}.items()
+}
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(WITHIN))
+def test_times_that_rules_set(
+    rules: Rules, rule: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No rule sets a time limit above MaxTime of all partitions of a job, with which it would never start."""
+    path = tmp_path / "slurm.conf"
+    path.write_text("PartitionName=debug MaxTime=30\nPartitionName=long MaxTime=2-0\n")
+    monkeypatch.setenv("SLURM_CONF", str(path))
+    case.show(rules(case.toml(rule)))

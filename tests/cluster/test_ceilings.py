@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""On real slurmctlds, a rule lets no job pass that gets more than its ceiling or less than its floor."""
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.cluster import drawn_jobs
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+
+SHORT, LONG = 60, 400
+"""How many combinations of options are drawn, of which Slurm accepts more than half."""
+
+
+class Given:
+    """What slurmctld gave to a job, and what the bounds said about it.
+
+    Attributes:
+        amounts: see drawn_jobs.amounts().
+        named: the request names an amount of memory.
+        job: what scontrol showed.
+    """
+
+    def __init__(self, job: dict[str, str], bounds: dict[str, Any]) -> None:
+        self.amounts = drawn_jobs.amounts(job)
+        self.named = bool(bounds["names_memory"])
+        self.job = job
+
+    def most(self, name: str) -> int:
+        """Return the largest of some amounts."""
+        return max(self.amounts.get(name, [0]))
+
+    def memory(self, per: str) -> int:
+        """Return the most memory on a node for one of something; 0 if the request names no memory."""
+        pairs = zip(self.amounts["memory_per_node"], self.amounts[per], strict=True)
+        return max(-(-memory // max(count, 1)) for memory, count in pairs) if self.named else 0
+
+    def licenses(self) -> int:
+        """Return the number of licenses."""
+        return sum(int(count) for count in re.findall(r"ansys:(\d+)", self.job.get("Licenses", "")))
+
+
+class Limit(NamedTuple):
+    """A rule about sizes.
+
+    Attributes:
+        toml: the keys of the rule; {} is the limit.
+        amount: returns from what slurmctld gave the amount that is limited; None: the rule does not concern the job.
+        floor: it is a floor.
+        interactive: it concerns jobs of salloc.
+    """
+
+    toml: str
+    amount: Callable[[Given], int | None]
+    floor: bool = False
+    interactive: bool = False
+
+
+LIMITS = [
+    Limit('rule = "node_count"\nmost = {}', lambda given: given.most("nodes")),
+    Limit('rule = "task_count"\nmost = {}', lambda given: given.most("tasks")),
+    Limit('rule = "cpu_count"\nmost = {}', lambda given: given.most("cpus")),
+    Limit('rule = "gpu_ceiling"\nper_job = {}', lambda given: given.most("gpus")),
+    Limit('rule = "gpu_ceiling"\nper_node = {}', lambda given: given.most("gpus_per_node")),
+    Limit('rule = "memory_ceiling"\nper_node = {}', lambda given: given.most("memory_per_node") * given.named),
+    Limit('rule = "memory_ceiling"\nper_cpu = {}', lambda given: given.memory("cpus_per_node")),
+    Limit(
+        'rule = "cpus_per_gpu"\nmost = {}',
+        lambda given: -(-given.most("cpus") // given.most("gpus")) if given.most("gpus") else None,
+    ),
+    Limit(
+        'rule = "memory_per_gpu"\nmost = {}',
+        lambda given: given.memory("gpus_per_node") if given.most("gpus") else None,
+    ),
+    Limit('rule = "licenses"\nmost = {{ ansys = {} }}', Given.licenses),
+    Limit('rule = "time_ceiling"\nlimit = {}', lambda given: drawn_jobs.minutes(given.job)),
+    Limit('rule = "node_count"\nleast = {}', lambda given: given.most("nodes"), floor=True),
+    Limit('rule = "task_count"\nleast = {}', lambda given: given.most("tasks"), floor=True),
+    Limit('rule = "cpu_count"\nleast = {}', lambda given: given.most("cpus"), floor=True),
+    Limit('rule = "interactive_limit"\nnodes = {}', lambda given: given.most("nodes"), interactive=True),
+    Limit('rule = "interactive_limit"\ncpus = {}', lambda given: given.most("cpus"), interactive=True),
+    Limit('rule = "interactive_limit"\ngpus = {}', lambda given: given.most("gpus"), interactive=True),
+]
+
+
+@pytest.fixture(scope="module")
+def site(large_cluster: Cluster) -> Site:
+    """A cluster for jobs with random options."""
+    return drawn_jobs.prepared(large_cluster)
+
+
+class Trial(NamedTuple):
+    """A job under a rule, and what an equal job got without the rule."""
+
+    options: str
+    limit: Limit
+    number: int
+    without: int
+
+    def __str__(self) -> str:
+        """Return options and rule in one line."""
+        rule = self.limit.toml.format(self.number).replace("\n", " ")
+        return f"{self.options} | {rule} | without the rule {self.without}"
+
+    @property
+    def kept(self) -> bool:
+        """Whether the job keeps the limit without the rule."""
+        return self.without >= self.number if self.limit.floor else self.without <= self.number
+
+
+def trials(site: Site, number: int, generator: random.Random) -> dict[str, Trial]:
+    """Run jobs without a rule; return each with a rule whose limit is near what it got."""
+    jobs = {f"j{index}": drawn_jobs.options(generator) for index in range(number)}
+    drawn_jobs.run(site, jobs)
+    told = {each["name"]: each["bounds"] for each in site.told()}
+    drawn = {}
+    for name, job in sorted(drawn_jobs.given(site).items()):
+        given = Given(job, told[name])
+        limit = generator.choice([each for each in LIMITS if each.amount(given)])
+        without = limit.amount(given) or 0
+        near = without + generator.choice([0, 0, 1, -1] if not limit.floor else [0, 0, 1])
+        if near:
+            drawn[f"r{name}"] = Trial(jobs[name], limit, near, without)
+    return drawn
+
+
+def beyond(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str]]:
+    """Run jobs under their rules; return how many ran, and those beyond their ceiling or below their floor."""
+    rules = [
+        f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{trial.limit.toml.format(trial.number)}\n'
+        for name, trial in drawn.items()
+    ]
+    # Without Slurm's sources slurmctld sends no jobs, by which rules could judge updates.
+    defaults = "" if site.cluster.has_sources else '[policy_defaults]\nupdates = "refuse"\n'
+    site.cluster.put("\n".join([DEFAULT_TOML, defaults, *rules]), TOML)
+    reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
+    assert "error" not in reloaded, reloaded
+    interactive = {name for name, trial in drawn.items() if trial.limit.interactive}
+    drawn_jobs.run(site, {name: f"-A {name} {trial.options}" for name, trial in drawn.items()}, interactive=interactive)
+    told = {each["name"]: each["bounds"] for each in site.told()}
+    ran = drawn_jobs.given(site)
+    wrong = []
+    for name, job in ran.items():
+        trial, amount = drawn[name], drawn[name].limit.amount(Given(job, told[name]))
+        if amount is not None and not trial._replace(without=amount).kept:
+            wrong.append(f"{trial} | got {amount}\n    {job['line']}")
+    return len(ran), wrong
+
+
+@pytest.mark.parametrize(("number", "seed"), [(SHORT, 5), pytest.param(LONG, 6, marks=pytest.mark.soak)])
+def test_limits(site: Site, number: int, seed: int) -> None:
+    """No job that a rule accepts gets more than the ceiling of the rule, or less than its floor."""
+    drawn = trials(site, number, random.Random(seed))
+    ran, wrong = beyond(site, drawn)
+    assert not wrong, "\n".join(wrong)
+    assert ran > len(drawn) / 3

@@ -15,8 +15,8 @@ help: ## show this list
 
 venv: .venv/.complete ## set up .venv with the dependencies of the other targets
 
-.venv/.complete: pyproject.toml scripts/setup
-	@scripts/setup $(PYTHON)
+.venv/.complete: pyproject.toml tools/setup
+	@tools/setup $(PYTHON)
 
 CHECKS = ruff ruff-format mypy clang-format shellcheck codespell unit-tests
 .PHONY: $(CHECKS)
@@ -24,18 +24,18 @@ check: venv ## run everything that needs no Slurm: linters, types, formats, unit
 	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
 
 ruff:
-	@scripts/step $@ $(BIN)/ruff check
+	@tools/step $@ $(BIN)/ruff check
 ruff-format:
-	@scripts/step $@ $(BIN)/ruff format --check
+	@tools/step $@ $(BIN)/ruff format --check
 mypy:
-	@$(BIN)/python scripts/stubs.py
-	@scripts/step $@ $(BIN)/mypy
+	@$(BIN)/python tools/stubs.py
+	@tools/step $@ $(BIN)/mypy
 clang-format:
-	@scripts/step $@ $(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	@tools/step $@ $(BIN)/clang-format --dry-run -Werror $(C_FILES)
 shellcheck:
-	@scripts/step $@ $(BIN)/shellcheck $(SHELL_FILES)
+	@tools/step $@ $(BIN)/shellcheck $(SHELL_FILES)
 codespell:
-	@scripts/step $@ $(BIN)/codespell
+	@tools/step $@ $(BIN)/codespell
 # A few quick tests of tests/cluster need no cluster. Some tests wait, so there is a worker more than processors.
 unit-tests:
 	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
@@ -49,13 +49,13 @@ format: venv ## rewrite Python and C sources in the house style
 # Not $(MAKE), for which "make -n" would run the line.
 test: venv ## run check, then sanitizers and all tests on real clusters of all supported releases
 	@{ tests/cluster/run possible && tests/cluster/run rootfs $(SLURMHOOKS_TEST_RELEASES); } >/dev/null 2>&1 & \
-	make --no-print-directory check && scripts/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
+	make --no-print-directory check && tools/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
 
 soak: venv ## run the statistical and long tests, with their durations
 	@$(BIN)/pytest -v -m soak --durations=0 tests
 
 demo: ## show hooks at work on a real Slurm, which this sets up
-	@scripts/need python3 git
+	@tools/need python3 git
 	@tests/cluster/demo
 
 bench: venv ## measure what hooks cost on a real Slurm
@@ -72,7 +72,7 @@ SITE_PACKAGES = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_
 
 docs: .venv/.docs ## build the documentation
 	@PYTHONPATH=$(SITE_PACKAGES):$(SPHINX_PATH) \
-		scripts/step sphinx $(BIN)/python -m sphinx -n -W --keep-going -q -b html docs build/docs
+		tools/step sphinx $(BIN)/python -m sphinx -n -W --keep-going -q -b html docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 deb: venv ## make the Debian source package in dist
@@ -82,7 +82,7 @@ rpm: venv ## make the source RPM in dist
 	@contrib/packaging/make-rpm $(BIN)/python
 
 release: check ## build and verify the files of a release, from a commit that RELEASING.md prepares
-	@scripts/release $(BIN)/python
+	@tools/release $(BIN)/python
 
 clean: ## remove build results, but not the cache of clusters (see tests/cluster/run)
 	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -13,12 +13,13 @@ from typing import Any
 from docs.command_line import command_line_page
 from docs.markdown import code, doc, page, table
 from docs.spank_pages import spank_page, spank_releases_page
-from slurmhooks import config, scrun, testing
+from slurmhooks import scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
-from slurmhooks.hook_specs import COMMANDS, HOOKS, HookSpec
+from slurmhooks.config import model as config
+from slurmhooks.fields import flag_rows, number_rows, rows
+from slurmhooks.hooks.points import COMMANDS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
-from slurmhooks.slurmctld import flag_rows, number_rows, rows
 from slurmhooks.spank import callbacks
 from slurmhooks.testing.option_names import NAMES
 
@@ -263,7 +264,7 @@ def python_page() -> str:
             "module:: slurmhooks",
             *_members("slurmhooks", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError"),
             "autodata:: slurmhooks.values.UNLIMITED",
-            "autoclass:: slurmhooks.decorator.Decorator\n   :special-members: __call__",
+            "autoclass:: slurmhooks.hooks.decorator.Decorator\n   :special-members: __call__",
             "automethod:: slurmhooks.hook.SpankHooks.option",
             "autoclass:: slurmhooks.option.Option\n   :members: value, given, check",
             "autoclass:: slurmhooks.log.Log\n   :members: error, info, verbose, debug, debug2, debug3, user",

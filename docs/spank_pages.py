@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 
 from docs.markdown import code, page, table
-from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.hooks.points import CONTEXTS
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.where import Where

@@ -14,7 +14,7 @@ Importing this package needs neither Slurm nor compiled code. It is cheap, becau
 handler does it.
 """
 
-from slurmhooks.hook import hook
+from slurmhooks.hooks.hook import hook
 from slurmhooks.log import log
 from slurmhooks.values import UNLIMITED
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from slurmhooks.cli_filter.model import Options
+    from slurmhooks.hooks.option import Option
     from slurmhooks.job_submit.model import (
         Association,
         Job,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Table,
     )
     from slurmhooks.jobcomp.event import Event
-    from slurmhooks.option import Option
     from slurmhooks.scrun.model import Container
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import Unlimited

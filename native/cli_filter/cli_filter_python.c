@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin of CliFilterPlugins: calls slurmhooks.cli_filter.entry for each call of Slurm that has a handler. */
+/* The plugin of CliFilterPlugins: calls slurmhooks.entry.cli_filter for each call of Slurm that has a handler. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -54,7 +54,7 @@ static int has_handlers(const struct manifest_line *line)
 /* IN opt  NULL after the submission, when the command is already known */
 static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint32_t job_id, uint32_t step_id)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.cli_filter.entry", "call", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.cli_filter", "call", NULL};
     static enum slurmhooks_command command;
     static int known = -1;
     struct slurmhooks_answer answer;

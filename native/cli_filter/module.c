@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python module _slurmhooks_cli_filter, with which slurmhooks.cli_filter.entry reads and sets options. Names and
+ * The Python module _slurmhooks_cli_filter, with which slurmhooks.entry.cli_filter reads and sets options. Names and
  * values are bytes. Like the module for scrun, it does not use cffi, which takes longer to load than everything else
  * together.
  */

@@ -3,7 +3,8 @@
 #define SLURMHOOKS_EMBED_COMPILE_H
 
 /*
- * Make the module _slurmhooks_compile, with which slurmhooks/loader.py compiles hook files. The caller holds the GIL.
+ * Make the module _slurmhooks_compile, with which slurmhooks/handlers/loader.py compiles hook files. The caller holds
+ * the GIL.
  *
  * RET 0, or -1 with an exception
  */

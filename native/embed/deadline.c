@@ -164,7 +164,7 @@ static PyObject *step(PyObject *self, PyObject *py_name)
 }
 
 PyDoc_STRVAR(step_doc, "Set the name of slurmstepd's step, in the form that scancel takes.");
-PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/deadline.py.");
+PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/handlers/deadline.py.");
 PyDoc_STRVAR(end_doc, "Stop sending signals; return a list of what the handler had changed and was restored, or None.");
 
 static PyMethodDef methods[] = {

@@ -3,7 +3,7 @@
 #define SLURMHOOKS_EMBED_DEADLINE_H
 
 /*
- * Make the module _slurmhooks_deadline, which slurmhooks/deadline.py uses. The caller holds the GIL.
+ * Make the module _slurmhooks_deadline, which slurmhooks/handlers/deadline.py uses. The caller holds the GIL.
  *
  * RET 0, or -1 with an exception
  */

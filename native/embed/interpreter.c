@@ -119,8 +119,8 @@ static void finish_paths(void)
 }
 
 /*
- * Tell slurmhooks/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used if the
- * environment has no SLURM_CONF; Slurm's own programs know the path from their build. RET 0 or -1.
+ * Tell slurmhooks/files/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used if
+ * the environment has no SLURM_CONF; Slurm's own programs know the path from their build. RET 0 or -1.
  */
 static int set_sysconfdir(void)
 {

@@ -145,7 +145,7 @@ def members(body: str) -> Iterator[tuple[str, str, str]]:
 
 
 def constant_groups(headers: Headers) -> dict[str, list[str]]:
-    """Return the names of constants in slurm.h, by the class of slurmhooks.slurmctld.constants that has them."""
+    """Return the names of constants in slurm.h, by the class of slurmhooks.fields.constants that has them."""
     return {
         "AllocHold": headers.prefixed("ALLOC_SID_"),
         "CpuBind": headers.enum("cpu_bind_type"),

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
-from slurmhooks.hook_specs import COMMANDS, POINTS  # noqa: E402
+from slurmhooks.hooks.points import COMMANDS, POINTS  # noqa: E402
 from slurmhooks.wire import protocol  # noqa: E402
 
 ENUMERATIONS = {

@@ -2,7 +2,7 @@
 """Write the tables of Slurm's structs: as C with offsets, and as text for slurmhooks.wire.tables.
 
 Usage: tables.py TIER SOURCE TEXT -- COMPILER ARGS, where TIER is ``public`` or ``source``, and the compiler finds the
-headers of the Slurm release to build for. A table has the members that rows of slurmhooks/slurmctld/fields read, as
+headers of the Slurm release to build for. A table has the members that rows of slurmhooks/fields read, as
 far as these headers declare them. The compiler determines their offsets, and checks their sizes.
 """
 
@@ -21,8 +21,8 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
-from slurmhooks.slurmctld.fields import COUNTERS, TABLES  # noqa: E402
-from slurmhooks.slurmctld.rows import Computed, Strings, rows  # noqa: E402
+from slurmhooks.fields import COUNTERS, TABLES  # noqa: E402
+from slurmhooks.fields.rows import Computed, Strings, rows  # noqa: E402
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables  # noqa: E402
 
 PUBLIC = (

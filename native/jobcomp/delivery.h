@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "jobcomp/spool.h"
-#include "wire/client.h"
+#include "client/client.h"
 
 /* The number of threads. The thread with the number job id % LANES delivers all records of a job, in order. */
 #define SLURMHOOKS_LANES 8

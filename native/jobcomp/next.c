@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "manifest/trusted.h"
+#include "trusted.h"
 
 /*
  * Load the library. RET the library, or NULL. OUT path: the last path that was tried; why: if NULL is returned, what

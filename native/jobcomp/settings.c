@@ -13,8 +13,8 @@
 
 #include "build_config.h"
 #include "log.h"
-#include "wire/channel.h"
-#include "wire/spawn.h"
+#include "client/channel.h"
+#include "client/spawn.h"
 
 /* The longest time that Python may take, in nanoseconds. */
 #define PATIENCE (INT64_C(30) * 1000000000)

@@ -31,8 +31,8 @@ int input_absent(const struct record *record)
 }
 
 /*
- * RET how many entries of a folder match START*END by the rules of slurmhooks/paths.py (hidden files never match); -1
- * on error.
+ * RET how many entries of a folder match START*END by the rules of slurmhooks/files/paths.py (hidden files never
+ * match); -1 on error.
  */
 static int64_t count_entries(const char *folder, const char *start, const char *end)
 {

@@ -11,7 +11,7 @@
 
 #include "build_config.h"
 #include "manifest/parse.h"
-#include "manifest/trusted.h"
+#include "trusted.h"
 
 #define FILE_NAME "slurmhooks.manifest"
 #define LARGEST (1024L * 1024)

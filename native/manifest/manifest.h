@@ -2,8 +2,8 @@
 /*
  * Reads the hook manifest, which tells a process without Python which hooks the hook files define.
  *
- * 'slurmhooks compile' writes it; slurmhooks/manifest.py describes the format. It is a cache: if it is damaged, or does
- * not match the files that it was made from, it counts as absent, and Python reads the hook files.
+ * 'slurmhooks compile' writes it; slurmhooks/site/manifest.py describes the format. It is a cache: if it is damaged, or
+ * does not match the files that it was made from, it counts as absent, and Python reads the hook files.
  */
 #ifndef SLURMHOOKS_MANIFEST_H
 #define SLURMHOOKS_MANIFEST_H

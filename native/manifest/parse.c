@@ -146,7 +146,7 @@ static int read_record(const struct record *record, struct manifest_line **lines
         return add_option(record, *lines);
     if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
-    /* Only Python, which loads the line, uses these records: see slurmhooks/manifest.py. */
+    /* Only Python, which loads the line, uses these records: see slurmhooks/site/manifest.py. */
     return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "packages") || !strcmp(kind, "log") ||
                    (!scrun && !strcmp(kind, "lua"))
                ? 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks slurmctld about the job of a container, for slurmhooks.scrun.entry. */
+/* Asks slurmctld about the job of a container, for slurmhooks.entry.scrun. */
 #ifndef SLURMHOOKS_SCRUN_JOB_H
 #define SLURMHOOKS_SCRUN_JOB_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python module _slurmhooks_scrun, with which slurmhooks.scrun.entry reads the arguments of scrun's calls, and
+ * The Python module _slurmhooks_scrun, with which slurmhooks.entry.scrun reads the arguments of scrun's calls, and
  * calls scrun and Slurm. Addresses are those of a struct slurmhooks_container.
  *
  * Unlike the module for SPANK, it does not use cffi: the module is small, and loading cffi would take a tenth of the

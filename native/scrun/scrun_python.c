@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin for scrun: a Lua module that defines scrun's staging functions, which call slurmhooks.scrun.entry.
+ * The plugin for scrun: a Lua module that defines scrun's staging functions, which call slurmhooks.entry.scrun.
  *
  * scrun has no plugin point for C. It reads scrun.lua (scrun.lua.in), which loads this plugin.
  */
@@ -175,7 +175,7 @@ static int not_staged_in = 1;
 /* Run the handlers of stage_in, then the function of the site's own script. */
 static int run_stage_in(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "stage_in", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -217,7 +217,7 @@ static int run_stage_in(lua_State *L)
 /* Run the handlers of stage_out and the function of the site's own script, whether or not one fails. */
 static int run_stage_out(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "stage_out", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -251,7 +251,7 @@ static int run_stage_out(lua_State *L)
 
 static int find_script(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "script", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "script", NULL};
     struct slurmhooks_answer answer;
     const char *why;
     const struct manifest_line *line = manifest_find_point(MANIFEST_SCRUN, &why);

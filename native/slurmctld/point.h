@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/client.h"
-#include "wire/late.h"
+#include "client/client.h"
+#include "client/late.h"
 #include "wire/wire.h"
 
 /* Size of a buffer for the line that tells a user about a failure. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/late.h"
+#include "client/late.h"
 
 /* A call of a plugin by slurmctld, about which handlers ask questions. */
 struct slurmhooks_event {
@@ -25,7 +25,7 @@ struct slurmhooks_event {
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
 
 /*
- * Answer a question: the slurmhooks_query of wire/client.h. slurmctld holds its locks.
+ * Answer a question: the slurmhooks_query of client/client.h. slurmctld holds its locks.
  *
  * IN context  a struct slurmhooks_event
  */

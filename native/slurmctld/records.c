@@ -31,7 +31,7 @@
 #include "slurmctld/rows.h"
 #include "slurmctld/weak.h"
 
-/* slurmhooks/slurmctld/fields/reservation.py has the same values. */
+/* slurmhooks/fields/reservation.py has the same values. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 typedef __typeof__(job_list) slurm_list;

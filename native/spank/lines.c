@@ -35,8 +35,8 @@ static char **copy(int argc, char *argv[])
 }
 
 /*
- * Read the arguments for C as slurmhooks/plugstack.py does, which also refuses invalid values. The first argument that
- * is not an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
+ * Read the arguments for C as slurmhooks/files/plugstack.py does, which also refuses invalid values. The first argument
+ * that is not an option of slurmhooks is the GLOB; the arguments after it belong to the handlers.
  */
 static void read_options(struct line *line)
 {

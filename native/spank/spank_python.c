@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The SPANK plugin: calls slurmhooks.spank.entry for each callback of Slurm that has a handler.
+ * The SPANK plugin: calls slurmhooks.entry.spank for each callback of Slurm that has a handler.
  *
  * This file is compiled once and linked several times (native/meson.build). The variants export different callbacks,
  * since some cost time merely by being exported: Slurm then starts a process for each prolog and epilog, and a clone
@@ -57,7 +57,7 @@ static int by_mode(const struct line *line, enum callback callback_id, unsigned 
 }
 #endif
 
-/* Where the value of an option comes from: the indices of slurmhooks/spank/entry.py:ORIGINS. */
+/* Where the value of an option comes from: the indices of slurmhooks/entry/spank.py:ORIGINS. */
 enum origin { FROM_COMMAND, FROM_LAUNCH, FROM_VARIABLE };
 
 /* An option that the user gave before Python started; Python gets it later. */
@@ -73,7 +73,7 @@ static struct given_option *waiting_options;
 /* Let Python take an option. RET 0, or a failure code for Slurm. */
 static int ask_option(const struct given_option *option)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "option", NULL};
     struct slurmhooks_answer answer;
     int index;
     const struct line *line = line_of_option(option->value, &index);
@@ -165,7 +165,7 @@ static int option_callback(int value, const char *argument, int remote)
 /* Tell Python which step slurmstepd runs: the step is cancelled if a handler ends the process. */
 static void tell_step(spank_t spank)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "step", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "step", NULL};
     static int told;
     struct slurmhooks_answer answer;
     uint32_t job, step;
@@ -185,7 +185,7 @@ static void tell_step(spank_t spank)
  */
 static int ask_callback(const struct line *line, enum callback callback_id, spank_t spank, const char *missing)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "callback", NULL};
     struct slurmhooks_answer answer;
 
     tell_step(spank);

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import slurm_conf, trusted
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 

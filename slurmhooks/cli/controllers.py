@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import parameters, progress
+from slurmhooks.files import slurm_conf
 from slurmhooks.worker import requests
 
 PATIENCE = 5.0

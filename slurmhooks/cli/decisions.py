@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the submission of a job in the decision log, which slurmhooks/worker/decision_log.py writes."""
+"""Finds the submission of a job in the decision log, which slurmhooks/collector/decision_log.py writes."""
 
 import json
 import re

@@ -10,13 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, parameters, progress
+from slurmhooks.config import model as config
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import Line, Point
-from slurmhooks.paths import has_magic, matches
-from slurmhooks.registry import Registry, assign
+from slurmhooks.files import plugstack, slurm_conf, trusted
+from slurmhooks.files.paths import has_magic, matches
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.site import sources as site
+from slurmhooks.site.manifest import Line, Point
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:

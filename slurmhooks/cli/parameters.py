@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import slurm_conf
+from slurmhooks.files import slurm_conf
 
 CHOSEN = "the folder of $SLURM_CONF, or /etc/slurm"
 """Describes the default of --sysconfdir."""

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from slurmhooks import durable
 from slurmhooks.cli import configuration
+from slurmhooks.files import durable
 
 MARK = "Made by 'slurmhooks install'"
 """Only a scrun.lua with this text may be replaced; any other was written by a person."""

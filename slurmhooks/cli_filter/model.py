@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from slurmhooks.cli_filter.fields import FIELDS, OptionFields
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.option import INHERITED, canonical
-from slurmhooks.similar import nearest
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.handlers.view import StagedMapping, stale
+from slurmhooks.hooks.option import INHERITED, canonical
 from slurmhooks.values import text_to_c
-from slurmhooks.view import StagedMapping, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.similar import nearest
+from slurmhooks.handlers.similar import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from slurmhooks.job_submit.service import Service
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
-    from slurmhooks.watch import Watch
+    from slurmhooks.files.watch import Watch
     from slurmhooks.worker.service import Announce
 
 

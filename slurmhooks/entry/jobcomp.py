@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks import site
 from slurmhooks.errors import LoadError
 from slurmhooks.jobcomp.service import Service
+from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
-    from slurmhooks.watch import Watch
+    from slurmhooks.files.watch import Watch
     from slurmhooks.worker.service import Announce
 
 START_SINCE = (25, 5)

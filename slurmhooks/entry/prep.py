@@ -9,7 +9,7 @@ from slurmhooks.prep.service import Service
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
-    from slurmhooks.watch import Watch
+    from slurmhooks.files.watch import Watch
     from slurmhooks.worker.service import Announce
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.priority.service import Service
+from slurmhooks.site_factor.service import Service
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
-    from slurmhooks.watch import Watch
+    from slurmhooks.files.watch import Watch
     from slurmhooks.worker.service import Announce
 
 

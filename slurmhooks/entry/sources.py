@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
     from pathlib import Path
 
-    from slurmhooks.config import Config
-    from slurmhooks.loader import Source
+    from slurmhooks.config.model import Config
+    from slurmhooks.handlers.loader import Source
 
 
 def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Source]:

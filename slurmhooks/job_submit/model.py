@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
+from slurmhooks.fields import JobFields
+from slurmhooks.job_submit.text_arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
 from slurmhooks.slurmctld import model as records
-from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.slurmctld.model import (
     Association,
     License,

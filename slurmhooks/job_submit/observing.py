@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
-from slurmhooks.dispatch import PASSED, Around
 from slurmhooks.errors import HandlerError
+from slurmhooks.handlers import dispatch
+from slurmhooks.handlers.dispatch import PASSED, Around
+from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.job_submit.model import chained
 from slurmhooks.job_submit.request import close_records
-from slurmhooks.rollout import OBSERVE
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.modes import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.dispatch import Outcome
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.registry import Handler
     from slurmhooks.job_submit.model import Job
-    from slurmhooks.registry import Handler
     from slurmhooks.slurmctld.observation import Observation
     from slurmhooks.worker.service import Running
 

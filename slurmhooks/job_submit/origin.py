@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slurmhooks.slurmctld.binding import Computations
+    from slurmhooks.fields.classes import Computations
 
 USER, UPDATE, SIBLING, REQUEUE = "user", "update", "sibling", "requeue"
 FROM_SIBLINGS = (SIBLING, REQUEUE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.hooks.points import POINTS
 from slurmhooks.job_submit.bounds.cluster import Cluster
 from slurmhooks.job_submit.subject import Subject
 

@@ -12,19 +12,19 @@ from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import Struct, begin
 from slurmhooks.slurmctld.call import Call, about_record
-from slurmhooks.slurmctld.keeper import Recording
+from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
-    from slurmhooks.dispatch import Outcome
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.job_submit.model import Job
-    from slurmhooks.registry import Handler, Registry
+    from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query, Running
-    from slurmhooks.worker.settings import Settings
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""

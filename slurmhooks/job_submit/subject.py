@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose request it is: decides which mode of a handler applies to the request (slurmhooks/rollout.py)."""
+"""Whose request it is: decides which mode of a handler applies to the request (slurmhooks/hooks/rollout.py)."""
 
 from __future__ import annotations
 

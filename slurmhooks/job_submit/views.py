@@ -11,7 +11,7 @@ from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import views
 
 if TYPE_CHECKING:
-    from slurmhooks.slurmctld.binding import Computations
+    from slurmhooks.fields.classes import Computations
     from slurmhooks.wire.tables import Tables
 
 

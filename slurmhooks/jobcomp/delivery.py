@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slurmhooks import dispatch
+from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
 from slurmhooks.jobcomp.spool import is_full
@@ -20,9 +20,9 @@ from slurmhooks.wire.tables import TableError
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from slurmhooks.config_sections import JobEnd
+    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.jobcomp.spool import Record, Spool
-    from slurmhooks.registry import Handler, Registry
     from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.hooks.points import POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

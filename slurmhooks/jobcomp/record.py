@@ -7,7 +7,7 @@ import pwd
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import slurm_conf
+from slurmhooks.files import slurm_conf
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c

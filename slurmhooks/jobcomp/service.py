@@ -15,11 +15,11 @@ from slurmhooks.wire.message import Message, MessageError, decode, number_value,
 from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
 
 if TYPE_CHECKING:
-    from slurmhooks.config_sections import JobEnd
-    from slurmhooks.registry import Registry
+    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query
-    from slurmhooks.worker.settings import Settings
 
 
 class Service(PointService):

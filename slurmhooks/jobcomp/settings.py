@@ -6,11 +6,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from slurmhooks import site, slurm_conf
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import slurm_conf
+from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
-    from slurmhooks.config_sections import JobEnd
+    from slurmhooks.config.sections import JobEnd
 
 FSYNC = ("never", "interval", "always")
 """As enum slurmhooks_fsync in native/jobcomp/spool.h."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.durable import force, write
+from slurmhooks.files.durable import force, write
 from slurmhooks.jobcomp.frames import FORMER, HEAD, MAGIC, Frame, frames, key_of
 from slurmhooks.log import log
 from slurmhooks.wire.tables import parse

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 
-from slurmhooks import loader, site
 from slurmhooks.errors import LoadError, Reject
-from slurmhooks.hook_specs import COMMANDS, HOOKS
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import COMMANDS, HOOKS
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import slurm_table
 from slurmhooks.lua.conversions import as_number, as_string, number, whole
 from slurmhooks.lua.library import WORDS, Lua, NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
-from slurmhooks.registry import Handler
+from slurmhooks.site import sources as site
 from slurmhooks.values import NO_VAL
 
 TYPE_CHECKING = False

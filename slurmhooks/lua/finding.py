@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from slurmhooks import slurm_conf
+from slurmhooks.files import slurm_conf
 from slurmhooks.lua.library import Lua, NoLuaError, mapped, version_in
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks import slurm_conf
-from slurmhooks.codes import stand_ins
+from slurmhooks.fields import constants
+from slurmhooks.fields.rows import Release
+from slurmhooks.files import slurm_conf
+from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.job_submit import slurmctld
-from slurmhooks.slurmctld import constants
-from slurmhooks.slurmctld.rows import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fields of requests and records for Lua scripts, made from the rows of slurmhooks.slurmctld.fields.
+"""The fields of requests and records for Lua scripts, made from the rows of slurmhooks.fields.
 
 A field has the same name as its row. This module describes the differences: rows that scripts cannot read or write,
 releases that added them, and fields for which Slurm's C code passes something other than the member.
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.slurmctld.fields import JobFields, PartitionFields, RecordFields, ReservationFields
-from slurmhooks.slurmctld.flag_rows import Bit
-from slurmhooks.slurmctld.number_rows import (
+from slurmhooks.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.fields.flag_rows import Bit
+from slurmhooks.fields.number_rows import (
     AUTH_NOBODY,
     CORE_SPEC_THREAD,
     MEM_PER_CPU,
@@ -24,7 +24,7 @@ from slurmhooks.slurmctld.number_rows import (
     Tagged,
     Time,
 )
-from slurmhooks.slurmctld.rows import Computed, Field, Gres, Release, Strings, Text, Truth, release_of, rows
+from slurmhooks.fields.rows import Computed, Field, Gres, Release, Strings, Text, Truth, release_of, rows
 from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:

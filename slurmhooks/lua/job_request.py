@@ -6,18 +6,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.fields.rows import Computed, Text
 from slurmhooks.job_submit.users import fact_of_lua
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import conversions, job_fields
 from slurmhooks.lua.runtime import to_bytes, to_text
-from slurmhooks.slurmctld.rows import Computed, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slurmhooks.fields.rows import Release
     from slurmhooks.job_submit.model import RequestMembers
     from slurmhooks.lua.runtime import State
-    from slurmhooks.slurmctld.rows import Release
 
 PLUGIN = "job_submit/lua"
 OF_ASSOCIATIONS = ("default_qos", "assoc_comment", "assoc_qos")

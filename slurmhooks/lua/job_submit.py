@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import loader
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.fields.rows import Release, release_of
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
@@ -22,9 +24,7 @@ from slurmhooks.lua.job_fields import Reader
 from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
-from slurmhooks.registry import Handler
 from slurmhooks.slurmctld import NEEDS_SOURCES as NEEDS
-from slurmhooks.slurmctld.rows import Release, release_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
     from pathlib import Path
 
-    from slurmhooks.config import Config
+    from slurmhooks.config.model import Config
 
 GLUE = os.path.join(os.path.dirname(__file__), "job_submit.lua")
 FUNCTIONS = ("slurm_job_submit", "slurm_job_modify")

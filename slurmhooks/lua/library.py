@@ -15,8 +15,8 @@ from __future__ import annotations
 import posix
 import sys
 
-from slurmhooks import slurm_conf
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.files import slurm_conf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks import trusted
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.files import trusted
 from slurmhooks.lua import library
 from slurmhooks.values import ENCODING, ERRORS
 

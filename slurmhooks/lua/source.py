@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.hooks.points import POINTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

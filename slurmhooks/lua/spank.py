@@ -7,26 +7,27 @@ runs first.
 
 from __future__ import annotations
 
-from slurmhooks import deadline, paths
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import HOOKS, POINTS
+from slurmhooks.files import paths
+from slurmhooks.handlers import deadline
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script
-from slurmhooks.registry import Handler, Registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.loader import Source
+    from slurmhooks.handlers.loader import Source
+    from slurmhooks.hooks.option import Option
     from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_handle import Register, View
     from slurmhooks.lua.spank_options import LuaOption
-    from slurmhooks.option import Option
 
 PREFIX = "slurm_spank_"
 SLURMD_INIT = "slurmd_init"

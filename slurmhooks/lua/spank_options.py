@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from slurmhooks.handlers.registry import OPTION_NAME_LIMIT
+from slurmhooks.hooks.option import Option
 from slurmhooks.log import DEBUG, ERROR, log
 from slurmhooks.lua.conversions import as_string, flag, number, returned, whole
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, to_bytes, to_text
-from slurmhooks.option import Option
-from slurmhooks.registry import OPTION_NAME_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.source import ENTRIES, Script, Use
 from slurmhooks.spank.fields import ITEMS

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.policies.base import COMMON, Rule
 from slurmhooks.policies.rules import RULES
-from slurmhooks.rollout import ENFORCE, WARN, Rollout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pydantic import BaseModel
 
-    from slurmhooks.config import Config
+    from slurmhooks.config.model import Config
 
 TITLES = ("key", "value", "default", "meaning")
 

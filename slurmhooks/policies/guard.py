@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.number_rows import Number, Offset, Tagged
+from slurmhooks.fields.rows import Text, rows
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
 from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Words, listed
-from slurmhooks.similar import nearest
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.number_rows import Number, Offset, Tagged
-from slurmhooks.slurmctld.rows import Text, rows
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
-from slurmhooks.slurmctld.constants import JobState, ReservationFlag
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

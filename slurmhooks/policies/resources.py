@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.job_submit.bounds import Bounds, Range, computing
 from slurmhooks.job_submit.bounds.asked import FIELDS, read
-from slurmhooks.slurmctld.constants import JobFlag
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:

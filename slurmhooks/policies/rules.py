@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError, create_model
 
-from slurmhooks import config
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.policies import (
     accounts,
     budget,
@@ -27,7 +28,6 @@ from slurmhooks.policies import (
     times,
 )
 from slurmhooks.policies.base import Rule
-from slurmhooks.similar import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import loader, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.files import slurm_conf, trusted
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import HOOKS
+from slurmhooks.hooks.rollout import ENFORCE, Rollout
 from slurmhooks.policies import rules
 from slurmhooks.policies.request import Request, Site
-from slurmhooks.registry import Handler
-from slurmhooks.rollout import ENFORCE, Rollout
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.wire.tables import installed
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from slurmhooks.config import Config
+    from slurmhooks.config.model import Config
     from slurmhooks.policies.base import Rule
 
 HEADING = re.compile(r"^\s*\[\[\s*policies\s*\]\]")

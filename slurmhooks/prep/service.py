@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.service import PointService, log_each
@@ -19,10 +19,10 @@ from slurmhooks.wire.protocol import VARIABLES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query
-    from slurmhooks.worker.settings import Settings
 
 HOOKS = POINTS["prep"].called
 """Hooks by their numbers in a request."""

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.testing import Result
     from slurmhooks.testing.launch import Launch
     from slurmhooks.testing.runner import Given
@@ -58,9 +58,9 @@ class Runner:
             files: hook files.
             shown: list to which a text is added for each call, for the report of a failed test.
         """
-        from slurmhooks import loader
         from slurmhooks.errors import LoadError
-        from slurmhooks.refusals import unknown_codes
+        from slurmhooks.handlers import loader
+        from slurmhooks.handlers.refusals import unknown_codes
 
         self.registry: Registry = loader.load([loader.Source(path=str(file.resolve())) for file in files])
         if wrong := unknown_codes([self.registry]):

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.hook_specs import LISTS
+from slurmhooks.fields import KEYS
+from slurmhooks.fields import LISTS as TABLES
+from slurmhooks.hooks.points import LISTS
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.slurmctld.fields import KEYS
-from slurmhooks.slurmctld.fields import LISTS as TABLES
 from slurmhooks.testing.job_tables import condition_of, fulfils
 from slurmhooks.wire.message import Message, Packed, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
@@ -19,8 +19,8 @@ from slurmhooks.wire.protocol import Fact, Type, What
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slurmhooks.fields.classes import Computations
     from slurmhooks.recording.request import Recorded, Rows, UserFacts
-    from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.wire.tables import Table, Tables
 
 USERS = "the name service"

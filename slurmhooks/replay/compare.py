@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields import COUNTERS
+from slurmhooks.fields.rows import Computed, release_of, rows
 from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.answers import remedy
 from slurmhooks.replay.report import NO_ACCOUNT, Bug, Change, Example, FieldChange, Need, Report, Rule, Share
 from slurmhooks.slurmctld.asking import Struct
-from slurmhooks.slurmctld.fields import COUNTERS
-from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import MessageError, decode
 from slurmhooks.wire.protocol import DEFERRED

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields.rows import Computed, Gres, release_of, rows
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.recording.request import Rows, UserFacts
-from slurmhooks.slurmctld.rows import Computed, Gres, release_of, rows
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, Packed, decode, number_value, read_number

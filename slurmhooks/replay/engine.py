@@ -9,25 +9,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import trace
 from slurmhooks.errors import Reject
+from slurmhooks.handlers import trace
+from slurmhooks.hooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
+from slurmhooks.processes.settings import Settings
 from slurmhooks.recording.file import join, split
 from slurmhooks.replay import clock
 from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.views import views_of
-from slurmhooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import decode
-from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
-    from slurmhooks.registry import Registry
     from slurmhooks.replay.answers import Answers
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables

@@ -8,16 +8,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks import loader, reload
-from slurmhooks.config import FILE_NAME
+from slurmhooks.config.model import FILE_NAME
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.files.watch import Watch
+from slurmhooks.handlers import loader
+from slurmhooks.hooks.points import POINTS
+from slurmhooks.site import reload
 from slurmhooks.slurmctld.service import unserved
-from slurmhooks.watch import Watch
 
 if TYPE_CHECKING:
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.wire.tables import Tables
 
 

@@ -72,8 +72,8 @@ def main(task: Task) -> None:
     clock.install()
     os.environ[REPLAYING] = "1"
     isolated = task.network or without_network()
-    from slurmhooks import trusted
     from slurmhooks.errors import ConfigError, LoadError
+    from slurmhooks.files import trusted
     from slurmhooks.job_submit.request import HOOKS
     from slurmhooks.recording.contents import Contents
     from slurmhooks.replay import hooks
@@ -137,7 +137,7 @@ def send(fd: int, data: bytes) -> None:
 def drop(user: int | None) -> None:
     """Become another user permanently; None: stay the same user."""
     if user is not None and os.getuid() == 0:
-        from slurmhooks.worker import process
+        from slurmhooks.processes import process
 
         process.become(user)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.view import StagedMapping
+from slurmhooks.handlers.view import StagedMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.scrun import cancel
-from slurmhooks.similar import nearest
 from slurmhooks.values import text_from_c, text_to_c
 
-# Imports delay the start of every container; slurmhooks.view and os would take a sixth of it.
+# Imports delay the start of every container; slurmhooks.handlers.view and os would take a sixth of it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -287,7 +287,7 @@ class Container:
 
     def _living(self) -> None:
         if not self._alive:
-            from slurmhooks.view import stale
+            from slurmhooks.handlers.view import stale
 
             raise stale(self)
 

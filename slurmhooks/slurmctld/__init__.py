@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Code that the workers of all slurmctld plugins share; in C: native/slurmctld."""
 
-from slurmhooks.hook_specs import LISTS
+from slurmhooks.hooks.points import LISTS
 
 PRIVATE_ARGUMENTS = frozenset({"record", *LISTS})
 """The arguments that need slurmctld's private structs, and so a build with Slurm's sources."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.dispatch import Around
-from slurmhooks.rollout import ENFORCE, WARN
+from slurmhooks.handlers.dispatch import Around
+from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker.channel import on_page
 from slurmhooks.worker.worker import doing
@@ -14,8 +14,8 @@ from slurmhooks.worker.worker import doing
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from slurmhooks.dispatch import Outcome, View
-    from slurmhooks.registry import Handler
+    from slurmhooks.handlers.dispatch import Outcome, View
+    from slurmhooks.handlers.registry import Handler
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.modes import Modes
 

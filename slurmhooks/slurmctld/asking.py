@@ -22,7 +22,7 @@ from slurmhooks.wire.protocol import LARGEST, Fact, Status, Type, What
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from slurmhooks.slurmctld.rows import Condition
+    from slurmhooks.fields.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table, Tables
 

@@ -8,15 +8,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmhooks.dispatch import PASSED
-from slurmhooks.rollout import ENFORCE
+from slurmhooks.handlers.dispatch import PASSED
+from slurmhooks.hooks.rollout import ENFORCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from slurmhooks.dispatch import Outcome, View
-    from slurmhooks.registry import Handler
+    from slurmhooks.handlers.dispatch import Outcome, View
+    from slurmhooks.handlers.registry import Handler
 
 ABOUT = ("job_id", "user_id", "account", "partition", "name")
 """Fields of requests and records that distinguish a job from others; records have ``submit_time`` in addition."""

@@ -6,15 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.fields.flag_rows import Enumerated
+from slurmhooks.fields.number_rows import Tagged
+from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.slurmctld.flag_rows import Enumerated
-from slurmhooks.slurmctld.number_rows import Tagged
-from slurmhooks.slurmctld.rows import release_of, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slurmhooks.slurmctld.rows import Field
+    from slurmhooks.fields.rows import Field
 
 SECRET = {field: name for name, fields in SECRETS.items() for field in fields}
 """Fields that may contain secrets such as passwords, each with the name that a site lists to have its values logged."""

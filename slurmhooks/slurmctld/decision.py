@@ -11,17 +11,17 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
+from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject, StaleHandleError
+from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import visible
-from slurmhooks.rollout import ENFORCE
 from slurmhooks.slurmctld.call import ABOUT
 from slurmhooks.slurmctld.changes import NOTHING, changes
-from slurmhooks.worker.reporting import DECISION
 
 if TYPE_CHECKING:
+    from slurmhooks.collector.reporting import Reporter
     from slurmhooks.slurmctld.call import Call, Step
-    from slurmhooks.worker.reporting import Reporter
 
 LONGEST_TEXT = 1024
 """Maximum bytes of a text in a decision: users choose some of the texts."""

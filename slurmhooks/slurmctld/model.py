@@ -6,9 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.similar import nearest
-from slurmhooks.slurmctld import NEEDS_SOURCES
-from slurmhooks.slurmctld.fields import (
+from slurmhooks.fields import (
     AssociationFields,
     LicenseFields,
     NodeFields,
@@ -17,14 +15,16 @@ from slurmhooks.slurmctld.fields import (
     RecordFields,
     ReservationFields,
 )
-from slurmhooks.slurmctld.rows import Computed, Field, release_of
-from slurmhooks.view import stale
+from slurmhooks.fields.rows import Computed, Field, release_of
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.handlers.view import stale
+from slurmhooks.slurmctld import NEEDS_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slurmhooks.fields.rows import Release
     from slurmhooks.slurmctld.asking import Struct
-    from slurmhooks.slurmctld.rows import Release
     from slurmhooks.wire.message import Raw
 
 

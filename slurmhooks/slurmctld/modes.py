@@ -6,15 +6,15 @@ from __future__ import annotations
 from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
 from slurmhooks.errors import Reject
+from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.log import log
-from slurmhooks.rollout import ENFORCE, OBSERVE, WARN
 
 if TYPE_CHECKING:
+    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.hooks.rollout import Subject
     from slurmhooks.log import Show
-    from slurmhooks.registry import Handler
-    from slurmhooks.rollout import Subject
     from slurmhooks.slurmctld.call import Call
 
 WOULD_REFUSE = "Warning: a rule that is not in force yet would refuse this request"

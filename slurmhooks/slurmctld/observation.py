@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WHOSE = Struct("<IIII")
 """Precedes each question that is asked after the answer: sender, owner, 1 for an update, 0. In C:
-native/wire/late.h."""
+native/client/late.h."""
 
 
 @dataclass(frozen=True, slots=True)

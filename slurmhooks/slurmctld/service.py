@@ -8,11 +8,14 @@ from _thread import get_ident
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
+from slurmhooks.collector import collector, reporting
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import POINTS
+from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.points import POINTS
+from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
-from slurmhooks.rollout import OBSERVE
+from slurmhooks.processes import confinement, process
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call
@@ -22,20 +25,18 @@ from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import MessageError, decode, read_text
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Type
 from slurmhooks.wire.tables import TableError, installed
-from slurmhooks.worker import collector, confinement, process, reporting
 from slurmhooks.worker.service import load_site
-from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
     from pathlib import Path
 
-    from slurmhooks.config import Config
-    from slurmhooks.dispatch import Outcome
-    from slurmhooks.loader import Source
-    from slurmhooks.registry import Registry
-    from slurmhooks.rollout import Subject
-    from slurmhooks.watch import Watch
+    from slurmhooks.config.model import Config
+    from slurmhooks.files.watch import Watch
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.loader import Source
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.hooks.rollout import Subject
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Announce, Query, Running

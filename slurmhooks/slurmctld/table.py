@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.view import stale
+from slurmhooks.handlers.view import stale
 
 if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import View

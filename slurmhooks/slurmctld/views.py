@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields import KEYS, LISTS
+from slurmhooks.fields.classes import bind, conditions_of
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, model
-from slurmhooks.slurmctld.binding import bind, conditions_of
-from slurmhooks.slurmctld.fields import KEYS, LISTS
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import MessageError
@@ -16,8 +16,8 @@ from slurmhooks.wire.protocol import Fact
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slurmhooks.fields.classes import Computations
     from slurmhooks.slurmctld.asking import Asking, Struct
-    from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.wire.tables import Tables
 
 
@@ -54,7 +54,7 @@ class Views:
             self._classes = {name: self.bound(model.VIEWS[name], name, computed.get(name)) for name in LISTS.values()}
 
     def bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
-        """Return a class of views for the structs of a table; see :func:`slurmhooks.slurmctld.binding.bind`."""
+        """Return a class of views for the structs of a table; see :func:`slurmhooks.fields.classes.bind`."""
         return bind(view, self.tables[table], self.tables.release, computed)
 
     def arguments(self, names: Iterable[str], asking: Asking, record: Struct | None = None) -> dict[str, Any]:

@@ -7,9 +7,9 @@ Writes are staged, and applied after all handlers have passed.
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
+from slurmhooks.handlers.view import StagedMapping
 from slurmhooks.spank.where import CONTROL_WRITE, REMOTE
 from slurmhooks.values import variable_size
-from slurmhooks.view import StagedMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

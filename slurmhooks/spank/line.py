@@ -7,8 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.option import Option
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.hooks.option import Option
     from slurmhooks.spank.calls import Calls
     from slurmhooks.spank.state import LineState, State
 

@@ -4,22 +4,22 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
-from slurmhooks.similar import nearest
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.handlers.view import stale
 from slurmhooks.spank.calls import Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
 from slurmhooks.spank.fields import ITEMS, STEP_NAMES
 from slurmhooks.spank.where import PREPEND
 from slurmhooks.values import text_from_c, text_to_c
-from slurmhooks.view import stale
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.hook_specs import Context
+    from slurmhooks.hooks.points import Context
     from slurmhooks.spank.fields import Item
-    from slurmhooks.spank.items import Items  # written by scripts/stubs.py
+    from slurmhooks.spank.items import Items  # written by tools/stubs.py
     from slurmhooks.spank.state import State
 else:
     Items = object

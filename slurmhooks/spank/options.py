@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from slurmhooks import deadline, dispatch
-from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
+from slurmhooks.handlers import deadline, dispatch
+from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.log import log
 from slurmhooks.values import text_from_c
 
@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from slurmhooks.option import Option
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.hooks.option import Option
 
 LIMIT = 256
 """MOST_OPTIONS of native/manifest/manifest.h."""

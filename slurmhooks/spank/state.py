@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
+from slurmhooks.handlers.view import stale
 from slurmhooks.log import log
 from slurmhooks.spank.state_file import NO_PROLOG, StateFile, frozen
 from slurmhooks.spank.where import STATE, STATE_WRITE
-from slurmhooks.view import stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
     from typing import Any, Protocol, Self
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.spank.calls import Calls
 
     class Storage(Protocol):

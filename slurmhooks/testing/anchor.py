@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from slurmhooks import dispatch
-from slurmhooks.dispatch import Outcome
+from slurmhooks.handlers import dispatch
+from slurmhooks.handlers.dispatch import Outcome
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.log import log
-from slurmhooks.registry import Registry
 from slurmhooks.scrun import commands
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.model import CONFIG, Container
@@ -27,7 +27,7 @@ class FakeAnchor:
     ``allocator_command`` and ``remote_command`` run commands on this machine, because there is no job.
 
     Args:
-        registry: the site's handlers; see :func:`slurmhooks.loader.load`.
+        registry: the site's handlers; see :func:`slurmhooks.handlers.loader.load`.
         bundle: path of the bundle.
         in_place: give the handlers the bundle itself. Otherwise they get a copy, which :meth:`close` removes; a root
             file system outside the bundle is not copied.

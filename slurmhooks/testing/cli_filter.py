@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.cli_filter.model import EARLY, Options
-from slurmhooks.similar import nearest
-from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.fields.rows import release_of
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.option_texts import EndedError, joint, printed

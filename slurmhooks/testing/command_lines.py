@@ -15,7 +15,7 @@ from slurmhooks.testing.option_variables import VARIABLES, variable_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slurmhooks.option import Option
+    from slurmhooks.hooks.option import Option
 
 NONE, REQUIRED, OMITTABLE = 0, 1, 2
 """As has_arg of getopt_long()."""

@@ -14,7 +14,7 @@ from slurmhooks.testing.command_lines import CommandLine, CommandLineError, Give
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slurmhooks.option import Option
+    from slurmhooks.hooks.option import Option
 
 
 @dataclass

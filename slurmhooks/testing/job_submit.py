@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.job_submit import model
-from slurmhooks.job_submit.model import VIEWS
-from slurmhooks.job_submit.origin import OF_REQUESTS
-from slurmhooks.slurmctld.asking import Struct
-from slurmhooks.slurmctld.binding import bind
-from slurmhooks.slurmctld.fields import COUNTERS
-from slurmhooks.slurmctld.flag_rows import Bit, Enumerated
-from slurmhooks.slurmctld.number_rows import Plain, Real, Time
-from slurmhooks.slurmctld.rows import (
+from slurmhooks.fields import COUNTERS
+from slurmhooks.fields.classes import bind
+from slurmhooks.fields.flag_rows import Bit, Enumerated
+from slurmhooks.fields.number_rows import Plain, Real, Time
+from slurmhooks.fields.rows import (
     ANY_RELEASE,
     Computed,
     Field,
@@ -31,6 +27,10 @@ from slurmhooks.slurmctld.rows import (
     rows,
     sluid_number,
 )
+from slurmhooks.job_submit import model
+from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.origin import OF_REQUESTS
+from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c

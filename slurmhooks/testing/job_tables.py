@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields import KEYS
+from slurmhooks.fields.classes import conditions_of
 from slurmhooks.slurmctld import model
-from slurmhooks.slurmctld.binding import conditions_of
-from slurmhooks.slurmctld.fields import KEYS
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing.job_submit import (
     RELEASE,
@@ -26,7 +26,7 @@ from slurmhooks.wire.message import read_number, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slurmhooks.slurmctld.rows import Condition
+    from slurmhooks.fields.rows import Condition
     from slurmhooks.wire.message import Packed
     from slurmhooks.wire.tables import Member
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
+from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.frames import HOOKS
 from slurmhooks.testing.job_submit import FakeRecord
@@ -13,8 +13,8 @@ from slurmhooks.testing.job_submit import FakeRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.dispatch import Outcome
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.registry import Registry
 
 __all__ = ["HOOKS", "FakeEvent", "handle"]
 TIME = 1_700_000_000

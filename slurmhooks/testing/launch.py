@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.registry import Registry
-from slurmhooks.similar import nearest
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.spank.where import STATE_WRITE
 from slurmhooks.testing import environments
 from slurmhooks.testing.processes import Call, Path, Processes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
 
-    from slurmhooks.hook_specs import Context
+    from slurmhooks.hooks.points import Context
     from slurmhooks.testing.runner import Given
 
 SRUN, PROLOG, STEPD, EPILOG = ("srun",), ("prolog",), ("slurmstepd",), ("epilog",)

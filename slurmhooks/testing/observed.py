@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch
 from slurmhooks.errors import Reject
-from slurmhooks.rollout import ENFORCE
-from slurmhooks.slurmctld.rows import Computed, rows
+from slurmhooks.fields.rows import Computed, rows
+from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.testing.job_submit import values_of
 
 if TYPE_CHECKING:

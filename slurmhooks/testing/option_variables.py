@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.requested import INHERITED
+from slurmhooks.hooks.requested import INHERITED
 
 if TYPE_CHECKING:
-    from slurmhooks.option import Option
+    from slurmhooks.hooks.option import Option
 
 _COMMON = """
     ACCOUNT=account ACCTG_FREQ=acctg-freq BURST_BUFFER=bb CLUSTER_CONSTRAINT=cluster-constraint

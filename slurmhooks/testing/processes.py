@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from slurmhooks.hook_specs import Context
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.hooks.points import Context
     from slurmhooks.testing.runner import Given
 
 Path = tuple[str, ...]

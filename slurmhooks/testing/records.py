@@ -6,11 +6,12 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.dispatch import Outcome
+from slurmhooks.fields import LISTS
+from slurmhooks.fields.number_rows import NICE_OFFSET
+from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.prep import service as prep
-from slurmhooks.priority import service as priority
-from slurmhooks.slurmctld.fields import LISTS
-from slurmhooks.slurmctld.number_rows import NICE_OFFSET
+from slurmhooks.processes.settings import Settings
+from slurmhooks.site_factor import service as priority
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
@@ -19,12 +20,11 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
-from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.testing.job_tables import FakeTable
     from slurmhooks.wire.tables import Tables
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch, loader
-from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import HOOKS
-from slurmhooks.refusals import unknown_codes
-from slurmhooks.registry import Registry
+from slurmhooks.handlers import dispatch, loader
+from slurmhooks.handlers.dispatch import Outcome
+from slurmhooks.handlers.refusals import unknown_codes
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.similar import nearest
 from slurmhooks.spank.options import convert
 from slurmhooks.spank.state import missing_handlers
 from slurmhooks.testing import jobcomp, records
@@ -35,8 +35,8 @@ from slurmhooks.testing.watching import Bug, bugs_in, coverage, watching
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from slurmhooks.hooks.option import Option
     from slurmhooks.jobcomp.event import Event
-    from slurmhooks.option import Option
 
     Given = str | bool | Sequence[str | bool]
 

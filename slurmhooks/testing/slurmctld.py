@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.dispatch import Outcome
+from slurmhooks.fields import LISTS
+from slurmhooks.fields.rows import release_of, rows
+from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.users import Facts, named_account
 from slurmhooks.job_submit.views import Views
-from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.observation import WHOSE
-from slurmhooks.slurmctld.rows import release_of, rows
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
 from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
@@ -22,14 +23,13 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
-from slurmhooks.worker.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.fields.rows import Condition
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.slurmctld.call import Call
-    from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
     from slurmhooks.wire.tables import Tables
 

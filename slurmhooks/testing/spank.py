@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import cffi
 
-from slurmhooks.hook_specs import CONTEXTS, HOOKS
-from slurmhooks.similar import nearest
+from slurmhooks.handlers.similar import nearest
+from slurmhooks.hooks.points import CONTEXTS, HOOKS
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
@@ -22,7 +22,7 @@ from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slurmhooks.hook_specs import Context
+    from slurmhooks.hooks.points import Context
     from slurmhooks.spank.calls import Calls
 
 _ffi = cffi.FFI()

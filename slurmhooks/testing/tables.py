@@ -6,10 +6,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from slurmhooks.codes import stand_ins
-from slurmhooks.slurmctld.fields import COUNTERS, TABLES
-from slurmhooks.slurmctld.number_rows import Time
-from slurmhooks.slurmctld.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.fields import COUNTERS, TABLES
+from slurmhooks.fields.number_rows import Time
+from slurmhooks.fields.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
-from slurmhooks.registry import Handler
+from slurmhooks.handlers.registry import Handler
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slurmhooks.registry import Registry
+    from slurmhooks.handlers.registry import Registry
 
 _BUG = re.compile(r"error: error (?P<id>[0-9a-f]{8}): (?P<what>.*) raised ")
 """The first line of the report of a bug; see dispatch."""

@@ -7,7 +7,8 @@ import socket
 import sys
 from contextlib import suppress
 
-from slurmhooks.worker import process, service
+from slurmhooks.processes import process
+from slurmhooks.worker import service
 from slurmhooks.worker.supervisor import Supervisor
 
 CONTROL = 3
@@ -24,7 +25,7 @@ def preload(name: str) -> None:
     """
     with suppress(Exception):
         service.entry(name)
-        importlib.import_module("slurmhooks.config")
+        importlib.import_module("slurmhooks.config.model")
 
 
 def main(arguments: list[str]) -> int:

@@ -2,7 +2,7 @@
 """The socket between a worker and slurmctld: one request at a time, then questions about it, then one answer.
 
 A message is its length and kind as two little-endian 32-bit numbers, then its bytes. In C:
-native/wire/channel.c.
+native/client/channel.c.
 """
 
 from __future__ import annotations

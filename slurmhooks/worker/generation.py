@@ -14,20 +14,22 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slurmhooks import dispatch
+from slurmhooks.collector import reporting
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files.watch import Watch
+from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
+from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.control import Message
 from slurmhooks.recording import page as shared
-from slurmhooks.watch import Watch
 from slurmhooks.wire.protocol import STATUS_PAGE, Control
-from slurmhooks.worker import control, descriptors, process, reporting, service, worker
+from slurmhooks.worker import service, worker
 from slurmhooks.worker.channel import HEADER
-from slurmhooks.worker.control import Message
 from slurmhooks.worker.observer import Observer
 
 if TYPE_CHECKING:
+    from slurmhooks.processes.settings import Settings
     from slurmhooks.worker.service import Service
-    from slurmhooks.worker.settings import Settings
 
 RETRY = 1.0
 RETRY_MOST = 60.0

@@ -18,10 +18,12 @@ from mmap import mmap
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from slurmhooks.collector import reporting
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
+from slurmhooks.processes import confinement, control, process
 from slurmhooks.wire.protocol import ChannelKind, Control
-from slurmhooks.worker import confinement, control, process, reporting, worker
+from slurmhooks.worker import worker
 from slurmhooks.worker.channel import Channel
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.worker import process
+from slurmhooks.processes import process
 
 
 class Orphans:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
 
-from slurmhooks import slurm_conf
-from slurmhooks.worker import descriptors
+from slurmhooks.files import slurm_conf
+from slurmhooks.processes import descriptors
 
 PREFIX = "slurmhooks"
 LONGEST = 4096

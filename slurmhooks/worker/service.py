@@ -7,17 +7,19 @@ import importlib
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Protocol
 
-from slurmhooks import reload, site, trusted
-from slurmhooks.hook_specs import HOOKS
-from slurmhooks.watch import Watch
-from slurmhooks.worker.settings import Settings
+from slurmhooks.files import trusted
+from slurmhooks.files.watch import Watch
+from slurmhooks.hooks.points import HOOKS
+from slurmhooks.processes.settings import Settings
+from slurmhooks.site import reload
+from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmhooks.config import Config
-    from slurmhooks.loader import Source
-    from slurmhooks.registry import Registry
+    from slurmhooks.config.model import Config
+    from slurmhooks.handlers.loader import Source
+    from slurmhooks.handlers.registry import Registry
 
 Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while slurmctld waits for the answer to a request; later calls raise StaleHandleError."""
@@ -86,7 +88,7 @@ def load_site(
 ) -> tuple[Config, Registry]:
     """Load what the configuration names, and record which files it depends on.
 
-    If files are missing, empty or unreadable by accident, nothing is loaded: see slurmhooks.reload.
+    If files are missing, empty or unreadable by accident, nothing is loaded: see slurmhooks.site.reload.
 
     Args:
         watch: records the files; its ``before`` is the set in service.

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import site
-from slurmhooks.watch import Watch
+from slurmhooks.files.watch import Watch
+from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.worker.child import Child
+    from slurmhooks.processes.child import Child
 
 
 def of(point: str, number: int | None, children: Mapping[int, Child], fault: dict[str, Any] | None) -> dict[str, Any]:

@@ -11,16 +11,18 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from slurmhooks.collector import reporting
+from slurmhooks.collector.collector import Collector
+from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
-from slurmhooks.reload import STAYS, report_change
-from slurmhooks.watch import Watch
+from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.child import Child, text_for_users
+from slurmhooks.processes.control import Message
+from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import control, descriptors, generation, process, reporting, service, status
-from slurmhooks.worker.child import Child, text_for_users
-from slurmhooks.worker.collector import Collector
-from slurmhooks.worker.control import Message
-from slurmhooks.worker.look import POLL, Looker
+from slurmhooks.worker import generation, service, status
 from slurmhooks.worker.orphans import Orphans
+from slurmhooks.worker.polling import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
 
 RETRY = 60.0

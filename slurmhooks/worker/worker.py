@@ -10,13 +10,13 @@ import sys
 from mmap import mmap
 from typing import TYPE_CHECKING, NoReturn
 
+from slurmhooks.processes import confinement, process
 from slurmhooks.wire.protocol import STATUS_PAGE
-from slurmhooks.worker import confinement, process
 from slurmhooks.worker.channel import Channel, serve
 
 if TYPE_CHECKING:
+    from slurmhooks.processes.settings import Settings
     from slurmhooks.worker.service import Service
-    from slurmhooks.worker.settings import Settings
 
 RETIRE = 0.75
 """The fraction of its memory limit at which a worker is replaced, between two requests."""

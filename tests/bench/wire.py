@@ -9,14 +9,14 @@ import timeit
 from collections.abc import Callable
 from pathlib import Path
 
-from slurmhooks import loader
+from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.views import Views
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.wire.message import Message, answer, decode, pack
 from slurmhooks.wire.protocol import Type
 from slurmhooks.wire.tables import WIDTHS, parse
-from slurmhooks.worker.settings import Settings
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"

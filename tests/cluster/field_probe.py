@@ -12,8 +12,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.rows import Computed, Field, rows
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import Computed, Field, rows
 from tests.cluster.job_submit_site import place
 
 if TYPE_CHECKING:

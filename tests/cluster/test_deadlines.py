@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 HOOKS = """
 import itertools, os, time
-import slurmhooks.deadline
+import slurmhooks.handlers.deadline
 from slurmhooks import hook
 
-slurmhooks.deadline.AGAIN = 1.5  # long enough to write a traceback on a busy machine
+slurmhooks.handlers.deadline.AGAIN = 1.5  # long enough to write a traceback on a busy machine
 
 def hang(how):
     if how == "sleeps":

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 HOOKS = """
 import ctypes, itertools, os, resource, signal, subprocess, sys, threading, time
-import slurmhooks.deadline
+import slurmhooks.handlers.deadline
 from slurmhooks import hook
 
-slurmhooks.deadline.AGAIN = 0.5
+slurmhooks.handlers.deadline.AGAIN = 0.5
 
 @hook.spank.init_post_opt(contexts="local", timeout=5)
 def local(spank):

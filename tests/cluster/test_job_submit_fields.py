@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.flag_rows import Enumerated
-from slurmhooks.slurmctld.number_rows import Tagged
-from slurmhooks.slurmctld.rows import Computed, Field, Lowered, Text, rows
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.flag_rows import Enumerated
+from slurmhooks.fields.number_rows import Tagged
+from slurmhooks.fields.rows import Computed, Field, Lowered, Text, rows
 from tests.cluster.conftest import Cluster
 from tests.cluster.field_probe import FOLDER, HOOK_FILE, INFINITE, NO_VAL, Probe, probing
 

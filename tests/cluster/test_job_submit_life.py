@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slurmhooks.reload import STAYS
+from slurmhooks.site.reload import STAYS
 from tests.bench import memory
 from tests.bench.rows import SHORT
 from tests.cluster.conftest import Cluster

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.fields import AssociationFields, LicenseFields, NodeFields, QosFields
+from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
-from slurmhooks.slurmctld.fields import AssociationFields, LicenseFields, NodeFields, QosFields
-from slurmhooks.slurmctld.rows import release_of, rows
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site, shown

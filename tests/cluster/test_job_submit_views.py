@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.slurmctld.fields import PartitionFields, RecordFields, ReservationFields
-from slurmhooks.slurmctld.number_rows import Offset
-from slurmhooks.slurmctld.rows import rows
+from slurmhooks.fields import PartitionFields, RecordFields, ReservationFields
+from slurmhooks.fields.number_rows import Offset
+from slurmhooks.fields.rows import rows
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, shown

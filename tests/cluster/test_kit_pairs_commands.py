@@ -25,7 +25,7 @@ HOOKS = (
     + """
 from slurmhooks import Reject, hook, log
 from slurmhooks.cli_filter.fields import FIELDS
-from slurmhooks.slurmctld.rows import Computed, rows
+from slurmhooks.fields.rows import Computed, rows
 
 hook.spank.option("kit-flag", usage="for a test")
 word = hook.spank.option("kit-word", arginfo="WORD", usage="for a test")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.slurmctld.fields import RecordFields
-from slurmhooks.slurmctld.rows import Computed, rows
+from slurmhooks.fields import RecordFields
+from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
 from tests.cluster import kit_pairs

@@ -46,7 +46,7 @@ def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     assert done.returncode == 0, done.stderr + cluster.log("slurmd")
     names, from_files, of_ast = done.stdout.split("\n")[:3]
     imported = set(names.split())
-    assert "slurmhooks.manifest" in imported
+    assert "slurmhooks.site.manifest" in imported
     assert from_files == ""
     assert of_ast == ""  # compile() would create these classes
     assert imported - set(bare) - (MAY_BE_IMPORTED - ONLY_FROM_FILES - WITHOUT_A_MANIFEST) - BESIDES == set()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from slurmhooks.rollout import share_of
+from slurmhooks.hooks.rollout import share_of
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, TOML, Site
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from slurmhooks.reload import STAYS
+from slurmhooks.site.reload import STAYS
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
 

@@ -163,7 +163,7 @@ def test_why_a_machine_does_not_allow_clusters() -> None:
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
 def test_without_clusters_the_tests_say_what_is_left_out(ci: str, code: int) -> None:
     """`make test` then passes with a message; with CI=true it fails, so that nothing is merged untested."""
-    command = [*WITHOUT, str(RUN.parents[2] / "scripts" / "cluster-tests"), "true"]
+    command = [*WITHOUT, str(RUN.parents[2] / "tools" / "cluster-tests"), "true"]
     done = subprocess.run(command, cwd=RUN.parents[2], env={**os.environ, "CI": ci}, capture_output=True, text=True)
     assert done.returncode == code
     assert done.stderr.startswith("NO REAL SLURM WAS TESTED. ")

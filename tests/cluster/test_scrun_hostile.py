@@ -10,9 +10,9 @@ __all__ = ["alice", "lab"]
 
 HOOKS = """
 import ctypes, itertools, subprocess
-import slurmhooks.deadline
+import slurmhooks.handlers.deadline
 
-slurmhooks.deadline.AGAIN = 0.5
+slurmhooks.handlers.deadline.AGAIN = 0.5
 
 @hook.scrun.stage_in(timeout=1)
 def stage_in(container):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.spank.callbacks import DROPPED, PLACES, ROOT, USER, Place
 from slurmhooks.spank.fields import ITEMS, Item
 from slurmhooks.spank.where import TASK

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.slurmctld.rows import Computed, rows
+from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.job_submit import values_of
 from slurmhooks.values import UNLIMITED
@@ -28,7 +28,7 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "SITE": 
 HOOK = f"""
 import json
 from slurmhooks import Reject, hook
-from slurmhooks.slurmctld.rows import Computed, rows
+from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.values import UNLIMITED
 
 def plain(value):

@@ -14,8 +14,8 @@ HOOKS = """
 import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time
 from slurmhooks.wire.protocol import Control
 from slurmhooks.recording import page as pages
-from slurmhooks.worker import control, descriptors, reporting
-from slurmhooks.worker.control import Message
+from slurmhooks.processes import control, descriptors; from slurmhooks.collector import reporting
+from slurmhooks.processes.control import Message
 from slurmhooks import hook
 
 generation = os.getppid

@@ -21,9 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "wire/channel.h"
-#include "wire/client.h"
-#include "wire/late.h"
+#include "client/channel.h"
+#include "client/client.h"
+#include "client/late.h"
 
 #define TEXT_MAX 65536
 #define THREADS_MAX 64

@@ -45,7 +45,7 @@ TARGETS = [
         ("memory.c", "output.c"),
         defines=("-DSLURMHOOKS_SOURCE",),
     ),
-    Target("worker_messages", ("wire/lines.c",)),
+    Target("worker_messages", ("client/output.c",)),
 ]
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from slurmhooks import config, manifest, plugstack, slurm_conf, trusted
 from slurmhooks.cli import decisions
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.job_submit import strings, times
 from slurmhooks.jobcomp import frames, spool
 from slurmhooks.log import visible
@@ -25,6 +26,7 @@ from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compress
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.configs import merge_environment, rootless
 from slurmhooks.scrun.errors import BundleError
+from slurmhooks.site import manifest
 from slurmhooks.testing import sbatch
 from slurmhooks.testing.sbatch.options import OPTIONS
 from slurmhooks.testing.tables import tables_of

@@ -168,7 +168,7 @@ static uid_t fake_getuid(void)
 #define dup fake_dup
 #define readlinkat fake_readlinkat
 #define getuid fake_getuid
-#include "manifest/trusted.c"
+#include "trusted.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

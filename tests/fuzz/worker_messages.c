@@ -20,9 +20,9 @@ static void *small_realloc(void *block, size_t size)
     return realloc(block, size < INPUT_MAX ? size : INPUT_MAX);
 }
 
-#include "wire/exchange.c"
+#include "client/exchange.c"
 #define realloc small_realloc
-#include "wire/channel.c"
+#include "client/channel.c"
 #undef realloc
 
 void pool_kill(struct slurmhooks_client *client, const struct worker *worker)

@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-from slurmhooks.config_sections import JobEnd
+from slurmhooks.config.sections import JobEnd
 from slurmhooks.errors import Reject
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.jobcomp.delivery import Delivery
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
-from slurmhooks.registry import Handler, Registry
 from slurmhooks.testing import FakeRecord
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message

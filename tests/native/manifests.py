@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from slurmhooks import loader, manifest
+from slurmhooks.handlers import loader
+from slurmhooks.site import manifest
 from tests.native.hosting import Host
 
 

@@ -103,7 +103,7 @@ def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
 
 def test_nonsense_from_a_callback(host: Host) -> None:
     """A callback of SPANK fails with a negative code."""
-    host.site(site("import slurmhooks.spank.entry as entry\nentry.callback = nonsense"))
+    host.site(site("import slurmhooks.entry.spank as entry\nentry.callback = nonsense"))
     # Load the hooks before the entry point for SPANK is called, since they replace it.
     loading = "lua $lua\nstage_in bundle=/b\nopen sp $spank hooks.py\ncontext remote\n"
     run = host.run(loading + "call sp user_init\n" * len(ANSWERS))
@@ -116,7 +116,7 @@ def test_nonsense_from_an_option(host: Host) -> None:
         site(
             """
 greet = hook.spank.option("greet", "NAME", usage="who")
-import slurmhooks.spank.entry as entry
+import slurmhooks.entry.spank as entry
 entry.option = nonsense
 """
         )
@@ -127,7 +127,7 @@ entry.option = nonsense
 
 def test_nonsense_from_scrun(host: Host) -> None:
     """Both staging functions fail, so that the container is not staged."""
-    host.site(site("import slurmhooks.scrun.entry as entry\nentry.stage_in = entry.stage_out = nonsense"))
+    host.site(site("import slurmhooks.entry.scrun as entry\nentry.stage_in = entry.stage_out = nonsense"))
     loading = "open sp $spank hooks.py\ncontext remote\ncall sp init\nlua $lua\n"
     run = host.run(loading + "stage_in bundle=/b\nstage_out\n" * (len(ANSWERS) // 2))
     codes = [result.rc for result in run.results if result.command in ("stage_in", "stage_out")]
@@ -138,9 +138,9 @@ def test_an_entry_point_that_is_gone(host: Host) -> None:
     """An entry point that does not exist is a failure like any other."""
     host.site(
         """
-        import slurmhooks.spank.entry
+        import slurmhooks.entry.spank
         greet = hook.spank.option("greet", "NAME", usage="who")
-        del slurmhooks.spank.entry.option
+        del slurmhooks.entry.spank.option
         """
     )
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp init\noption sp greet Ada\ncall sp init_post_opt")

@@ -123,7 +123,7 @@ def test_a_file_that_the_user_may_not_read(open_folder: Path) -> None:
 @needs_root
 def test_processes_of_another_user_end(open_folder: Path) -> None:
     """Processes of another user miss no deadline, are replaced, and do not survive slurmctld, however it ends."""
-    become = "import slurmhooks.config_sections as c, slurmhooks.worker.confinement as f"
+    become = "import slurmhooks.config.sections as c, slurmhooks.processes.confinement as f"
     host = Exchanger(
         built(PLAIN), open_folder, {"load": f"{become}; f.drop_rights(c.Prep(user='nobody'), 'prep')", "version": 1}
     )

@@ -83,7 +83,7 @@ def test_each_process_has_deadlines(host: Host, context: str, callback: str) -> 
     assert f"spank.{callback} handler hooks:hangs took more than 0.2 s" in run
 
 
-AGAIN = "import slurmhooks.deadline\nslurmhooks.deadline.AGAIN = 0.1\n"
+AGAIN = "import slurmhooks.handlers.deadline\nslurmhooks.handlers.deadline.AGAIN = 0.1\n"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,9 @@ def test_slurmd_is_not_ended(host: Host) -> None:
 
 def test_a_hook_file_that_hangs(host: Host) -> None:
     """Loading also has a deadline: the callback fails, and names the line of the file."""
-    host.site("from slurmhooks import deadline\ndeadline.native.begin(0.2, 5, 'x', True, True)\nwhile True: pass")
+    host.site(
+        "from slurmhooks.handlers import deadline\ndeadline.native.begin(0.2, 5, 'x', True, True)\nwhile True: pass"
+    )
     run = host.run(SCRIPT.format(context="remote", first="", callback="init"))
     assert all(result.failed for result in run.of("call")[:1])
     assert "DeadlineExceeded: loading the hook files took more than 60 s" in run
@@ -171,8 +173,8 @@ def test_a_staging_function(host: Host) -> None:
 
 OPTION = """
 import ctypes, itertools, os, time
-import slurmhooks.deadline
-slurmhooks.deadline.OPTION = 0.2
+import slurmhooks.handlers.deadline
+slurmhooks.handlers.deadline.OPTION = 0.2
 
 def convert(text):
     {convert}
@@ -247,7 +249,7 @@ def test_a_check_can_be_stopped_with_ctrl_c(host: Host) -> None:
 
 def test_the_option_of_a_script_is_checked_in_time(host: Host) -> None:
     """A function of a Lua script that does not return ends with its process."""
-    host.site(AGAIN + "import slurmhooks.deadline\nslurmhooks.deadline.OPTION = 0.2\n", name="a.py")
+    host.site(AGAIN + "import slurmhooks.handlers.deadline\nslurmhooks.handlers.deadline.OPTION = 0.2\n", name="a.py")
     (host.folder / "b.lua").write_text(
         "function given() while true do end end\n"
         'spank_options = {{name = "greet", arginfo = "NAME", usage = "u", has_arg = 1, val = 1, cb = "given"}}\n'

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import trusted
 from slurmhooks.errors import LoadError
+from slurmhooks.files import trusted
 from tests.native.building import PLAIN
 from tests.native.conftest import built
 from tests.native.hosting import Host, Run

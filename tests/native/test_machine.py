@@ -27,7 +27,7 @@ OBSERVER, COLLECTOR = "slurmhooks-obs", "slurmhooks-coll"
 ROOM = 64
 """Descriptors that are enough for each process."""
 HURRIED = (
-    "from slurmhooks.worker import collector, generation, observer, supervisor;"
+    "from slurmhooks.collector import collector; from slurmhooks.worker import generation, observer, supervisor;"
     "supervisor.PAUSE = collector.RETRY = generation.RETRY = observer.RETRY = 0.2; "
 )
 # RLIMIT_NPROC does not apply to root, so this simulates the kernel's answer.
@@ -209,7 +209,7 @@ def test_a_collector_that_cannot_be_started(start: Start, tmp_path: Path) -> Non
     wait_for(lambda: line in host.log, "the error")
     report = {"hook": "job_submit", "time": 0, "verdict": "refused", "handlers": [], "microseconds": 1}
     send = f"r.reporter.report(r.DECISION, {json.dumps(report)!r}.encode())"
-    assert host.exchange(f"from slurmhooks.worker import reporting as r; answer = {send}") == ("OK", "True")
+    assert host.exchange(f"from slurmhooks.collector import reporting as r; answer = {send}") == ("OK", "True")
     (tmp_path / "state.json.short").unlink()
     wait_for(lambda: log.exists() and '"refused"' in log.read_text(), "the line")
     host.stop()

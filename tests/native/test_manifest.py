@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slurmhooks import manifest
+from slurmhooks.site import manifest
 from tests.native.hosting import Host, Run
 from tests.native.manifests import compile_manifest
 from tests.native.test_spank import CALLBACKS

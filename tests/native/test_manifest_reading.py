@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import hook_specs, manifest
-from slurmhooks.loader import Source
-from slurmhooks.option import Option
-from slurmhooks.registry import Registry
+from slurmhooks.handlers.loader import Source
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks import points
+from slurmhooks.hooks.option import Option
+from slurmhooks.site import manifest
 from tests.native.hosting import Host, Result, Value
 
-CALLBACKS, FILTERS = hook_specs.POINTS["spank"].functions, hook_specs.POINTS["cli_filter"].functions
+CALLBACKS, FILTERS = points.POINTS["spank"].functions, points.POINTS["cli_filter"].functions
 POINTS: dict[str, Value] = {"scrun": -1, "cli_filter": -2}
 """As enum manifest_point numbers them."""
 MOST_WORDS = 64

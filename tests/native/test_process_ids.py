@@ -20,7 +20,7 @@ SUPERVISOR = f"""
 import os, socket, sys
 sys.path.insert(0, {str(ROOT)!r})
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import control
+from slurmhooks.processes import control
 channel = socket.socket(fileno=3)
 kept = []
 for pid in {PIDS}:

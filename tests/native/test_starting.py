@@ -120,8 +120,8 @@ def test_where_modules_come_from(host: Host, frozen: bool) -> None:
             import encodings.latin_1
             import slurmhooks.testing
             loaders = {type(sys.modules[name].__loader__).__name__ for name in sys.modules if name in (
-                "encodings", "slurmhooks", "slurmhooks.spank", "slurmhooks.spank.entry")}
-            log.info("from", loaders=sorted(loaders), file=sys.modules["slurmhooks.spank.entry"].__file__)
+                "encodings", "slurmhooks", "slurmhooks.spank", "slurmhooks.entry.spank")}
+            log.info("from", loaders=sorted(loaders), file=sys.modules["slurmhooks.entry.spank"].__file__)
             log.info("latin", file=encodings.latin_1.__file__)
             slurmhooks.spank.model.Spank.commit(None)
         """
@@ -131,7 +131,7 @@ def test_where_modules_come_from(host: Host, frozen: bool) -> None:
         replace(host.plugins / CORE, "%s/encodings/__init__.py", "%s/encodings/__init__.pX")
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
     loader = "type" if frozen else "SourceFileLoader"
-    assert run.said("from") == [f"loaders=['{loader}'] file='{ROOT}/slurmhooks/spank/entry.py'"]
+    assert run.said("from") == [f"loaders=['{loader}'] file='{ROOT}/slurmhooks/entry/spank.py'"]
     assert run.said("latin")[0].endswith("/encodings/latin_1.py'")
     # A traceback names the sources of frozen modules.
     assert f'File "{ROOT}/slurmhooks/spank/model.py", line ' in run

@@ -165,8 +165,8 @@ def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
 
 def test_the_table_has_every_field(host: Host) -> None:
     """The table has a member for each field of a job that this release has."""
-    from slurmhooks.slurmctld.fields import JobFields
-    from slurmhooks.slurmctld.rows import Computed, rows
+    from slurmhooks.fields import JobFields
+    from slurmhooks.fields.rows import Computed, rows
 
     tables = tables_of(host.build)
     release = tuple(map(int, tables.release.split(".")[:2]))

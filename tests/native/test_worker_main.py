@@ -12,8 +12,8 @@ from tests.native.hosting import Host
 LOAD = """
 import sys
 from pathlib import Path
-from slurmhooks import paths
-from slurmhooks.watch import Watch
+from slurmhooks.files import paths
+from slurmhooks.files.watch import Watch
 from slurmhooks.worker import service
 from slurmhooks.worker.__main__ import preload
 

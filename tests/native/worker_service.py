@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from slurmhooks.errors import LoadError
-from slurmhooks.watch import LoadedHandler, Watch
+from slurmhooks.files.watch import LoadedHandler, Watch
+from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
 from slurmhooks.worker.service import Announce, Query, Running
-from slurmhooks.worker.settings import Settings
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""

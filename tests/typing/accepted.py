@@ -14,6 +14,7 @@ from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
     from slurmhooks.cli_filter.model import Options
+    from slurmhooks.hooks.option import Option
     from slurmhooks.job_submit.model import (
         Association,
         Environment,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Words,
     )
     from slurmhooks.jobcomp.event import Event
-    from slurmhooks.option import Option
     from slurmhooks.scrun import CommandResult, Config, Container
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import ExitStatus

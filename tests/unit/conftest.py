@@ -10,8 +10,8 @@ from unittest import mock
 
 import pytest
 
-from slurmhooks import trusted
 from slurmhooks.cli import isolation
+from slurmhooks.files import trusted
 from slurmhooks.log import log
 from slurmhooks.slurmctld import asking
 

@@ -14,37 +14,42 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
-    "slurmhooks.codes",  # 0.1 ms; with similar and trace what reports a bug, which must not import anything
-    "slurmhooks.similar",
-    "slurmhooks.trace",
-    "slurmhooks.decorator",
-    "slurmhooks.deadline",
-    "slurmhooks.definitions",
-    "slurmhooks.dispatch",
+    "slurmhooks.entry",
+    "slurmhooks.files",
+    "slurmhooks.handlers",
+    "slurmhooks.hooks",
+    "slurmhooks.site",
+    "slurmhooks.handlers.codes",  # 0.1 ms; with similar and trace what reports a bug, which must not import anything
+    "slurmhooks.handlers.similar",
+    "slurmhooks.handlers.trace",
+    "slurmhooks.hooks.decorator",
+    "slurmhooks.handlers.deadline",
+    "slurmhooks.handlers.definitions",
+    "slurmhooks.handlers.dispatch",
     "slurmhooks.errors",
-    "slurmhooks.hook",
-    "slurmhooks.hook_specs",
-    "slurmhooks.loader",
+    "slurmhooks.hooks.hook",
+    "slurmhooks.hooks.points",
+    "slurmhooks.handlers.loader",
     "slurmhooks.log",
-    "slurmhooks.option",
-    "slurmhooks.paths",
-    "slurmhooks.plugstack",
-    "slurmhooks.registry",
+    "slurmhooks.hooks.option",
+    "slurmhooks.files.paths",
+    "slurmhooks.files.plugstack",
+    "slurmhooks.handlers.registry",
     "slurmhooks.spank",
     "slurmhooks.spank.calls",
-    "slurmhooks.spank.entry",
+    "slurmhooks.entry.spank",
     "slurmhooks.spank.environments",
     "slurmhooks.spank.fields",
     "slurmhooks.spank.line",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
     "slurmhooks.spank.where",
-    "slurmhooks.trusted",
+    "slurmhooks.files.trusted",
     "slurmhooks.values",
-    "slurmhooks.view",
-    "slurmhooks.manifest",  # for a line in the manifest; otherwise slurmhooks.site
-    "slurmhooks.site",
-    "slurmhooks.slurm_conf",
+    "slurmhooks.handlers.view",
+    "slurmhooks.site.manifest",  # for a line in the manifest; otherwise slurmhooks.site
+    "slurmhooks.site.sources",
+    "slurmhooks.files.slurm_conf",
     "_slurmhooks_spank",  # the compiled view
     "slurmhooks_site",  # the site's files
     "slurmhooks_site.hooks",
@@ -54,7 +59,7 @@ MAY_BE_IMPORTED = {
 }
 """Anything else must be worth a comment here: structlog costs 60-90 ms, pydantic 16-30, glob 5, typing and re 2-10."""
 
-WITHOUT_A_MANIFEST = {"slurmhooks.paths", "slurmhooks.site"}
+WITHOUT_A_MANIFEST = {"slurmhooks.files.paths", "slurmhooks.site.sources"}
 """What finds the hook files that a manifest names."""
 
 HOOKS = """
@@ -134,7 +139,7 @@ class Native:
 
 sys.modules["_slurmhooks_spank"] = native = Native()
 sys.path.append(sys.argv[1])
-from slurmhooks.spank import entry
+from slurmhooks.entry import spank as entry
 
 args = [arg.encode() for arg in sys.argv[3:]]
 known = sys.argv[2] == "known"
@@ -162,8 +167,8 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     name
     for name in MAY_BE_IMPORTED
     # Not imported for scripts: the view of handlers in Python, and the modules that it needs.
-    if not name.startswith("slurmhooks.spank.") or name in ("slurmhooks.spank.entry", "slurmhooks.spank.line")
-    if name not in ("slurmhooks.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
+    if not name.startswith("slurmhooks.spank.") or name in ("slurmhooks.entry.spank", "slurmhooks.spank.line")
+    if name not in ("slurmhooks.handlers.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
 } | {
     "slurmhooks.lua",
     "slurmhooks.lua.conversions",
@@ -181,7 +186,7 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
 RUN_SCRIPT = """
 sys.modules["_slurmhooks_spank"] = native = Native()
 sys.path.append(sys.argv[1])
-from slurmhooks.spank import entry
+from slurmhooks.entry import spank as entry
 
 args = [arg.encode() for arg in sys.argv[2:]]
 answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, True, 0, 0, 0)]
@@ -194,14 +199,14 @@ print(*imported)
 
 
 BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
-    "slurmhooks.view",  # for container.job_env alone
+    "slurmhooks.handlers.view",  # for container.job_env alone
     "_collections_abc",
 }
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
-    "slurmhooks.embedded",
+    "slurmhooks.entry.site_handlers",
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
-    "slurmhooks.scrun.entry",
+    "slurmhooks.entry.scrun",
     "slurmhooks.scrun.model",
     "_slurmhooks_scrun",
 }
@@ -255,7 +260,7 @@ class Native:
 
 sys.modules["_slurmhooks_scrun"] = native = Native()
 sys.path.append(sys.argv[1])
-from slurmhooks.scrun import entry
+from slurmhooks.entry import scrun as entry
 
 answers = [entry.stage_in(native, True), entry.stage_out(native, True)]
 print(answers, native.told, native.logged)
@@ -299,7 +304,7 @@ def test_a_line_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Pat
     write("slurmhooks.manifest", "\n".join(rows))
     imported = launch(tmp_path, "known", "hooks.d/*.py", "quota=5")
     assert imported - (MAY_BE_IMPORTED - WITHOUT_A_MANIFEST) == set()
-    assert "slurmhooks.manifest" in imported
+    assert "slurmhooks.site.manifest" in imported
 
 
 def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Path]) -> None:
@@ -340,7 +345,7 @@ def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> No
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
     imported = launch(tmp_path, "new")
     assert "tomllib" in imported
-    assert "slurmhooks.config" not in imported
+    assert "slurmhooks.config.model" not in imported
     assert not any(name.startswith("pydantic") for name in imported)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slurmhooks import Reject, hook
-from slurmhooks.option import Option, UnfitError
-from slurmhooks.requested import OMITTED
+from slurmhooks.hooks.option import Option, UnfitError
+from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeJob, FakeRecord
 
 PREFIX = "_SLURM_SPANK_OPTION_python_"

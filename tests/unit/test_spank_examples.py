@@ -12,7 +12,7 @@ import pytest
 
 from slurmhooks import log
 from slurmhooks.testing import FakeSpank, Launch, launch, run
-from tests.unit.docs_pages import EXAMPLES, PAGES
+from tests.project.docs_pages import EXAMPLES, PAGES
 
 MINE = {"job_id": 7, "job_uid": os.getuid(), "job_gid": os.getgid()}
 

@@ -9,14 +9,15 @@ command finish a deployment whose command was killed.
 from collections.abc import Iterable
 from pathlib import Path
 
-from slurmhooks import manifest, plugstack
-from slurmhooks.cli import compiled, configuration
+from slurmhooks.cli import configuration, manifests
 from slurmhooks.cli.bundles import archive, contents
 from slurmhooks.cli.bundles.isolated import isolated
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import check, reload
 from slurmhooks.cli.commands import compile as compile_command
 from slurmhooks.cli.findings import Findings
+from slurmhooks.files import plugstack
+from slurmhooks.site import manifest
 from slurmhooks.worker import requests
 
 
@@ -170,10 +171,10 @@ def _other_lines(store: Store, bundle: str) -> list[str]:
 
 def _offer(folder: Path, callbacks: Iterable[str]) -> None:
     """Choose a SPANK plugin that exports the callbacks of both the present handlers and the new ones."""
-    present = set(manifest.exported(compiled.variant_of(folder / compiled.PLUGIN)))
+    present = set(manifest.exported(manifests.variant_of(folder / manifests.PLUGIN)))
     wanted = present | set(callbacks) & set(manifest.COSTLY_CALLBACKS)
     if wanted != present:
-        compiled.choose_variant(
+        manifests.choose_variant(
             folder, next(name for name, exported in manifest.VARIANTS.items() if wanted <= set(exported))
         )
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from slurmhooks import config, misplaced, paths, plugstack, site
 from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import misplaced, paths, plugstack
+from slurmhooks.site import sources as site
 
 UNFINISHED = "slurmhooks.d/unfinished"
 """The file that exists from the beginning to the end of a deployment, relative to the same folder."""

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from typing import TypeVar
 
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.worker import process
+from slurmhooks.processes import process
 
 T = TypeVar("T")
 

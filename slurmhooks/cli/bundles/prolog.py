@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from slurmhooks import config, site
 from slurmhooks.cli.bundles import archive, contents, signature
+from slurmhooks.config import model as config
+from slurmhooks.site import sources as site
 
 HEAD = """\
 #!/bin/sh

@@ -5,10 +5,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from slurmhooks import trusted
 from slurmhooks.cli.findings import Finding
 from slurmhooks.errors import LoadError
-from slurmhooks.paths import is_absent
+from slurmhooks.files import trusted
+from slurmhooks.files.paths import is_absent
 
 ALLOWED = "slurmhooks.allowed_signers"
 """Beside slurm.conf, in the format of ALLOWED SIGNERS in ssh-keygen(1)."""

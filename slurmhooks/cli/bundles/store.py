@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from slurmhooks import config, durable, site
-from slurmhooks.cli import compiled
+from slurmhooks.cli import manifests
 from slurmhooks.cli.bundles import archive, contents, lock
 from slurmhooks.cli.findings import Finding
+from slurmhooks.config import model as config
+from slurmhooks.files import durable
+from slurmhooks.site import sources as site
 
 KEPT = 5
 """Number of bundles that are kept, including the deployed one."""
@@ -60,7 +62,7 @@ class Store:
         try:
             yield
         except OSError as error:
-            if error.errno not in (*compiled.READ_ONLY, errno.EBUSY):
+            if error.errno not in (*manifests.READ_ONLY, errno.EBUSY):
                 raise
             what = f"{error.filename or self.folder}: {error.strerror}: "
             if error.errno == errno.EBUSY:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import loading
-from slurmhooks.manifest import FILE_NAME, Line
+from slurmhooks.files import slurm_conf
+from slurmhooks.site.manifest import FILE_NAME, Line
 
 READ, ENTER, LIST = "r", "x", "rx"
 _BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH, LIST: stat.S_IROTH | stat.S_IXOTH}

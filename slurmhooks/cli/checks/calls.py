@@ -6,7 +6,7 @@ from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slurm
 from slurmhooks.cli.checks import plugins
-from slurmhooks.registry import Handler
+from slurmhooks.handlers.registry import Handler
 
 POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
 """The plugin of each plugin point."""

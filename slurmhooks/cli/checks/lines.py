@@ -3,10 +3,12 @@
 
 from pathlib import Path
 
-from slurmhooks import loader, manifest, plugstack
-from slurmhooks.cli import build_record, compiled
-from slurmhooks.manifest import MOST_ARGUMENTS, Line
-from slurmhooks.registry import Registry
+from slurmhooks.cli import build_record, manifests
+from slurmhooks.files import plugstack
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.site import manifest
+from slurmhooks.site.manifest import MOST_ARGUMENTS, Line
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 
 
@@ -17,7 +19,7 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
         lines: the lines of plugstack.conf.
         plugin: path of spank_python.so.
     """
-    present = manifest.exported(compiled.variant_of(plugin))
+    present = manifest.exported(manifests.variant_of(plugin))
     missing = [name for name in manifest.COSTLY_CALLBACKS if name not in present]
     return [finding for line in lines for finding in manifest.never_called(line.registry, missing)]
 

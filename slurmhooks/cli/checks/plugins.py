@@ -4,10 +4,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import configuration
-from slurmhooks.hook_specs import POINTS
-from slurmhooks.registry import Registry
+from slurmhooks.files import slurm_conf
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks.points import POINTS
 
 
 class Plugin(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, embedded_python, installed, parameters, slurm, toolchain
+from slurmhooks.cli import build_record, configuration, embedded_python, fit, parameters, slurm, toolchain
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.progress import note, run_logged, step
 
@@ -131,7 +131,7 @@ def _have_fitting(sysconfdir: Path) -> bool:
         record = build_record.BuildRecord.load(folder) if folder else None
     except Findings:  # a damaged record
         return False
-    return record is not None and folder is not None and not installed.misfits(record, folder)
+    return record is not None and folder is not None and not fit.misfits(record, folder)
 
 
 def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:

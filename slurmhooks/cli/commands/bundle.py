@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from slurmhooks import durable
 from slurmhooks.cli import output
 from slurmhooks.cli.bundles import archive, contents, prolog, signature
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.cli.progress import note
+from slurmhooks.files import durable
 
 
 class Report(BaseModel):

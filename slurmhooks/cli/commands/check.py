@@ -8,13 +8,13 @@ import click
 from click.core import ParameterSource
 from pydantic import BaseModel
 
-from slurmhooks import refusals
-from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output, parameters
+from slurmhooks.cli import build_record, configuration, controllers, loading, manifests, output, parameters
 from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.handlers import refusals
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import visible
-from slurmhooks.registry import Handler
-from slurmhooks.rollout import ENFORCE
 
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)
@@ -137,14 +137,14 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
         if not staged:
-            findings += lines.never_called(loaded.lines, folder / compiled.PLUGIN)
+            findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
     findings += calls.never_called(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes
     state = None
     if record is not None and folder is not None and not loaded.findings and not staged:
-        state = compiled.manifest_state(loaded, sysconfdir, record, folder)
+        state = manifests.manifest_state(loaded, sysconfdir, record, folder)
     running: list[controllers.Running] = []
     if not staged:
         running, notes = controllers.look(sysconfdir)

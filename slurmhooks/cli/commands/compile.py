@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import manifest
-from slurmhooks.cli import build_record, compiled, configuration, loading, parameters
+from slurmhooks.cli import build_record, configuration, loading, manifests, parameters
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
+from slurmhooks.site import manifest
 
 
 @click.command("compile")
@@ -49,8 +49,8 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
     # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
-    chosen = compiled.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
-    note(f"{folder / compiled.PLUGIN}: {chosen}")
-    compiled.write_manifest(compiled.text_of(loaded, record, folder), sysconfdir / manifest.FILE_NAME)
+    chosen = manifests.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+    note(f"{folder / manifests.PLUGIN}: {chosen}")
+    manifests.write_manifest(manifests.text_of(loaded, record, folder), sysconfdir / manifest.FILE_NAME)
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{sysconfdir / manifest.FILE_NAME}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from slurmhooks import trusted
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation, archive, signature
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
+from slurmhooks.files import trusted
 
 
 class Report(BaseModel):

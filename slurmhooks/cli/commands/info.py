@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from slurmhooks import config, site
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, controllers, installed, output, parameters, slurm
+from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.config import model as config
+from slurmhooks.fields import LISTS
 from slurmhooks.log import visible
-from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.site import sources as site
 
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
 PRIVATE = ", ".join(("record", *LISTS))
@@ -53,7 +54,7 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     build = build_record.BuildRecord.load(folder) if folder else None
     findings = []
     if build and folder:
-        findings = installed.misfits(build, folder)
+        findings = fit.misfits(build, folder)
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]

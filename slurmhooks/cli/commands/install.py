@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import durable, slurm_conf
 from slurmhooks.cli import build_record, configuration, parameters, scrun_lua, slurm
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.files import durable, slurm_conf
 
 ABSOLUTE = click.Path(path_type=Path)
 

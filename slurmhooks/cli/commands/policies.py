@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import config, site
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.policies import describe, rules
-from slurmhooks.similar import nearest
+from slurmhooks.site import sources as site
 
 
 @click.group("policies")

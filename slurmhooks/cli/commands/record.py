@@ -11,13 +11,14 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.hook_specs import LISTS
+from slurmhooks.collector import recordings
+from slurmhooks.files import slurm_conf
+from slurmhooks.hooks.points import LISTS
 from slurmhooks.log import visible
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.worker import recordings, requests
+from slurmhooks.worker import requests
 
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer, until the file is open, and until the last requests are written."""

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.worker import control, requests
+from slurmhooks.files import slurm_conf
+from slurmhooks.processes import control
+from slurmhooks.worker import requests
 
 STARTING = 3.0
 """Seconds in which a slurmctld that has just started may start its supervisor."""

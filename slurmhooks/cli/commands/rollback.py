@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import trusted
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
+from slurmhooks.files import trusted
 
 
 @click.command("rollback")

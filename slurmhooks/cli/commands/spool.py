@@ -10,11 +10,12 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from slurmhooks import config, site
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.config import model as config
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
+from slurmhooks.site import sources as site
 
 
 class Letter(BaseModel):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import slurm_conf
 from slurmhooks.cli import build_record, configuration, parameters, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.files import slurm_conf
 
 
 @click.command("uninstall")

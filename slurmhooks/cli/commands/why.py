@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
-from slurmhooks import config, site
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
 from slurmhooks.cli.findings import Finding, word
+from slurmhooks.collector.collector import decisions_folder
+from slurmhooks.config import model as config
 from slurmhooks.log import quoted, visible
-from slurmhooks.worker.collector import decisions_folder
+from slurmhooks.site import sources as site
 
 JOB = re.compile(r"(\d+)(?:[_+]\d+)?")
 ID = re.compile(r"[0-9a-f]{8}|[0-9a-f]{12}")

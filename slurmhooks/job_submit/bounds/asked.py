@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.fields.constants import JobFlag, Shared
+from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import Tres, expand_nodes
 from slurmhooks.job_submit.strings.licenses import read_licenses
-from slurmhooks.slurmctld.constants import JobFlag, Shared
-from slurmhooks.slurmctld.rows import release_of
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from slurmhooks import slurm_conf
+from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.strings import NotationError, time_str2mins
 
 ASSIGNMENT = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|(\S+))')

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from slurmhooks.cli_filter.model import EARLY
+from slurmhooks.fields.rows import release_of
+from slurmhooks.hooks.option import Option
 from slurmhooks.job_submit.strings import NotationError
-from slurmhooks.option import Option
-from slurmhooks.slurmctld.rows import release_of
 from slurmhooks.testing import command_lines
 from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import missing_fields

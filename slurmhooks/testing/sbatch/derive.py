@@ -11,9 +11,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
+from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
-from slurmhooks.slurmctld.constants import CpuFreq, JobFlag, TaskDist
-from slurmhooks.slurmctld.rows import release_of
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 from slurmhooks.testing.sbatch.values import SbatchError, number
 

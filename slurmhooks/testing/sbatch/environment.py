@@ -10,8 +10,8 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from slurmhooks.slurmctld.constants import JobFlag
-from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.fields.constants import JobFlag
+from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.option_texts import printed
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 from slurmhooks.values import UNLIMITED

@@ -10,9 +10,9 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
+from slurmhooks.fields.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings.times import read_seconds
-from slurmhooks.slurmctld.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.testing.sbatch import settings
 from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 from slurmhooks.values import NO_VAL, UNLIMITED

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.sbatch.values import SbatchError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.slurmctld.constants import CpuFreq, JobFlag, MemBind
+from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind
 from slurmhooks.testing.sbatch.values import SbatchError, number
 from slurmhooks.values import UNLIMITED
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.requested import INHERITED, OMITTED, variables_of
+from slurmhooks.hooks.requested import INHERITED, OMITTED, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.option import Option
+    from slurmhooks.hooks.option import Option
 
 __all__ = ["OMITTED", "insert"]
 

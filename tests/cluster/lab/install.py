@@ -26,7 +26,10 @@ KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
 OUTSIDE = (
     "Makefile",
-    *(f"{name}/" for name in (".ci", "changelog.d", "docs", "tests/cluster", "tests/native", "tests/unit")),
+    *(
+        f"{name}/"
+        for name in (".ci", "changelog.d", "docs", "tests/cluster", "tests/native", "tests/project", "tests/unit")
+    ),
 )
 """Files that are not needed inside; their changes cause no new build."""
 

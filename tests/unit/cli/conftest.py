@@ -14,8 +14,8 @@ from pydantic import BaseModel, TypeAdapter
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
-from slurmhooks.definitions import PACKAGE
-from slurmhooks.manifest import VARIANTS
+from slurmhooks.handlers.definitions import PACKAGE
+from slurmhooks.site.manifest import VARIANTS
 
 Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"

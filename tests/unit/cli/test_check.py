@@ -11,7 +11,7 @@ from click.testing import Result
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record
-from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
+from slurmhooks.site.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
@@ -319,5 +319,5 @@ def test_it_loads_no_stand_ins() -> None:
     """The stand-ins of slurmhooks.testing, which parse C declarations, would make the command a third slower."""
     script = "import slurmhooks.cli.commands.check, sys; print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert "slurmhooks.refusals" in imported
+    assert "slurmhooks.handlers.refusals" in imported
     assert not [name for name in imported if name.startswith(("slurmhooks.testing", "pycparser"))]

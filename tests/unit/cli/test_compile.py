@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks import durable
-from slurmhooks.cli import compiled
+from slurmhooks.cli import manifests
 from slurmhooks.cli.findings import Finding
+from slurmhooks.files import durable
 from tests.unit.cli.conftest import INIT
 
 if TYPE_CHECKING:
@@ -29,23 +29,23 @@ def folder(tmp_path: Path) -> Path:
 
 def test_variant(folder: Path) -> None:
     """The plugin becomes a link to the variant beside it, and compile prints the callbacks that the variant exports."""
-    assert compiled.choose_variant(folder, "task") == "exports user_init, task_post_fork, task_exit"
+    assert manifests.choose_variant(folder, "task") == "exports user_init, task_post_fork, task_exit"
     assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
-    assert compiled.choose_variant(folder, "minimal") == "exports no callback that costs extra time"
+    assert manifests.choose_variant(folder, "minimal") == "exports no callback that costs extra time"
     assert sorted(path.name for path in folder.iterdir()) == ["slurmhooks", "spank_python.so"]
 
 
 def test_missing_variant(folder: Path) -> None:
     """A variant that is not installed is a finding, and nothing is changed."""
     with pytest.raises(Finding, match=r"spank_python-full.so is missing: run 'slurmhooks install' again"):
-        compiled.choose_variant(folder, "full")
+        manifests.choose_variant(folder, "full")
     assert not (folder / "spank_python.so").is_symlink()
 
 
 def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A prolog that the previous variant lacked is called only after a restart of slurmd; only then compile says so."""
     for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
-        compiled.choose_variant(folder, name)
+        manifests.choose_variant(folder, name)
         assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name
 
 

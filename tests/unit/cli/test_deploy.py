@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks import durable
 from slurmhooks.cli.bundles import store
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import reload
+from slurmhooks.files import durable
 from slurmhooks.worker import requests
 
 if TYPE_CHECKING:

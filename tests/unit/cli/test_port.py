@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks import loader
+from slurmhooks.handlers import loader
 
 SPANK = """
 function greeted(val, optarg, remote) SPANK.log_info("%s", optarg) end

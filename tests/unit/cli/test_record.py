@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
-from slurmhooks.worker import recordings, requests
+from slurmhooks.collector import recordings
+from slurmhooks.worker import requests
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from slurmhooks.lua import finding
 from tests.unit.test_imports import BOTH, MAY_BE_IMPORTED_FOR_SCRIPTS, ROOT
 
 MAY_BE_IMPORTED = BOTH | {
-    "slurmhooks.embedded",
+    "slurmhooks.entry.site_handlers",
     "slurmhooks.cli_filter",
-    "slurmhooks.cli_filter.entry",
+    "slurmhooks.entry.cli_filter",
     "slurmhooks.cli_filter.fields",
     "slurmhooks.cli_filter.model",
-    "slurmhooks.view",
+    "slurmhooks.handlers.view",
     "_collections_abc",  # options are a Mapping
     "_slurmhooks_cli_filter",
 }
@@ -71,7 +71,7 @@ class Native:
 
 sys.modules["_slurmhooks_cli_filter"] = native = Native()
 sys.path.append(sys.argv[1])
-from slurmhooks.cli_filter import entry
+from slurmhooks.entry import cli_filter as entry
 
 answers = [entry.call(which, 1, 1 if which < 2 else 0, 0, 0, 7, 0xFFFFFFFE, 1) for which in (0, 1, 2)]
 print(answers, native.values, native.env, native.logged)

@@ -10,7 +10,7 @@ import pytest
 
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
-from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.fields import JobFields
 from slurmhooks.testing import FakeOptions, run
 from slurmhooks.testing.cli_filter import Slurm
 from slurmhooks.testing.option_names import NAMES

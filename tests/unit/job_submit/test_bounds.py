@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.fields.constants import JobFlag, Shared
 from slurmhooks.job_submit.bounds import Range
-from slurmhooks.slurmctld.constants import JobFlag, Shared
 from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, run
 from slurmhooks.testing.runner import Result
 from slurmhooks.values import UNLIMITED

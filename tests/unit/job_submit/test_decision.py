@@ -11,20 +11,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import loader
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import Text, rows
+from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.slurmctld.decision import decision
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.rows import Text, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import DEFERRED, Type
-from slurmhooks.worker.settings import Settings
 
 RELEASE = "24.11"
 HEAD = "from slurmhooks import Reject, hook, UNLIMITED\n"

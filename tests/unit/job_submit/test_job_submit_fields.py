@@ -4,10 +4,10 @@ import inspect
 
 import pytest
 
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks import fields
+from slurmhooks.fields.rows import Computed, Field, rows
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.job_submit.model import VIEWS, Job, Partition, Record, Reservation
-from slurmhooks.slurmctld import fields
-from slurmhooks.slurmctld.rows import Computed, Field, rows
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05", "26.11")
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.hooks.rollout import Rollout
 from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
-from slurmhooks.registry import Registry, assign
-from slurmhooks.rollout import Rollout
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
@@ -19,7 +20,6 @@ from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import DEFERRED, EXCLUDED_HANDLER, Flag, Status, Type
-from slurmhooks.worker.settings import Settings
 
 WARN = "Warning: a rule that is not in force yet would "
 

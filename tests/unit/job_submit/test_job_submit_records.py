@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.decorator import Mark
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.handlers.registry import Registry, verify
+from slurmhooks.hooks.decorator import Mark
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.constants import JobState, JobStateFlag
-from slurmhooks.registry import Registry, verify
 from slurmhooks.testing import (
     FakeRecord,
     fake_associations,

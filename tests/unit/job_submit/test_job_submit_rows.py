@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmhooks.fields.flag_rows import Flag, OneOf
+from slurmhooks.fields.number_rows import AUTH_NOBODY, NICE_OFFSET, Number, Offset, Plain, Tagged, Time
+from slurmhooks.fields.rows import Field, Gres, Text, release_of, rows
 from slurmhooks.job_submit.constants import JobFlag, MailType, Shared, TaskDist, TaskDistFlag
 from slurmhooks.job_submit.model import Job
-from slurmhooks.slurmctld.flag_rows import Flag, OneOf
-from slurmhooks.slurmctld.number_rows import AUTH_NOBODY, NICE_OFFSET, Number, Offset, Plain, Tagged, Time
-from slurmhooks.slurmctld.rows import Field, Gres, Text, release_of, rows
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus

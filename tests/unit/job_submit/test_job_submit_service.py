@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import loader
 from slurmhooks.errors import Reject
+from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
+from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
@@ -15,7 +16,6 @@ from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
-from slurmhooks.worker.settings import Settings
 
 HOOKS = """
 from slurmhooks import hook

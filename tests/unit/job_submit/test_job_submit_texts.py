@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import Lowered, Text, rows
+from slurmhooks.handlers import loader
 from slurmhooks.lua import job_submit
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.rows import Lowered, Text, rows
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.job_submit.views import raw, view_of
 

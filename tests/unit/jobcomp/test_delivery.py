@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import Reject, slurm_conf
-from slurmhooks.config_sections import JobEnd
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks import Reject
+from slurmhooks.config.sections import JobEnd
+from slurmhooks.files import slurm_conf
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.registry import Handler, Registry
 from slurmhooks.slurmctld.decision import decision
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.config_sections import JobEnd
+from slurmhooks.config.sections import JobEnd
 from slurmhooks.jobcomp import settings
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.errors import LoadError, Reject
+from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.lua import cli_filter
-from slurmhooks.registry import Handler, Registry
 from slurmhooks.testing import FakeOptions, Result, run
 
 Run = Callable[..., Result]

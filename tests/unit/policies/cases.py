@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from slurmhooks.registry import Registry
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, run
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import config, loader
+from slurmhooks.config import model as config
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.policies import source
-from slurmhooks.registry import Registry
 
 Rules = Callable[[str], Registry]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What rules about memory, GPUs and sizes do; test_policies_rules.py shows it."""
 
-from slurmhooks.slurmctld.constants import JobFlag
+from slurmhooks.fields.constants import JobFlag
 from tests.unit.policies.cases import Case
 
 LOWER = 'lowering = "accept"'

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import config, loader
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import assign
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
-from slurmhooks.registry import assign
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import trusted
 from slurmhooks.errors import LoadError
+from slurmhooks.files import trusted
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.policies import asking, budget
-from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
 from tests.unit.policies.conftest import Rules
 

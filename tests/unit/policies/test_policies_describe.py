@@ -9,13 +9,14 @@ from string import Formatter
 import pytest
 from click.testing import CliRunner
 
-from slurmhooks import cli, config
-from slurmhooks.codes import fault
+from slurmhooks import cli
+from slurmhooks.config import model as config
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import rows
+from slurmhooks.handlers.codes import fault
 from slurmhooks.policies import describe
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies.base import COMMON, Rule
-from slurmhooks.slurmctld.fields import JobFields
-from slurmhooks.slurmctld.rows import rows
 from slurmhooks.testing import FakeJob, run
 from tests.unit.policies.conftest import Rules
 

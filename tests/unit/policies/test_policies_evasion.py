@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import config
+from slurmhooks.config import model as config
 from slurmhooks.errors import Reject
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.policies import asking

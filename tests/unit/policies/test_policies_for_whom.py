@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import config, loader
+from slurmhooks.config import model as config
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry, assign
 from slurmhooks.policies import source
-from slurmhooks.registry import Registry, assign
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
 from tests.unit.policies.conftest import Rules
 

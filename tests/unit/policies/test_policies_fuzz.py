@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import config, dispatch, loader
+from slurmhooks.config import model as config
+from slurmhooks.fields.constants import MailType
+from slurmhooks.handlers import dispatch, loader
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.policies import asking, describe, source
 from slurmhooks.policies.rules import RULES
-from slurmhooks.registry import Registry
-from slurmhooks.slurmctld.constants import MailType
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.values import UNLIMITED

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from slurmhooks import config, dispatch, loader
+from slurmhooks.config import model as config
+from slurmhooks.fields.constants import MailType
+from slurmhooks.handlers import dispatch, loader
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.policies import source
-from slurmhooks.registry import Registry
-from slurmhooks.slurmctld.constants import MailType
 from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.tables import code_of, tables_of

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from slurmhooks import config, loader
+from slurmhooks.config import model as config
+from slurmhooks.fields.constants import MailType
+from slurmhooks.handlers import loader
 from slurmhooks.policies import asking, source
 from slurmhooks.policies.base import OPTIONS
 from slurmhooks.policies.rules import RULES
-from slurmhooks.slurmctld.constants import MailType
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
 

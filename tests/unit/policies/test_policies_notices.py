@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slurmhooks.errors import LoadError
+from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.policies import script
-from slurmhooks.slurmctld.constants import JobState, ReservationFlag
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
 from tests.unit.policies.conftest import Rules

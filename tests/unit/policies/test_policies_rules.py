@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.fields.constants import MailType
 from slurmhooks.policies import rules as all_rules
-from slurmhooks.slurmctld.constants import MailType
 from slurmhooks.values import UNLIMITED
 from tests.unit.policies.cases import Case, parameters
 from tests.unit.policies.conftest import Rules

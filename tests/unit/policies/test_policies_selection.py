@@ -7,10 +7,11 @@ from unittest import mock
 
 import pytest
 
-from slurmhooks import config, loader
+from slurmhooks.config import model as config
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.policies import asking, source
 from slurmhooks.policies.rules import RULES
-from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
 from tests.unit.policies.test_policies_messages import REQUESTS
 

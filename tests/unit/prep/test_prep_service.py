@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks.handlers import loader
 from slurmhooks.prep.service import Service
+from slurmhooks.processes.settings import Settings
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, texts_value
 from slurmhooks.wire.protocol import VARIABLES, Type
 from slurmhooks.wire.tables import Tables
-from slurmhooks.worker.settings import Settings
 
 HOOKS = """
 from slurmhooks import Reject, hook, log

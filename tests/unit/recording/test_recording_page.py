@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from slurmhooks.processes import process
 from slurmhooks.recording.page import MOST, Page
-from slurmhooks.worker import process
 
 ORDERS = {"number": 7, "file": "/var/log/x", "until": 9.0, "size": 9, "with": [], "tables": ["jobs"]}
 

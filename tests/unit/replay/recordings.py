@@ -6,23 +6,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from slurmhooks import loader
+from slurmhooks.fields import LISTS
+from slurmhooks.handlers import loader
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.views import Views
+from slurmhooks.processes.settings import Settings
 from slurmhooks.recording.file import create
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Rows
 from slurmhooks.slurmctld.call import Call
-from slurmhooks.slurmctld.fields import LISTS
-from slurmhooks.slurmctld.keeper import Keeper
+from slurmhooks.slurmctld.capture import Keeper
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
-from slurmhooks.worker.settings import Settings
 
 TIME = 1_700_000_000.0
 """When the first request came; the next ones came a second later each."""

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from slurmhooks import UNLIMITED
+from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.convert import Conversion
 from slurmhooks.slurmctld.asking import Struct
-from slurmhooks.slurmctld.rows import Computed, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.testing.replay import compare, replay
+from slurmhooks.replay.fixture import compare, replay
 from tests.unit.replay.recordings import recording
 
 EXAMPLES = Path(__file__).parents[3] / "contrib" / "examples"

@@ -8,10 +8,10 @@ import pytest
 
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError
+from slurmhooks.replay import fixture as testing
 from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.report import Report
 from slurmhooks.replay.run import NETWORK, Options, ReplayError, replay
-from slurmhooks.testing import replay as testing
 from slurmhooks.testing.tables import tables_of
 from tests.unit.replay.recordings import TIME, recording
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import loader, scrun
+from slurmhooks import scrun
+from slurmhooks.handlers import loader
 from slurmhooks.scrun import binds as binds_module
 from slurmhooks.scrun import oci
 from slurmhooks.scrun.errors import StagingError

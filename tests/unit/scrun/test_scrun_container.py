@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import loader
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.handlers import loader
 from slurmhooks.log import log
 from slurmhooks.scrun import BundleError, CancelledError, Container, cancel
 from slurmhooks.scrun.model import shell_text

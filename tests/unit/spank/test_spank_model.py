@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.errors import SpankError, StaleHandleError
-from slurmhooks.hook_specs import CONTEXTS, HOOKS
+from slurmhooks.hooks.points import CONTEXTS, HOOKS
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.errors import SpankError, StaleHandleError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.spank.state_file import StateFile, decoded, encoded, frozen
 from slurmhooks.testing import FakeSpank, launch, run
 from slurmhooks.testing.spank import view_for

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks.handlers import loader
 from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.command_lines import REQUIRED, takes

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
 from slurmhooks.testing import FakeJob, FakeRecord, FakeSpank, fake_partitions, run
 from tests.unit.testing.conftest import Write

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmhooks.processes import control
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import control
 from tests.native.workers import PATIENCE, START, below
 
 HURRIED = "from slurmhooks.worker import supervisor; supervisor.REPEAT = 0.05;"

@@ -14,12 +14,13 @@ import pytest
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
+from slurmhooks.processes import control
+from slurmhooks.processes.settings import Settings
 from slurmhooks.wire.protocol import ChannelKind, Control
-from slurmhooks.worker import control, observer, worker
+from slurmhooks.worker import observer, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.service import Query, Running
-from slurmhooks.worker.settings import Settings
 
 
 @dataclass

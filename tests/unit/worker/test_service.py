@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import config, paths, reload
+from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.watch import Watch
-from slurmhooks.worker import descriptors, requests
+from slurmhooks.files import paths
+from slurmhooks.files.watch import Watch
+from slurmhooks.processes import descriptors
+from slurmhooks.processes.settings import Settings
+from slurmhooks.site import reload
+from slurmhooks.worker import requests
 from slurmhooks.worker.service import load_site
-from slurmhooks.worker.settings import Settings
 
 Write = Callable[..., Path]
 HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"

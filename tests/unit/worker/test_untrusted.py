@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.processes import control, descriptors
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import control, descriptors
 from tests.native.workers import wait_for
 from tests.unit.worker.supervisors import Supervisor
 
@@ -28,8 +28,8 @@ PREPARE = """
 import array, fcntl, gc, json, os, random, signal, socket, struct, subprocess, sys, time
 from slurmhooks.recording import page as pages
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import control, descriptors, process, reporting
-from slurmhooks.worker.control import Message, HEADER
+from slurmhooks.processes import control, descriptors, process; from slurmhooks.collector import reporting
+from slurmhooks.processes.control import Message, HEADER
 
 frame = sys._getframe()
 while "supervisor" not in frame.f_locals:

@@ -15,10 +15,10 @@ from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
 from slurmhooks.cli_filter.model import EARLY
-from slurmhooks.hook_specs import COMMANDS
-from slurmhooks.option import Option
-from slurmhooks.registry import Registry
-from slurmhooks.requested import OMITTED
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks.option import Option
+from slurmhooks.hooks.points import COMMANDS
+from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Result, command_lines, invocation, option_variables, run
 from slurmhooks.testing.runner import check_options
 

@@ -15,7 +15,7 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, optio
 from slurmhooks.cli.commands.try_.site_handlers import release as release_here
 from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
 from slurmhooks.cli.findings import shown
-from slurmhooks.registry import Registry
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from slurmhooks.cli import isolation, output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import Finding, shown
-from slurmhooks.dispatch import Outcome
+from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.anchor import FakeAnchor
 from slurmhooks.testing.capture import CapturedLog

@@ -11,15 +11,18 @@ from typing import Any
 
 import click
 
-from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, isolation, loading, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.config import model as config
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.option import Option
-from slurmhooks.refusals import unknown_codes
-from slurmhooks.registry import Registry, assign
+from slurmhooks.files import plugstack, slurm_conf, trusted
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.refusals import unknown_codes
+from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.hooks.option import Option
+from slurmhooks.site import sources as site
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.launch import Line
 

@@ -10,7 +10,7 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
-from slurmhooks.requested import OMITTED
+from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Launch, command_lines
 from slurmhooks.testing.launch import launch_lines
 

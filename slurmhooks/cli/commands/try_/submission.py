@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from slurmhooks.option import Option
+from slurmhooks.hooks.option import Option
 from slurmhooks.testing import Result, command_lines, invocation, sbatch
 from slurmhooks.testing.job_submit import missing_fields
 from slurmhooks.testing.runner import check_options

@@ -9,13 +9,13 @@ from typing import Any
 import cffi
 import pytest
 
-from slurmhooks import loader
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import LEVELS, log
 from slurmhooks.lua import spank
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.lua.spank_options import LuaOption
-from slurmhooks.registry import Registry
 from slurmhooks.testing.spank import DEFAULTS, Slurm
 
 Lines = list[tuple[str, str]]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader
 from slurmhooks.errors import LoadError
-from slurmhooks.hook_specs import HOOKS
+from slurmhooks.handlers import loader
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.lua import spank
 from tests.unit.lua.spank.conftest import Site
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The results of `slurmhooks compile`: the manifest, and the choice of a variant of the SPANK plugin."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from slurmhooks.cli import build_record, loading
+from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.progress import note
+from slurmhooks.files import durable
+from slurmhooks.site import manifest
+
+PLUGIN = "spank_python.so"
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of a folder that this machine must not change."""
+
+
+def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
+    """Return the text of the manifest.
+
+    Args:
+        loaded: the hooks of the site.
+        record: the record of the installed build.
+        folder: the PluginDir.
+    """
+    # Another build may treat the same hook files differently.
+    watched = [*loaded.watched, str(folder / build_record.CORE)]
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
+
+
+def slurm_number(version: str) -> int:
+    """Return SLURM_VERSION_NUMBER of a version such as 24.11.5."""
+    major, minor, micro = (int(part) for part in version.split("-")[0].split("."))
+    return major << 16 | minor << 8 | micro
+
+
+def choose_variant(folder: Path, name: str) -> str:
+    """Link spank_python.so to a variant, atomically.
+
+    Args:
+        folder: the PluginDir.
+        name: one of :data:`slurmhooks.manifest.VARIANTS`.
+
+    Returns:
+        what the variant exports, for the user.
+
+    Raises:
+        Finding: the variant is not installed.
+    """
+    variant = Path("slurmhooks", f"spank_python-{name}.so")
+    if not (folder / variant).exists():
+        raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
+    target = folder / PLUGIN
+    before = manifest.exported(variant_of(target))
+    if not (target.is_symlink() and os.readlink(target) == str(variant)):
+        advice = (
+            f"it must become a link to {variant}: run 'slurmhooks compile' where the folder of the plugins can be"
+            " written, such as in the image of this machine"
+        )
+        with _writing(target, advice):
+            durable.link(target, str(variant))
+    extra = manifest.exported(name)
+    if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
+        note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
+    return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
+
+
+def write_manifest(text: str, path: Path) -> None:
+    """Write the manifest, unless it has this text already.
+
+    Raises:
+        Finding: another text is there, and the folder cannot be written.
+        OSError: it cannot be written for another reason.
+    """
+    try:
+        if path.read_bytes() == text.encode("utf-8", "surrogateescape"):
+            return
+    except OSError:
+        pass
+    advice = (
+        "the manifest was not written; the hooks work, but Python starts in every process; run 'slurmhooks compile' on"
+        " a machine that can write the folder, or where the folder is made"
+    )
+    with _writing(path, advice):
+        manifest.write(text, str(path))
+
+
+@contextmanager
+def _writing(path: Path, advice: str) -> Iterator[None]:
+    """Turn the error of a path that cannot be written into a finding that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+        raise Finding(f"{path}: {error.strerror}: {advice}") from error
+
+
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has chosen; "" if it has not chosen one.
+
+    Args:
+        plugin: path of spank_python.so.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
+
+
+def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
+    """Return one line for the user: whether the manifest is what 'slurmhooks compile' would write now."""
+    path = sysconfdir / manifest.FILE_NAME
+    expected = text_of(loaded, record, folder)
+    try:
+        present = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return f"{path}: none, so Python starts in every process; run 'slurmhooks compile'"
+    if manifest.without_times(present) != manifest.without_times(expected):
+        return f"{path}: stale, so Python starts in every process; run 'slurmhooks compile'"
+    return f"{path}: up to date"

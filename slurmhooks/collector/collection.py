@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The work of the collector: receives reports, and hands each to the sinks that the configuration asks for."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from slurmhooks.collector import reporting
+from slurmhooks.log import log, visible
+from slurmhooks.processes import descriptors, process
+from slurmhooks.processes.checked import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.collector.reporting import Report
+
+TURN = 1.0
+"""Maximum seconds between two calls of the sinks' method ``turn``."""
+PAUSE = 0.02
+"""Seconds to wait while reports accumulate, so that not every report wakes this process."""
+MOST = 1000
+"""Maximum number of reports to receive before looking for orders again."""
+REPEAT = 60.0
+"""Seconds before the loss of reports is logged again."""
+MEMORY = 1 << 30
+"""Maximum bytes of memory that the collector may have, whatever is reported."""
+CUT = 3
+"""Exit code: a worker has shut down the socket, on which nobody can report any more."""
+MOST_DROPPED = 1_000_000
+"""Maximum number of lost reports that one report may claim."""
+
+
+class Sink(Protocol):
+    """Takes what is reported; none of its methods raises OSError."""
+
+    def decision(self, content: dict[str, Any]) -> None:
+        """Take a decision (slurmhooks/slurmctld/decision.py)."""
+
+    def event(self, content: dict[str, Any]) -> None:
+        """Take an event of the supervisor, of a generation, or of the collector: ``dropped``."""
+
+    def order(self, orders: dict[str, Any]) -> None:
+        """Take changed orders, in which this sink is still wanted."""
+
+    def turn(self) -> None:
+        """Do what is due; called at least every TURN seconds."""
+
+    def close(self) -> None:
+        """Write what has not been written yet."""
+
+
+class Collection:
+    """The event loop of the collector.
+
+    Attributes:
+        takers: the functions that take reports that are neither decisions nor events, by kind.
+    """
+
+    def __init__(self, reports: socket.socket, orders: socket.socket) -> None:
+        """Prepare to collect.
+
+        Args:
+            reports: the socket on which reports arrive.
+            orders: the socket on which the supervisor sends orders; the other end is closed when the supervisor ends.
+        """
+        self._reports = reports
+        self._orders = orders
+        self._sinks: dict[str, Sink] = {}
+        self._wanted = False
+        self.takers: dict[int, Callable[[bytes], None]] = {}
+        self._dropped = 0
+        self._told_at = 0.0
+        self._ended = False
+        self._checker = Checker()
+        self._invalid = 0
+        self._last_invalid = ""
+        self._told_invalid_at = 0.0
+
+    def run(self) -> None:
+        """Collect until the supervisor closes its end, then collect the remaining reports."""
+        for source in (self._reports, self._orders):
+            source.setblocking(False)
+        # Reports may have arrived already, but without orders it is unknown which sinks they are for.
+        select.select([self._orders], [], [])
+        going = self._take_orders()
+        poller = select.poll()
+        for source in (self._reports, self._orders):
+            poller.register(source, select.POLLIN)
+        while going:
+            if not self._take_reports() and self._is_cut():
+                break
+            self._tell_dropped()
+            self._tell_invalid()
+            for sink in self._sinks.values():
+                sink.turn()
+            ready = {fd for fd, _ in poller.poll(TURN * 1000)}
+            if self._orders.fileno() in ready:
+                going = self._take_orders()
+            else:
+                time.sleep(PAUSE)
+        while self._take_reports():
+            pass
+        for sink in self._sinks.values():
+            sink.close()
+        if going:
+            os._exit(CUT)
+
+    def _is_cut(self) -> bool:
+        """Tell whether no report can arrive any more, although the supervisor, which is a sender, has not ended."""
+        return self._ended and not select.select([self._orders], [], [], 0)[0]
+
+    def _take_orders(self) -> bool:
+        """Take all orders that have arrived; tell whether the last ones want anything, even if it does not work."""
+        while True:
+            try:
+                _, documents, _, _ = socket.recv_fds(self._orders, 64, 1)
+            except BlockingIOError:
+                return self._wanted
+            if not documents:
+                return False
+            self._order(descriptors.values(documents[0]))
+
+    def _order(self, orders: dict[str, Any]) -> None:
+        self._wanted = not SINKS.keys().isdisjoint(orders)
+        for name, make in SINKS.items():
+            sink = self._sinks.get(name)
+            if name in orders and sink is None:
+                try:
+                    sink = self._sinks[name] = make(orders)
+                    self.takers.update(getattr(sink, "takers", {}))
+                except ImportError as error:
+                    log.error("[%s] does not work: %s", name, error)
+            elif name in orders and sink is not None:
+                sink.order(orders)
+            elif sink is not None:
+                self._sinks.pop(name).close()
+
+    def _take_reports(self) -> bool:
+        """Take some reports; tell whether there may be more."""
+        for _ in range(MOST):
+            try:
+                report = reporting.receive(self._reports)
+                if report is None:
+                    self._ended = True
+                    return False
+                self._take(report)
+            except BlockingIOError:
+                return False
+            except Exception as error:  # noqa: BLE001 - a worker may be hostile: one report must not end all others
+                self._invalid += 1
+                self._last_invalid = f"{type(error).__name__}: {error}"
+        return True
+
+    def _take(self, report: Report) -> None:
+        """Hand a report to the sinks.
+
+        Raises:
+            ValueError: it is not a report of slurmhooks. Sinks may raise other exceptions.
+        """
+        taker = self.takers.get(report.kind)
+        if taker is not None:
+            taker(report.data)
+        elif report.kind in (reporting.DECISION, reporting.EVENT):
+            is_decision = report.kind == reporting.DECISION
+            content = (self._checker.decision if is_decision else self._checker.event)(report.data)
+            for sink in self._sinks.values():
+                (sink.decision if is_decision else sink.event)(content)
+        elif report.kind != reporting.RECORDED:  # otherwise no recording is running any more
+            raise ValueError(f"a report of kind {report.kind}")
+        self._dropped += min(report.dropped, MOST_DROPPED)
+
+    def _tell_invalid(self) -> None:
+        """Log how many reports were invalid, at most every REPEAT seconds."""
+        now = time.monotonic()
+        if self._invalid and (not self._told_invalid_at or now - self._told_invalid_at > REPEAT):
+            log.error(
+                "%d reports of workers were invalid, and are ignored; the last one: %s",
+                *(self._invalid, visible(self._last_invalid, limit=200)),
+            )
+            self._invalid, self._told_invalid_at = 0, now
+
+    def _tell_dropped(self) -> None:
+        """Log and report how many reports were lost, at most every REPEAT seconds."""
+        now = time.monotonic()
+        if self._dropped and (not self._told_at or now - self._told_at > REPEAT):
+            log.error("%d reports of workers were lost: decision log and metrics lack them", self._dropped)
+            for sink in self._sinks.values():
+                sink.event({"event": "dropped", "time": time.time(), "count": self._dropped})
+            self._dropped, self._told_at = 0, now
+
+
+def _decision_log(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.collector.decision_log import DecisionLog
+
+    return DecisionLog(orders)
+
+
+def _metrics(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.collector.metrics import Metrics
+
+    return Metrics(orders)
+
+
+def _recording(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.collector.sink import sink
+
+    return sink()
+
+
+SINKS: dict[str, Callable[[dict[str, Any]], Sink]] = {
+    "decisions": _decision_log,
+    "metrics": _metrics,
+    "recording": _recording,
+}
+"""The function that makes each sink, by the name of its orders. Only the collector imports the modules of sinks: they
+are slow to import."""
+
+
+def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn:
+    """Run in a child of the supervisor, which ends here and nowhere else.
+
+    Args:
+        reports: see Collection.
+        orders: see Collection.
+        parent: the process id of the supervisor.
+    """
+    process.end_after(lambda: _run(reports, orders, parent))
+
+
+def _run(reports: socket.socket, orders: socket.socket, parent: int) -> None:
+    os.setsid()
+    process.die_with(parent)
+    process.name("slurmhooks-coll")
+    process.log_to_stderr()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # preempts no other process
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)  # as the supervisor does
+    Collection(reports, orders).run()

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the class of a view for one release of Slurm: a property for each row in fields that the release has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from slurmhooks.fields.flag_rows import Enumerated
+from slurmhooks.fields.rows import Computed, Field, Lowered, Text, release_of, rows
+from slurmhooks.handlers.similar import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from slurmhooks.fields.rows import Condition
+    from slurmhooks.wire.tables import Table
+
+    Computations = Mapping[str, Callable[[Any], Any]]
+
+View = TypeVar("View")
+MOST_CONDITIONS = 8
+"""As in native/slurmctld/queries.c."""
+
+
+def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
+    """Return the class whose fields read packed structs, and stage assignments.
+
+    Its instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without a member
+    in this release are left out; ``view._explain`` explains them.
+
+    Args:
+        view: the class with the rows.
+        table: of the structs.
+        release: of Slurm, such as "24.11.5".
+        computed: functions that compute, from a view, the value of a row that is no member.
+    """
+    computed = computed or {}
+    running = release_of(release)
+    bound: dict[str, Any] = {"__slots__": (), "__doc__": view.__doc__, "_release": release}
+    setters: dict[str, tuple[str, Callable[[object], Any]]] = {}
+    parts: dict[str, tuple[str, Any, Callable[[object], Any]]] = {}
+    missing: dict[str, Field[Any]] = {}
+    for name, row in rows(view).items():
+        member = row.member(running, table.places)
+        if member is None or (isinstance(row, Computed) and name not in computed):
+            missing[name] = row
+            bound[name] = _Missing()
+            continue
+        if isinstance(row, Computed):
+            bound[name] = property(_computed(computed[name]), doc=row.doc)
+            continue
+        bound[name] = property((_text_getter if isinstance(row, Text) else _getter)(row, member), doc=row.doc)
+        if row.writable and (isinstance(row, Lowered) or (isinstance(row, Enumerated) and row.mask is not None)):
+            parts[name] = (member, row, row.encoder(running))
+        elif row.writable:
+            setters[name] = (member, row.encoder(running))
+
+    unknown: Callable[[Any, str, object], None] = getattr(view, "_assign")  # noqa: B009 - for the type checker
+
+    def assign(self: Any, name: str, value: object) -> None:
+        if name in setters:
+            member, encode = setters[name]
+            self._writes[member] = encode(value)
+        elif name in parts:
+            member, row, encode = parts[name]
+            old = self._writes[member] if member in self._writes else self._struct.raw(member)
+            self._writes[member] = row.merge(old, encode(value))
+        else:
+            unknown(self, name, value)
+
+    bound.update(__setattr__=assign, _missing=missing)
+    made: type[View] = type(view.__name__, (view,), bound)
+    return made
+
+
+def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict[str, Condition]:
+    """Return the conditions on the members of a struct under which the fields of a bound view have these values.
+
+    Raises:
+        AttributeError: there is no such field, or not in this release.
+        TypeError: see :meth:`Field.condition`.
+        ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
+    """
+    known = rows(view)
+    conditions: dict[str, Condition] = {}
+    for name, value in fields.items():
+        row = known.get(name)
+        member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
+        if row is None or member is None or isinstance(row, Computed):
+            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
+        condition = row.condition(value)
+        other = conditions.get(member)
+        if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
+            condition = (condition[0] | other[0], condition[1] | other[1])  # a condition on another part of the member
+        elif other is not None:
+            raise ValueError(f"{name} is of the same bits of {member} as another condition")
+        conditions[member] = condition
+    if len(conditions) > MOST_CONDITIONS:
+        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(conditions)}")
+    return conditions
+
+
+class _Missing:
+    """Makes an attribute appear not to exist, so that ``_explain`` explains it."""
+
+    __slots__ = ()
+
+    def __get__(self, view: object, owner: type | None = None) -> None:
+        raise AttributeError
+
+
+def _computed(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def get(view: Any) -> Any:
+        view._struct  # noqa: B018 - raises if the call is over
+        return compute(view)
+
+    return get
+
+
+def _text_getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
+    decode = row.decoder()
+
+    def get(view: Any) -> Any:
+        struct, writes = view._struct, view._writes
+        raw = writes[member] if member in writes else struct.raw(member)
+        return None if raw is None or (not raw and not view._keeps_empty) else decode(raw)
+
+    return get
+
+
+def _getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
+    decode = row.decoder()
+
+    def get(view: Any) -> Any:
+        struct, writes = view._struct, view._writes
+        raw = writes[member] if member in writes else struct.raw(member)
+        return None if raw is None else decode(raw)
+
+    return get

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of ``fields`` whose members are numbers; see rows.py."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, TypeVar
+
+from slurmhooks.fields.rows import ANY_RELEASE, Field, Release
+from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, Unlimited, number_to_c, signed_to_c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Value = TypeVar("Value")
+
+MEM_PER_CPU = 1 << 63
+"""slurm.h: the bit of pn_min_memory that makes it a value for each CPU."""
+CORE_SPEC_THREAD = 1 << 15
+"""slurm.h: the bit of core_spec that makes it a count of threads."""
+NICE_OFFSET = 1 << 31
+"""slurm.h: the number that Slurm adds to nice and site_factor when it stores them."""
+_DOUBLE = Struct("=d")
+_NUMBER = Struct("=Q")
+AUTH_NOBODY = 99
+"""slurm_auth.h, slurm_protocol_defs.h: the user and group of a request that names none (NO_VAL before 23.02)."""
+
+
+class Sized(Field[Value]):
+    """A number with a width in bits."""
+
+    __slots__ = ("bits",)
+
+    def __init__(
+        self,
+        bits: int,
+        doc: str,
+        *,
+        unit: str = "",
+        member: str | tuple[str, ...] | None = None,
+        writable: bool = True,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> None:
+        """Also keep the width of the C member."""
+        super().__init__(doc, unit=unit, member=member, writable=writable, since=since, until=until)
+        self.bits = bits
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
+
+
+class Number(Sized[int | Unlimited]):
+    """An unsigned integer of which two values mean unset and unlimited."""
+
+    __slots__ = ()
+
+    def decoder(self) -> Callable[[int], int | Unlimited | None]:
+        """See Field."""
+        no_val, infinite = NO_VAL[self.bits], INFINITE[self.bits]
+        return lambda raw: raw if raw < no_val else UNLIMITED if raw == infinite else None
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name, bits, no_val = self.name, self.bits, NO_VAL[self.bits]
+
+        def encode(value: object) -> int:
+            if type(value) is int and 0 <= value < no_val:
+                return value
+            return number_to_c(name, value, bits)
+
+        return encode
+
+
+class Plain(Sized[int]):
+    """An unsigned integer whose every value is a number: counters, ports, masks."""
+
+    __slots__ = ()
+
+    def decoder(self) -> Callable[[int], int]:
+        """See Field."""
+        return int
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name, limit = self.name, 1 << self.bits
+
+        def encode(value: object) -> int:
+            if not isinstance(value, int):
+                raise TypeError(f"{name} takes an int, not {value!r}")
+            if not 0 <= value < limit:
+                raise ValueError(f"{name} takes 0 to {limit - 1}, not {value}")
+            return int(value)
+
+        return encode
+
+
+class Time(Field[int]):
+    """A ``time_t``; 0 means that no time is given."""
+
+    __slots__ = ()
+
+    bits = 64
+
+    def __init__(
+        self,
+        doc: str,
+        *,
+        member: str | tuple[str, ...] | None = None,
+        writable: bool = True,
+        since: str | None = None,
+    ) -> None:
+        """Store the description; the unit is always the same."""
+        super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
+
+    def decoder(self) -> Callable[[int], int]:
+        """See Field."""
+        return lambda raw: raw - (1 << 64) if raw >> 63 else raw
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name = self.name
+
+        def encode(value: object) -> int:
+            if isinstance(value, int) and value < 0:
+                raise ValueError(f"{name} takes 0 or more, not {value}")
+            return signed_to_c(name, value, 64)
+
+        return encode
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
+
+
+class Real(Sized[float | Unlimited]):
+    """A ``double``, of which two values mean unset and unlimited; read-only."""
+
+    __slots__ = ()
+
+    def __init__(self, doc: str, *, unit: str = "", member: str | tuple[str, ...] | None = None) -> None:
+        """Store the description; the width is always the same."""
+        super().__init__(64, doc, unit=unit, member=member, writable=False)
+
+    def decoder(self) -> Callable[[int], float | Unlimited | None]:
+        """See Field: Slurm stores its 32-bit NO_VAL and INFINITE in these members."""
+        special = {float(NO_VAL[32]): None, float(INFINITE[32]): UNLIMITED}
+
+        def decode(raw: int) -> float | Unlimited | None:
+            value: float = _DOUBLE.unpack(_NUMBER.pack(raw))[0]
+            return special.get(value, value)
+
+        return decode
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name = self.name
+
+        def encode(value: object) -> int:
+            if value is None or value is UNLIMITED:
+                value = (NO_VAL if value is None else INFINITE)[32]
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"{name} takes a float, UNLIMITED or None, not {value!r}")
+            (raw,) = _NUMBER.unpack(_DOUBLE.pack(value))
+            return int(raw)
+
+        return encode
+
+
+class Identity(Sized[int]):
+    """The number of a user or group; None in a request that names none, such as most updates of a job."""
+
+    __slots__ = ()
+
+    def decoder(self) -> Callable[[int], int | None]:
+        """See Field."""
+        none = (NO_VAL[self.bits], AUTH_NOBODY)
+        return lambda raw: None if raw in none else raw
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return number_to_c(self.name, value, self.bits), (1 << self.bits) - 1
+
+
+class Offset(Sized[int]):
+    """A signed number to which Slurm adds ``NICE_OFFSET``."""
+
+    __slots__ = ()
+
+    def decoder(self) -> Callable[[int], int | None]:
+        """See Field."""
+        return lambda raw: None if raw == NO_VAL[32] else raw - NICE_OFFSET
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name = self.name
+        limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: larger numbers would be stored as NO_VAL and INFINITE
+
+        def encode(value: object) -> int:
+            if value is None:
+                return NO_VAL[32]
+            if not isinstance(value, int):
+                raise TypeError(f"{name} takes an int or None, not {value!r}")
+            if not -limit <= value <= limit:
+                raise ValueError(f"{name} takes {-limit} to {limit}, not {value}")
+            return value + NICE_OFFSET
+
+        return encode
+
+
+class Tagged(Sized[int]):
+    """One of two meanings of a member, which its highest bit selects; None if the member has the other meaning."""
+
+    __slots__ = ("tag", "tagged")
+
+    def __init__(
+        self, bits: int, doc: str, *, member: str | tuple[str, ...], tagged: bool, unit: str = "", writable: bool = True
+    ) -> None:
+        """Store which of the two meanings it is."""
+        super().__init__(bits, doc, unit=unit, member=member, writable=writable)
+        self.tag = 1 << (bits - 1)
+        self.tagged = tagged
+
+    def decoder(self) -> Callable[[int], int | None]:
+        """See Field."""
+        tag, no_val = self.tag, NO_VAL[self.bits]
+        # Untagged values are below the tag; NO_VAL and INFINITE are not.
+        if not self.tagged:
+            return lambda raw: raw if raw < tag else None
+        return lambda raw: raw - tag if tag <= raw < no_val else None
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name, no_val = self.name, NO_VAL[self.bits]
+        limit = self.tag - 2 if self.tagged else self.tag
+        tag = self.tag if self.tagged else 0
+
+        def encode(value: object) -> int:
+            if value is None:
+                return no_val
+            if not isinstance(value, int):
+                raise TypeError(f"{name} takes an int or None, not {value!r}")
+            if not 0 <= value < limit:
+                raise ValueError(f"{name} takes 0 to {limit - 1}, not {value}")
+            return value | tag
+
+        return encode

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fields of ``record`` and of the items of ``jobs``: jobs as slurmctld knows them."""
+
+from __future__ import annotations
+
+from slurmhooks.fields.constants import JobFlag, JobState, JobStateFlag, MailType, StateReason
+from slurmhooks.fields.flag_rows import Bit, Flag, OneOf
+from slurmhooks.fields.number_rows import Number, Offset, Plain, Tagged, Time
+from slurmhooks.fields.rows import Computed, Sluid, Status, Strings, Text, Truth
+
+JOB_STATE_BASE = 0xFF
+JOB_STATE_FLAGS = 0xFFFFFF00
+
+
+class RecordFields:
+    """``record``: a job as slurmctld knows it, ``job_record_t`` and the structs that it points to; read-only."""
+
+    __slots__ = ()
+
+    # Who
+    account = Text("Account that is charged.", writable=False)
+    admin_comment = Text("Comment of administrators.", writable=False)
+    comment = Text("Comment of the user.", writable=False)
+    extra = Text("Text that Slurm stores (--extra).", member=("extra", "details.extra"), writable=False)
+    group_id = Plain(32, "Group that the job runs as.", writable=False)
+    mcs_label = Text("Label for sharing nodes.", writable=False)
+    qos = Text("Quality of service.", member="qos_ptr.name", writable=False)
+    resv_name = Text("Reservations that the job uses.", writable=False)
+    system_comment = Text("Comment of Slurm itself.", writable=False)
+    user_id = Plain(32, "User that the job runs as.", writable=False)
+    user_name = Computed(str, "Name of the user.")
+    wckey = Text("Workload characterization key.", writable=False)
+
+    # What
+    alloc_partition = Text("Partition in which the job runs or ran; before it starts, one of those of partition.",
+                           member=("alloc_partition", "part_ptr.name"), writable=False)  # fmt: skip
+    alloc_node = Text("Host from which the job was submitted.", writable=False)
+    argv = Strings("The script's name and arguments.", member="details.argv", count="details.argc")
+    array_job_id = Plain(32, "Job id of the job array; 0: not an array.", writable=False)
+    array_task_cnt = Plain(32, "Number of tasks of the array without own records; None: there are none.",
+                           member="array_recs.task_cnt", writable=False)  # fmt: skip
+    array_task_id = Number(32, "Task id in the job array.", writable=False)
+    batch_flag = Plain(16, "0: no batch job; 1: a batch job; more: how often it was restarted.", writable=False)
+    bitflags = Flag(64, JobFlag, "Properties of the job.", member="bit_flags", optional=False, writable=False)
+    burst_buffer = Text("Burst buffer directives.", writable=False)
+    container = Text("OCI bundle in which the job runs.", writable=False)
+    container_id = Text("Name of the container.", writable=False, since="23.02")
+    het_job_id = Plain(32, "Job id of the first component; 0: no heterogeneous job.", writable=False)
+    het_job_id_set = Text("Job ids of all components.", writable=False)
+    het_job_offset = Plain(32, "Number of the component, from 0.", writable=False)
+    job_id = Plain(32, "Job id.", writable=False)
+    name = Text("Name of the job.", writable=False)
+    origin_cluster = Text("Cluster to which the job was submitted.", writable=False)
+    original_sluid = Sluid("Unique id (SLUID) of the first start.", member="step_id.sluid", since="25.11")
+    pack_job_id = Plain(32, "Older name of het_job_id.", member="het_job_id", writable=False)
+    pack_job_id_set = Text("Older name of het_job_id_set.", member="het_job_id_set", writable=False)
+    pack_job_offset = Plain(32, "Older name of het_job_offset.", member="het_job_offset", writable=False)
+    runtime = Text("Runtime plugin that it runs with, such as runtime/oci.", writable=False, since="26.11")
+    script = Computed(str, "The batch script, from slurmctld's state folder; None for srun and salloc.")
+    sluid = Sluid("Unique id (SLUID) of this start.", member="db_index", since="24.11")
+    spank_job_env = Strings("Variables of SPANK plugins, as NAME=value.", member="spank_job_env",
+                            count="spank_job_env_size")  # fmt: skip
+    spank_job_env_size = Plain(32, "Number of variables in spank_job_env.", writable=False)
+    submit_line = Text("The command line that submitted the job.", member="details.submit_line", writable=False)
+    work_dir = Text("Working directory.", member="details.work_dir", writable=False)
+
+    # Where
+    batch_features = Text("Features that the node of the batch script must have.", writable=False)
+    batch_host = Text("Node that the batch script runs on.", writable=False)
+    best_switch = Truth("Whether the job got no more switches than requested.", writable=False)
+    features = Text("Features that nodes must have.", member="details.features", writable=False)
+    network = Text("Requirements on the interconnect.", writable=False)
+    nodes = Text("Nodes of the job, as a node list.", writable=False)
+    partition = Text("Partitions that the user named, in any order; alloc_partition is the one it runs in.",
+                     writable=False)  # fmt: skip
+    prefer = Text("Features that nodes should have.", member="details.prefer", writable=False)
+    reboot = Plain(8, "1: the nodes are booted before the job starts.", writable=False)
+    req_nodes = Text("Nodes that the job must get, as a node list.", member="details.req_nodes", writable=False)
+    req_switch = Plain(32, "Maximum number of leaf switches; 0: no maximum.", writable=False)
+    segment_size = Number(16, "Nodes in each segment.", member="details.segment_size", writable=False, since="24.05")
+    wait4switch = Plain(32, "How long to wait for that number of switches.", unit="seconds", writable=False)
+    wait4switch_start = Time("When the job began to wait for switches; 0: it did not wait.", writable=False)
+
+    # How much
+    core_spec = Tagged(16, "Cores per node reserved for the system; None if threads are.", member="details.core_spec",
+                       tagged=False, writable=False)  # fmt: skip
+    cpus_per_task = Number(16, "CPUs per task.", member="details.cpus_per_task", writable=False)
+    cpus_per_tres = Text("CPUs per TRES.", writable=False)
+    gres = Text("Older name of tres_per_node.", member="tres_per_node", writable=False)
+    gres_req = Text("Older name of tres_fmt_req_str.", member="tres_fmt_req_str", writable=False)
+    gres_used = Text("GRES that the job has.", writable=False)
+    licenses = Text("Licenses that the job needs.", writable=False)
+    max_cpus = Number(32, "Maximum number of CPUs.", member="details.max_cpus", writable=False)
+    max_nodes = Number(32, "Maximum number of nodes; 0: no maximum.", member="details.max_nodes", writable=False)
+    mem_per_tres = Text("Memory per TRES.", writable=False)
+    min_cpus = Number(32, "Minimum number of CPUs.", member="details.min_cpus", writable=False)
+    min_mem_per_cpu = Tagged(64, "Memory per CPU; None if requested per node.", member="details.pn_min_memory",
+                             tagged=True, unit="MiB", writable=False)  # fmt: skip
+    min_mem_per_node = Tagged(64, "Memory per node; None if requested per CPU.", member="details.pn_min_memory",
+                              tagged=False, unit="MiB", writable=False)  # fmt: skip
+    min_nodes = Number(32, "Minimum number of nodes.", member="details.min_nodes", writable=False)
+    ntasks_per_node = Number(16, "Number of tasks per node; 0: unset.", member="details.ntasks_per_node",
+                             writable=False)  # fmt: skip
+    ntasks_per_tres = Number(16, "Number of tasks per GPU; 0: unset.", member="details.ntasks_per_tres",
+                             writable=False)  # fmt: skip
+    num_tasks = Number(32, "Number of tasks.", member="details.num_tasks", writable=False)
+    overcommit = Number(8, "1: several tasks may share a CPU.", member="details.overcommit", writable=False)
+    pn_min_cpus = Number(32, "Minimum number of CPUs per node.", member="details.pn_min_cpus", writable=False)
+    pn_min_memory = Number(64, "Both min_mem_per_ fields as one number.", member="details.pn_min_memory", unit="MiB",
+                           writable=False)  # fmt: skip
+    thread_spec = Tagged(16, "Threads per node reserved for the system; None if cores are.",
+                         member="details.core_spec", tagged=True, writable=False)  # fmt: skip
+    total_cpus = Plain(32, "Number of CPUs of the job.", writable=False)
+    total_nodes = Plain(32, "Number of nodes of the job.", writable=False)
+    tres_alloc_str = Text("TRES of the job, as id=count.", writable=False)
+    tres_bind = Text("How tasks are bound to TRES.", writable=False)
+    tres_fmt_alloc_str = Text("TRES of the job, as name=count.", writable=False)
+    tres_fmt_req_str = Text("Requested TRES, as name=count.", writable=False)
+    tres_freq = Text("Frequencies of TRES.", writable=False)
+    tres_per_job = Text("TRES of the whole job.", writable=False)
+    tres_per_node = Text("TRES per node.", writable=False)
+    tres_per_socket = Text("TRES per socket.", writable=False)
+    tres_per_task = Text("TRES per task.", writable=False)
+    tres_req_str = Text("Requested TRES, as id=count.", writable=False)
+    whole_node = Plain(8, "Bit 1: the job gets whole nodes; other bits keep only some jobs away.",
+                       member="details.whole_node", writable=False)  # fmt: skip
+
+    # When
+    begin_time = Time("Earliest start; 0: unset.", member="details.begin_time", writable=False)
+    curr_dependency = Text("Dependencies that are not fulfilled yet.", member="details.dependency", writable=False)
+    deadline = Time("Remove the job if it cannot end by this time; 0: no deadline.", writable=False)
+    delay_boot = Number(32, "How long to wait for nodes that need no reboot.", unit="seconds", writable=False)
+    direct_set_prio = Plain(16, "1: the priority was set by a user or administrator.", writable=False)
+    end_time = Time("When the job ended or will end; 0: unknown.", writable=False)
+    nice = Offset(32, "Adjustment of the priority; positive numbers lower it.", member="details.nice", writable=False)
+    orig_dependency = Text("Dependencies at submission.", member="details.orig_dependency", writable=False)
+    priority = Number(32, "Priority; 0: held.", writable=False)
+    restart_cnt = Plain(16, "How often the job was restarted.", writable=False)
+    site_factor = Offset(32, "Part of the priority that plugins set.", writable=False)
+    start_time = Time("When the job started or will start; 0: unknown.", writable=False)
+    submit_time = Time("When the job was submitted.", member="details.submit_time", writable=False)
+    time_limit = Number(32, "Time limit.", unit="minutes", writable=False)
+    time_min = Number(32, "Minimum time limit that the user accepts.", unit="minutes", writable=False)
+
+    # How
+    derived_ec = Status("Highest exit status of all steps.", writable=False)
+    exit_code = Status("Exit status of the script or step.", writable=False)
+    job_state = OneOf(32, JobState, "State of the job.", mask=JOB_STATE_BASE, optional=False, writable=False)
+    job_state_flags = Flag(32, JobStateFlag, "Flags of the state.", member="job_state",
+                           mask=JOB_STATE_FLAGS, optional=False, writable=False)  # fmt: skip
+    mail_type = Flag(16, MailType, "Events on which Slurm sends mail.", writable=False)
+    mail_user = Text("Recipient of mail.", writable=False)
+    requeue = Number(16, "1: the job may be requeued.", member="details.requeue", writable=False)
+    resizing = Bit(JobStateFlag.JOB_RESIZING, "Whether the job is being resized.", member="job_state")
+    selinux_context = Text("SELinux context.", writable=False)
+    state_desc = Text("Text for the reason why the job does not run.", writable=False)
+    state_reason = OneOf(32, StateReason, "Reason why the job does not run, or ended.", optional=False, writable=False)
+    std_err = Text("File for standard error.", member="details.std_err", writable=False)
+    std_in = Text("File for standard input.", member="details.std_in", writable=False)
+    std_out = Text("File for standard output.", member="details.std_out", writable=False)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The fields of a reservation."""
+
+from __future__ import annotations
+
+from slurmhooks.fields.constants import ReservationFlag
+from slurmhooks.fields.flag_rows import Bit, Flag
+from slurmhooks.fields.number_rows import Number, Plain, Time
+from slurmhooks.fields.rows import Text
+
+RESV_CTLD_FULL_NODE = 0x4
+RESV_CTLD_NODE_FLAGS_SET = 0x8
+
+
+class ReservationFields:
+    """A reservation, ``slurmctld_resv_t``; read-only."""
+
+    __slots__ = ()
+
+    accounts = Text("Accounts that may use the reservation; with '-' in front: may not.", writable=False)
+    assoc_list = Text("Associations that may use the reservation, as ids.", writable=False)
+    burst_buffer = Text("Reserved burst buffers.", writable=False)
+    comment = Text("Comment.", writable=False, since="23.02")
+    duration = Number(32, "Duration.", unit="minutes", writable=False)
+    end_time = Time("End.", writable=False)
+    features = Text("Features of the nodes.", writable=False)
+    flags = Flag(64, ReservationFlag, "Properties of the reservation.", optional=False, writable=False)
+    flags_set_node = Bit(RESV_CTLD_NODE_FLAGS_SET, "Whether the nodes are marked as reserved now.", member="ctld_flags")
+    full_nodes = Bit(RESV_CTLD_FULL_NODE, "Whether whole nodes are reserved.", member="ctld_flags")
+    groups = Text("Groups that may use the reservation.", writable=False)
+    licenses = Text("Reserved licenses.", writable=False)
+    name = Text("Name of the reservation.", writable=False)
+    node_cnt = Plain(32, "Number of nodes.", writable=False)
+    node_list = Text("Nodes, as a node list.", writable=False)
+    partition = Text("Partition.", writable=False)
+    start_time = Time("Start.", writable=False)
+    tres_fmt_str = Text("Reserved TRES, as name=count.", writable=False)
+    users = Text("Users who may use the reservation; with '-' in front: may not.", writable=False)

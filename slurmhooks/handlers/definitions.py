@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What modules define: the marks and options that count for a hook file or an installed module.
+
+Python runs an installed module once, so what it has defined is remembered for later loads.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from slurmhooks.handlers.registry import layers
+from slurmhooks.hooks.decorator import MARKS, Collection
+from slurmhooks.hooks.option import Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from slurmhooks.hooks.decorator import Mark
+
+PACKAGE = "slurmhooks_site"
+"""Hook files are modules below this package, so that they cannot shadow any other module."""
+
+_imported: dict[str, tuple[ModuleType, Collection]] = {}
+"""What installed modules have defined, by module name: Python runs a module once, but loads may need it again."""
+
+
+def remember(collection: Collection) -> None:
+    """Remember what the installed modules have defined that this load has imported."""
+    for kind in ("marks", "options"):
+        for item in getattr(collection, kind):
+            module = sys.modules.get(item.owner)
+            if module is not None and not item.owner.startswith(f"{PACKAGE}."):
+                known = _imported.get(item.owner)
+                if known is None or known[0] is not module:
+                    known = _imported[item.owner] = (module, Collection())
+                getattr(known[1], kind).append(item)
+
+
+def of_imported() -> Collection:
+    """Return what those installed modules have defined that are still imported."""
+    everything = Collection()
+    for name, (module, collection) in _imported.items():
+        if sys.modules.get(name) is module:
+            everything.marks += collection.marks
+            everything.options += collection.options
+    return everything
+
+
+def marks_of(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
+    """Return the marks of a module in the order of definition, each with the function to call.
+
+    All marks that the module has defined count: if two functions have the same name, both run. The namespace of the
+    module adds handlers that it has imported, and replaces a marked function by the wrapper that has its name. Handlers
+    that an imported module defines do not count by themselves: Python runs such a module once, so they would be missing
+    in the next load.
+
+    Args:
+        defined: everything that was defined in this load.
+        module: the module.
+    """
+    functions: dict[int, tuple[Mark, Callable[..., object]]] = {
+        mark.sequence: (mark, mark.function) for mark in defined.marks if _belongs(mark.owner, module)
+    }
+    for value in list(vars(module).values()):
+        marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
+        if isinstance(marks, list):
+            for mark in marks:
+                # Marks that a hook file set in an earlier load do not count.
+                if mark in defined.marks or not mark.owner.startswith(f"{PACKAGE}."):
+                    functions[mark.sequence] = (mark, value)
+    return [functions[sequence] for sequence in sorted(functions)]
+
+
+def options_of(defined: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
+    """Return the options that a module has defined or imported, except known ones, in the order of definition."""
+    options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
+    for value in list(vars(module).values()):
+        if isinstance(value, Option):
+            options[value.sequence] = value
+    return [options[sequence] for sequence in sorted(options) if options[sequence] not in known]
+
+
+def _belongs(owner: str, module: ModuleType) -> bool:
+    """Tell whether a module is the owner of a mark or option or, for a package, contains the owner."""
+    name = module.__name__
+    return owner == name or (not name.startswith(f"{PACKAGE}.") and owner.startswith(f"{name}."))
+
+
+def replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -> list[str]:
+    """Return a finding if the name of a marked function is bound to another object, such as a wrapper without marks.
+
+    Only the marked function would run, without the code that a decorator above the mark adds.
+    """
+    code = layers(mark.function)[-1]
+    name = getattr(mark.function, "__qualname__", "")
+    if function is not mark.function or code is None or mark.function.__module__ != mark.owner:
+        return []
+    # The owner may be a module inside the package.
+    bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
+    marks = getattr(bound, MARKS, None)
+    marked = isinstance(marks, list) and any(other.function is bound for other in marks)
+    # Two marked functions may have the same name; both run.
+    if bound is function or (marked and getattr(bound, "__qualname__", None) == name):
+        return []
+    return [
+        f"{code.co_filename}:{code.co_firstlineno}: hook.{mark.hook} marks the function {name}, but the name stands for"
+        f" {object.__repr__(bound)}, which would not run: put @hook.{mark.hook} above all other decorators, or use"
+        " functools.wraps in them"
+    ]

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the handlers of one event, and turns their exceptions into outcomes.
+
+A handler may have changed the root folder or the mounts of its process, and descriptors or memory may be used up. What
+reports its bug therefore imports nothing, opens nothing, and has memory in reserve.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from slurmhooks.errors import HandlerError, Reject
+from slurmhooks.handlers import codes, trace
+from slurmhooks.log import log, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Protocol
+
+    from slurmhooks.handlers.registry import Handler
+
+    class View(Protocol):
+        """What handlers read and write. Writes are staged until all handlers have passed."""
+
+        def savepoint(self) -> object:
+            """Return an object for :meth:`rollback`."""
+
+        def rollback(self, savepoint: object, /) -> None:
+            """Discard the writes since a savepoint."""
+
+        def commit(self) -> None:
+            """Apply the staged writes."""
+
+        def close(self) -> None:
+            """Let every later use raise StaleHandleError."""
+
+
+class Outcome:
+    """The result of one event.
+
+    Attributes:
+        passed: every handler passed, and their writes were applied.
+        code: for a refusal, the code of ``Reject``: a name, a number, or None for the hook's general failure code.
+        text: for a refusal or a failure, the message to the user.
+        error_id: for a failure, the id of the traceback in the log; also for a bug that lets the request pass.
+    """
+
+    __slots__ = ("code", "error_id", "passed", "text")
+
+    def __init__(
+        self, *, passed: bool, code: str | int | None = None, text: str | None = None, error_id: str | None = None
+    ) -> None:
+        """Store the result; see the class."""
+        self.passed = passed
+        self.code = code
+        self.text = text
+        self.error_id = error_id
+
+
+PASSED = Outcome(passed=True)
+
+SPARE = (65536, *[480] * 128)
+"""Sizes in bytes of the blocks in reserve: a large one, as C takes them, and some small ones, as Python takes them."""
+_spare: list[bytes] = []
+
+
+def reserve_memory() -> None:
+    """Keep memory for the next report; without effect if no memory is left."""
+    if _spare:
+        return
+    try:
+        _spare.extend([bytes(size) for size in SPARE])
+    except MemoryError:
+        return
+
+
+reserve_memory()
+
+
+class Around:
+    """What happens around each handler of an event; here, nothing.
+
+    Attributes:
+        saves: whether ``end`` needs a savepoint of the view from before each handler.
+    """
+
+    __slots__ = ()
+    saves = False
+
+    def begin(self, handler: Handler) -> bool:
+        """Prepare for a handler; return whether it runs."""
+        del handler
+        return True
+
+    def result(self, value: object) -> Exception | None:
+        """Take what the handler returned; return an error, or None."""
+        return None if value is None else returned(value)
+
+    def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
+        """Return the effect of a handler that has ended.
+
+        Args:
+            handler: the handler that ran.
+            error: what it raised, or the error in its result; None: it passed.
+            view: the argument that it can write to, if there is one.
+            before: a savepoint of the view from before it ran, if ``saves`` or if its bugs let the request pass.
+
+        Returns:
+            None if it has none; otherwise see :func:`judge`.
+        """
+        return None if error is None else judge(handler, error, view, before)
+
+    def close(self) -> None:
+        """Clean up: no other handler of the event runs."""
+
+
+NOTHING = Around()
+
+
+def run(
+    handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None, around: Around = NOTHING
+) -> Outcome:
+    """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
+
+    Args:
+        handlers: the handlers, in order.
+        arguments: the arguments of the hook by name.
+        view: the argument that handlers can write to, if there is one.
+        around: called before and after each handler.
+
+    Returns:
+        the outcome, whatever a handler raises.
+
+    Raises:
+        SlurmhooksError: Slurm refused a write; see the view's ``commit``.
+    """
+    reserve_memory()
+    try:
+        for handler in handlers:
+            if not around.begin(handler):
+                continue
+            before = view.savepoint() if view is not None and (handler.lenient or around.saves) else None
+            wrong: BaseException | None
+            try:
+                result = handler.call(arguments)
+            except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
+                wrong = error
+            else:
+                wrong = around.result(result)
+            outcome = around.end(handler, wrong, view, before)
+            wrong = None  # the traceback refers to this frame: break the cycle, so that it is freed now
+            if outcome is not None and not outcome.passed:
+                return outcome
+        if view is not None:
+            view.commit()
+    finally:
+        around.close()
+        if view is not None:
+            view.close()
+    return PASSED
+
+
+def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome:
+    """Return the effect of an exception that a handler raised.
+
+    Args:
+        handler: the handler.
+        error: the exception.
+        view: the argument that it can write to, if there is one.
+        savepoint: of the view, from before the handler; for a handler whose bugs let the request pass.
+
+    Returns:
+        the outcome of the event; a pass if the next handler is to run.
+    """
+    _spare.clear()
+    if isinstance(error, Reject):
+        code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
+        return Outcome(passed=False, code=code, text=text_of(error))
+    text, error_id = report(handler, error)
+    if not handler.lenient:
+        return Outcome(passed=False, text=text, error_id=error_id)
+    if view is not None:
+        view.rollback(savepoint)
+    log.user(text)
+    return Outcome(passed=True, text=text, error_id=error_id)
+
+
+def text_of(error: Reject) -> str:
+    """Return the text of a refusal for the user; a subclass without ``super().__init__`` may have set any object."""
+    return log.message(shown(lambda text: "" if text is None else str(text), error.text))
+
+
+def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:
+    """Return the code of a refusal; None if the code is invalid: Slurm then gets the hook's general failure code.
+
+    An invalid code is a bug, but ``on_error="accept"`` does not apply to it: the handler wanted to refuse.
+
+    Args:
+        error: the refusal.
+        what: describes for the log what raised it.
+        handler: the handler that raised it; its bug is logged only once. None: log each time.
+    """
+    if error.code is None:
+        return None
+    reason = codes.fault(error.code)
+    if reason is None:
+        return error.code
+    if handler is None or not handler.logged_code:
+        call = f"Reject(code={_shown(error.code)})"
+        log.record(f"{what} raised {call}: {reason}; the request is refused without it", f"error {_new_id()}: ")
+    if handler is not None:
+        handler.logged_code = True
+    return None
+
+
+def returned(result: object) -> HandlerError:
+    """Return the error for a handler that returned something other than None."""
+    return HandlerError(f"a handler returns nothing; this one returned {_shown(result)}. To refuse, raise Reject(text)")
+
+
+def _shown(value: object) -> str:
+    """Return the repr() of a value, without calling code of the site."""
+    return repr(value) if type(value).__module__ == "builtins" else object.__repr__(value)
+
+
+def guarded(
+    what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int
+) -> tuple[int, bytes | None, int]:
+    """Run the body of an entry point; never raise.
+
+    Args:
+        what: describes the entry point for the log.
+        function: the body.
+        failed: the result for Slurm if the body raises.
+
+    Returns:
+        the result of the body; if it raises, ``failed`` and a line for the user.
+    """
+    try:
+        return function()
+    except BaseException as error:  # noqa: BLE001 - a bug in slurmhooks itself must fail the call
+        return bug(what, error, failed)
+
+
+def answer(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, None, int]:
+    """Run the body of an entry point as :func:`guarded` does, and show its text to the user: Slurm does not."""
+    code, text, _ = guarded(what, function, failed)
+    if text is not None:
+        log.user(text.decode())
+    return code, None, 0
+
+
+def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:
+    """Return the result of an entry point whose body raised: the failure, and a line for the user."""
+    return failed, report_bug(what, error)[0].encode(), 0
+
+
+def report(handler: Handler, error: BaseException) -> tuple[str, str]:
+    """Log the traceback of a bug in a handler; see :func:`report_bug`."""
+    return report_bug(f"{handler.spec.name} handler {handler.label} ({handler.where})", error, handler.path)
+
+
+def report_bug(what: str, error: BaseException, path: str | None = None) -> tuple[str, str]:
+    """Log the traceback of a bug under a new id.
+
+    Args:
+        what: describes what raised.
+        error: the exception.
+        path: omit the frames above the first one in this file.
+
+    Returns:
+        the line for the user, and the id.
+    """
+    _spare.clear()
+    error_id = _new_id()
+    start = f"{what} raised {type(error).__name__}"
+    try:
+        lines = trace.lines(error, path)
+    except BaseException as second:  # noqa: BLE001 - memory or time are used up; report what is known
+        lines = [f"no traceback: {type(second).__name__}"]
+    log.record("\n".join([start, *lines]), f"error {error_id}: ")
+    return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
+
+
+def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is fixed") -> str:
+    """Log the errors in hook files or the configuration under a new id.
+
+    Args:
+        findings: the errors; each may have several lines.
+        consequence: the state until they are corrected.
+
+    Returns:
+        the line for the user.
+    """
+    error_id = _new_id()
+    log.record("\n".join(findings), f"error {error_id}: ")
+    log.record(f"error {error_id}: {consequence}; 'slurmhooks check' shows all that is wrong")
+    return for_user("the hooks could not be loaded", error_id)
+
+
+def for_user(what: str, error_id: str) -> str:
+    """Return the line that a user sees for a fault that is not theirs."""
+    return log.message(f"slurmhooks: {what} (error {error_id}); please tell your administrators")
+
+
+def _new_id() -> str:
+    return posix.urandom(4).hex()

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads hook files: all of them or none, and reports all errors at once."""
+
+from __future__ import annotations
+
+import sys
+
+from slurmhooks.errors import LoadError
+from slurmhooks.files import trusted
+from slurmhooks.handlers import definitions, trace
+from slurmhooks.handlers.definitions import PACKAGE
+from slurmhooks.handlers.registry import Registry, missing, verify, verify_options
+from slurmhooks.hooks.decorator import Collection
+from slurmhooks.log import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import CodeType, ModuleType
+
+    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.hooks.option import Option
+
+try:
+    from _slurmhooks_compile import compile_file
+except ImportError:  # in processes that do not embed Python
+
+    def compile_file(source: bytes, path: str, /) -> CodeType:
+        """Compile the content of a file."""
+        return compile(source, path, "exec", dont_inherit=True)
+
+
+LUA = ".lua"
+
+
+class Source:
+    """A hook file, an installed module, or a folder of packages that hook files and modules may import.
+
+    Attributes:
+        path: of a file, with symbolic links resolved.
+        name: the path of the file before links were resolved; it stays the same when a link is changed.
+        module: name of an installed module.
+        packages: path of the folder of packages.
+        read: for a file in another language, the function that returns its handlers or raises LoadError.
+    """
+
+    __slots__ = ("module", "name", "packages", "path", "read")
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        module: str | None = None,
+        packages: str | None = None,
+        read: Callable[[str], list[Handler]] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Store a path, a module or a folder; by default, that is the name."""
+        self.path = path
+        self.module = module
+        self.packages = packages
+        self.read = read
+        self.name = name or path or module or packages or "?"
+
+    @property
+    def scripted(self) -> bool:
+        """Whether it is a Lua script."""
+        return self.path is not None and self.path.endswith(LUA)
+
+
+def expand(patterns: Iterable[str], base: str) -> list[Source]:
+    """Return the files that patterns match, sorted within each pattern, and each file once.
+
+    Args:
+        patterns: file names and globs. A file name is returned even if the file does not exist, and :func:`load` then
+            reports it.
+        base: the folder of relative patterns.
+
+    Raises:
+        LoadError: folders exist but cannot be listed, or patterns are invalid.
+    """
+    # Imported only here: launches with a manifest expand no patterns.
+    from slurmhooks.files.paths import below, matches, real
+
+    files: dict[str, str] = {}
+    findings: list[str] = []
+    for pattern in patterns:
+        try:
+            names = matches(below(base, pattern))
+        except LoadError as error:
+            findings += error.findings
+            continue
+        for name in names:
+            # Lua shows the path of a script in messages, where users expect the configured one.
+            files.setdefault(name if name.endswith(LUA) else real(name), name)
+    if findings:
+        raise LoadError(findings)
+    return [Source(path=path, name=name) for path, name in files.items()]
+
+
+def files_of(sources: Iterable[Source]) -> list[str]:
+    """Return the paths of those sources that are files."""
+    return [source.path for source in sources if source.path is not None]
+
+
+def load(sources: Iterable[Source], require: Iterable[str] = ()) -> Registry:
+    """Load hook files and modules, and verify all handlers and options.
+
+    Args:
+        sources: what to load, in order.
+        require: labels of handlers that must be among them: ``[hooks] require`` of the configuration.
+
+    Raises:
+        LoadError: with all findings of all files; nothing is registered then.
+    """
+    # No hook file can import another one, of this load or of an earlier one: it would depend on the order of loading.
+    others = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith(f"{PACKAGE}.")}
+    loading = _Loading()
+    try:
+        for source in sources:
+            loading.add(source)
+    finally:
+        sys.modules.update(others)
+    if "structlog" in sys.modules or "logging" in sys.modules:
+        from slurmhooks.handlers import structured
+
+        structured.attach()
+    registry = loading.registry(require)
+    sys.modules.update(registry.modules)
+    return registry
+
+
+class _Loading:
+    """The handlers and options that have been loaded so far, and the findings."""
+
+    def __init__(self) -> None:
+        self._handlers: list[Handler] = []
+        self._options: list[Option] = []
+        self._findings: list[str] = []
+        self._notes: list[str] = []
+        self._contents: dict[str, list[Handler]] = {}
+        self._modules: dict[str, ModuleType] = {}
+        self._defined = definitions.of_imported()
+        self._sequences: set[int] = set()
+
+    def registry(self, require: Iterable[str]) -> Registry:
+        """Return the result; raise as :func:`load`."""
+        findings = [*self._findings, *verify_options(self._options)] or missing(require, self._handlers)
+        if findings:
+            raise LoadError(findings)
+        return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
+
+    def add(self, source: Source) -> None:
+        """Load a source; add findings about it."""
+        if source.packages is not None:
+            self._findings += _add_packages(source.packages)
+            return
+        content = b""
+        if source.path is not None:
+            try:
+                content = read(source.path)
+            except LoadError as error:
+                self._findings += error.findings
+                return
+        handlers = self._contents.setdefault(source.name, [])
+        if source.path is not None and source.read is not None:
+            try:
+                handlers += source.read(source.path)
+            except LoadError as error:
+                self._findings += error.findings
+        else:
+            self._add_python(source, content, handlers)
+        for handler in handlers:
+            handler.source = source.name
+        self._handlers += handlers
+
+    def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
+        collection = Collection()
+        try:
+            with collection:
+                module, label = self._run(source, content)
+        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
+            self._findings.append(_describe(source, error))
+            return
+        finally:
+            definitions.remember(collection)
+        self._defined.marks += collection.marks
+        self._defined.options += collection.options
+        marks = definitions.marks_of(self._defined, module)
+        for mark, function in marks:
+            if mark.sequence in self._sequences:
+                continue
+            self._sequences.add(mark.sequence)
+            handler, findings = verify(mark, function, label)
+            self._findings += findings or definitions.replaced(mark, function, module)
+            if handler is not None:
+                handlers.append(handler)
+        options = definitions.options_of(self._defined, module, self._options)
+        self._options += options
+        if not marks and not options:
+            self._notes.append(
+                f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
+            )
+
+    def _run(self, source: Source, content: bytes) -> tuple[ModuleType, str]:
+        """Run a hook file or import a module; return it and its name in labels."""
+        if source.path is None:
+            assert source.module is not None
+            return _import(source.module), source.module
+        module = _run_file(source.path, content)
+        self._modules[module.__name__] = module
+        return module, _stem(source.path)
+
+
+def read(path: str) -> bytes:
+    """Return the content of a hook file.
+
+    Raises:
+        LoadError: it cannot be read, or another user could have written it.
+    """
+    try:
+        return trusted.read(path)
+    except FileNotFoundError:
+        reason = "no such hook file"
+    except IsADirectoryError:
+        reason = f"a folder, not a file; the hook files in it are {visible(path)}/*.py"
+    except OSError as error:
+        reason = str(error.strerror)
+    raise LoadError([f"{visible(path)}: {reason}"])
+
+
+def _stem(path: str) -> str:
+    """Return the name of a hook file without its folder and suffix."""
+    return path.rpartition("/")[2].removesuffix(".py")
+
+
+def _run_file(path: str, content: bytes) -> ModuleType:
+    """Run a hook file as a module, which is not in sys.modules afterwards.
+
+    The file is compiled each time: another user could have written the byte code in __pycache__.
+    """
+    # importlib.machinery has these, too, but imports the whole package importlib.
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import SourceFileLoader
+
+    if PACKAGE not in sys.modules:
+        sys.modules[PACKAGE] = type(sys)(PACKAGE)
+    name = f"{PACKAGE}.{_stem(path)}"
+    loader = SourceFileLoader(name, path)
+    trace.remember(path, content)
+    code = compile_file(content, path)
+    module = type(sys)(name)
+    module.__file__ = path
+    module.__loader__ = loader
+    module.__spec__ = ModuleSpec(name, loader, origin=path)
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    finally:
+        # A module may have put another object in its place.
+        module = sys.modules.pop(name, module)
+    return module
+
+
+def _add_packages(folder: str) -> list[str]:
+    """Let hook files import the packages of a folder, which precede installed ones; return findings."""
+    import posix
+
+    if folder in sys.path:  # added by an earlier load; it may have become unsafe
+        sys.path.remove(folder)
+    try:
+        # Python's import system, which runs what is in the folder, does not check who could have written it.
+        findings = trusted.check_tree(folder)
+        # These packages must not shadow modules that other code needs.
+        names = {name.partition(".")[0] for name in posix.listdir(folder)}
+    except LoadError as error:
+        return error.findings
+    except OSError as error:
+        return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
+    if findings:
+        return findings
+    taken = names & {*sys.stdlib_module_names, "slurmhooks"}
+    if taken:
+        return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]
+    sys.path.insert(0, folder)
+    return []
+
+
+def _import(name: str) -> ModuleType:
+    """Import an installed module.
+
+    Raises:
+        LoadError: another user could have written it, or a package that contains it.
+    """
+    from _frozen_importlib import _find_spec  # type: ignore[attr-defined]
+
+    package, _, _ = name.rpartition(".")
+    if name not in sys.modules and trusted.guarded():
+        # Further imports of a package are as safe as its folders; see docs/security.md.
+        spec = _find_spec(name, _import(package).__path__ if package else None)
+        for file in (spec.origin, spec.cached) if spec is not None and spec.has_location else ():
+            trusted.check(file)
+    __import__(name)
+    return sys.modules[name]
+
+
+def _describe(source: Source, error: BaseException) -> str:
+    """Return a finding for an exception: file, line and message, and the traceback in further lines."""
+    if isinstance(error, LoadError):
+        return "\n".join(error.findings)
+    name = source.name
+    line = None
+    if isinstance(error, SyntaxError) and error.filename == source.path:
+        line = error.lineno
+    else:
+        frame = error.__traceback__
+        while frame is not None:
+            if frame.tb_frame.f_code.co_filename == source.path:
+                line = frame.tb_lineno
+            frame = frame.tb_next
+    where = name if line is None else f"{name}:{line}"
+    lines = trace.lines(error, source.path)
+    return "\n".join(
+        [f"{where}: {type(error).__name__}: {error}{_hint(source, error)}", *("    " + text for text in lines)]
+    )
+
+
+def _hint(source: Source, error: BaseException) -> str:
+    """Return the remedy for an import of another hook file; an empty text for other errors."""
+    if not isinstance(error, ImportError) or source.path is None:
+        return ""
+    from slurmhooks.files.paths import identity
+
+    name = (error.name or "").partition(".")[0]
+    folder = source.path.rpartition("/")[0]
+    if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):
+        return ""
+    return (
+        "; hook files cannot import each other: put what they share into an installed package, or into a folder of"
+        " [hooks] packages"
+    )

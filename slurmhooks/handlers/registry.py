@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The handlers of a site: verified when they are loaded, and in the order in which they run."""
+
+from __future__ import annotations
+
+from slurmhooks.hooks.points import CONTEXTS, HOOKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import CodeType, ModuleType
+
+    from slurmhooks.hooks.decorator import Mark
+    from slurmhooks.hooks.option import Option
+    from slurmhooks.hooks.points import HookSpec
+    from slurmhooks.hooks.rollout import Rollout
+
+_VAR_POSITIONAL = 0x04
+_VAR_KEYWORDS = 0x08
+_GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
+_WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
+OPTION_NAME_LIMIT = 75
+"""SPANK_OPTION_MAXLEN of spank.h, in bytes."""
+LONGEST = 30 * 86400
+"""Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
+
+
+class Handler:
+    """A verified function of one hook.
+
+    Attributes:
+        function: the function to call.
+        names: the arguments that it takes, in order; they are passed by position.
+        spec: its hook.
+        order: handlers with a lower order run first.
+        lenient: a bug in the handler lets the request pass.
+        timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
+        contexts: the SPANK contexts in which it runs; empty for other plugins.
+        label: ``module:qualname``, for messages.
+        source: the hook file, script or module that was loaded and has it; the loader sets it.
+        path: the file that defines it.
+        line: the line that defines it.
+        logged_code: the log already has a message on its invalid refusal code.
+        rollout: mode and share; None: the handler is enforced for all requests.
+        scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
+    """
+
+    scripted = False
+
+    __slots__ = (
+        "contexts",
+        "function",
+        "label",
+        "lenient",
+        "line",
+        "logged_code",
+        "names",
+        "order",
+        "path",
+        "rollout",
+        "source",
+        "spec",
+        "timeout",
+    )
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        names: tuple[str, ...],
+        spec: HookSpec,
+        order: int,
+        lenient: bool,
+        contexts: tuple[str, ...],
+        label: str,
+        path: str,
+        line: int,
+        timeout: float | None = None,
+        rollout: Rollout | None = None,
+    ) -> None:
+        """Store the description; see the class."""
+        self.function = function
+        self.timeout = timeout
+        self.rollout = rollout
+        self.names = names
+        self.spec = spec
+        self.order = order
+        self.lenient = lenient
+        self.contexts = contexts
+        self.label = label
+        self.source = ""
+        self.path = path
+        self.line = line
+        self.logged_code = False
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return f"{self.path}:{self.line}"
+
+    def call(self, arguments: dict[str, object]) -> object:
+        """Call the function with the arguments that it takes."""
+        names = self.names
+        if len(names) == 1:  # the usual case: CPython 3.11 would create a function for the list below
+            return self.function(arguments[names[0]])
+        return self.function(*[arguments[name] for name in names])
+
+
+class Registry:
+    """All handlers and options of one set of hook files. It does not change after its creation.
+
+    Attributes:
+        options: the options, in the order of definition.
+        contents: the handlers of each source, by the name of the source.
+        notes: remarks on what may be a mistake.
+        modules: the modules of the hook files, by their names in sys.modules.
+    """
+
+    __slots__ = ("_handlers", "_wanted", "contents", "modules", "notes", "options")
+
+    def __init__(
+        self,
+        handlers: Iterable[Handler],
+        options: Iterable[Option],
+        contents: Mapping[str, Sequence[Handler]] | None = None,
+        notes: Sequence[str] = (),
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        """Sort the handlers, which are given in file order and, within a file, in definition order."""
+        handlers = tuple(handlers)
+        self._handlers: dict[str, tuple[Handler, ...]] = {}
+        for name in HOOKS:
+            own = [handler for handler in handlers if handler.spec.name == name]
+            self._handlers[name] = tuple(sorted(own, key=lambda handler: handler.order))
+        self._wanted = {
+            name: frozenset(argument for handler in own for argument in handler.names)
+            for name, own in self._handlers.items()
+        }
+        self.options = tuple(options)
+        self.contents = {name: tuple(own) for name, own in (contents or {}).items()}
+        self.notes = tuple(notes)
+        self.modules = dict(modules or {})
+
+    def handlers(self, hook: str) -> tuple[Handler, ...]:
+        """Return the handlers of a hook, in the order in which they run."""
+        return self._handlers[hook]
+
+    def wanted(self, hook: str) -> frozenset[str]:
+        """Return the names of all arguments that the handlers of a hook take."""
+        return self._wanted[hook]
+
+    def all_handlers(self) -> list[Handler]:
+        """Return all handlers, hook by hook in the order of ``HOOKS``."""
+        return [handler for handlers in self._handlers.values() for handler in handlers]
+
+
+def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Handler | None, list[str]]:
+    """Check a mark against the description of its hook.
+
+    Args:
+        mark: the mark.
+        function: the function to call: the marked one, or the wrapper that replaced it in its module.
+        module: name of the hook file or module for labels.
+
+    Returns:
+        the handler (None if it is invalid), and findings with file and line.
+    """
+    spec = HOOKS[mark.hook]
+    code = layers(mark.function)[-1]
+    path = code.co_filename if code else "?"
+    line = code.co_firstlineno if code else 0
+    label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
+    where = f"{path}:{line}: handler {label} of hook.{spec.name}"
+    findings = []
+    names: tuple[str, ...] = ()
+    try:
+        names = parameters(function, spec)
+    except TypeError as error:
+        findings.append(f"{where} {error}")
+    if mark.on_error is not None and mark.on_error not in spec.on_error:
+        findings.append(f'{where}: on_error takes "{spec.on_error[0]}" or "{spec.on_error[1]}", not {mark.on_error!r}')
+    if mark.contexts is not None:
+        findings += [
+            f"{where}: contexts may name {', '.join(spec.contexts) or 'nothing: this hook has none'}; not {context!r}"
+            for context in mark.contexts
+            if context not in spec.contexts
+        ]
+        if not mark.contexts:
+            findings.append(f"{where}: contexts is empty, so it would never run")
+    if mark.timeout is not None and not (spec.has_timeout and 0 < mark.timeout <= LONGEST):
+        valid = (
+            f"takes more than 0 and at most {LONGEST} seconds" if spec.has_timeout else "does not apply to this hook"
+        )
+        findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
+    if mark.rollout is not None and not spec.has_modes:
+        findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")
+    elif mark.rollout is not None:
+        findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
+    if findings:
+        return None, findings
+    contexts = spec.contexts if mark.contexts is None else mark.contexts
+    lenient = mark.on_error == spec.on_error[1]
+    return Handler(
+        function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout
+    ), []
+
+
+def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:
+    """Return why a label does not name one handler, or None: files of the same name in two folders share it."""
+    sources = sorted({handler.source for handler in handlers if handler.label == label})
+    if len(sources) < 2:
+        return None
+    return f"{' and '.join(sources)} both have this handler: rename one of the files, or one of the functions"
+
+
+def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
+    """Return a finding for each required handler that was not loaded, or whose label is ambiguous.
+
+    Args:
+        require: labels, ``module:qualname``.
+        handlers: the loaded handlers.
+    """
+    require, handlers = tuple(require), tuple(handlers)
+    labels = sorted({handler.label for handler in handlers})
+    reasons = [(label, ambiguous(label, handlers)) for label in require]
+    findings = [f"{label}: [hooks] require of slurmhooks.toml: {reason}" for label, reason in reasons if reason]
+    return findings + [
+        f"{label}: [hooks] require of slurmhooks.toml names this handler, and no hook file or package has it;"
+        f" they have: {', '.join(labels) or 'none'}"
+        for label in require
+        if label not in labels
+    ]
+
+
+def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler], require: Iterable[str] = ()) -> list[str]:
+    """Give handlers the rollouts of the configuration, which replace those of their decorators.
+
+    Args:
+        rollouts: by labels, ``module:qualname``.
+        handlers: all that were loaded.
+        require: labels of the handlers that must be in force.
+
+    Returns:
+        a finding for each rollout that is invalid, or whose label is that of no handler that can have modes, or of
+        handlers in two files; and for each required handler that is not enforced for all requests.
+    """
+    handlers = tuple(handlers)
+    able = [handler for handler in handlers if handler.spec.has_modes]
+    findings = []
+    for label, rollout in rollouts.items():
+        what = f'[policy."{label}"] of slurmhooks.toml'
+        findings += [f"{what}: {fault}" for fault in rollout.faults()]
+        if reason := ambiguous(label, able):
+            findings.append(f"{what}: {reason}")
+            continue
+        named = [handler for handler in able if handler.label == label]
+        for handler in named:
+            handler.rollout = rollout
+        if not named:
+            others = [handler.spec.name for handler in handlers if handler.label == label]
+            reason = (
+                f"hook.{others[0]} has no modes"
+                if others
+                else "no hook file, package or script has this handler; those with modes:"
+                f" {', '.join(sorted({handler.label for handler in able})) or 'none'}"
+            )
+            findings.append(f"{what}: {reason}")
+    for label in require:
+        findings += [
+            f"[hooks] require of slurmhooks.toml names {label}, whose mode is {each.rollout}: it must be enforced for"
+            f' all requests; change [policy."{label}"] or the mode in its decorator, or remove it from require'
+            for each in able
+            if each.label == label and each.rollout is not None and not each.rollout.is_whole
+        ]
+    return list(dict.fromkeys(findings))
+
+
+def layers(function: Callable[..., object]) -> list[CodeType | None]:
+    """Return the code of a function and of the functions that it wraps by functools.wraps; None if not Python."""
+    codes: list[CodeType | None] = []
+    while function is not None:
+        codes.append(getattr(function, "__code__", None))
+        function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
+    return codes
+
+
+def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ...]:
+    """Return the names of the arguments that a function takes, in order.
+
+    Raises:
+        TypeError: it takes an argument that its hook does not have, or cannot be called by position. The message is
+            written to follow a description of the handler.
+    """
+    allowed = ", ".join(spec.arguments) or "none"
+    codes = layers(function)
+    code = codes[-1]
+    if code is None:
+        raise TypeError(f"must be a function written in Python, not {function!r}")
+    if any(layer is not None and layer.co_flags & _GENERATOR_LIKE for layer in codes):
+        raise TypeError("must be a plain function: a generator or an async function would never run its body")
+    names = code.co_varnames[: code.co_argcount]
+    if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORDS):
+        raise TypeError(f"must name its arguments; it may take: {allowed}")
+    if code.co_kwonlyargcount:
+        raise TypeError(f"must not have keyword-only arguments; it may take: {allowed}")
+    unknown = [name for name in names if name not in spec.arguments]
+    if unknown:
+        raise TypeError(f"takes {', '.join(map(repr, unknown))}, which the hook does not have; it may take: {allowed}")
+    return names
+
+
+def verify_options(options: Iterable[Option]) -> list[str]:
+    """Return findings for a set of options, with file and line."""
+    findings = []
+    seen: set[str] = set()
+    for option in options:
+        what = f"{option.where}: {option!r}" if option.where else repr(option)
+        errors = [*_errors_in_texts(option), *_errors_in_use(option)]
+        if option.name in seen:
+            errors.append("this name is given to two options; rename one of them")
+        seen.add(option.name)
+        findings += [f"{what}: {text}" for text in errors]
+    return findings
+
+
+def _errors_in_texts(option: Option) -> list[str]:
+    """Return the errors in the texts of an option, which are passed to C."""
+    texts = {"name": option.name, "usage": option.usage, "arginfo": option.arginfo}
+    errors = [
+        f"{key} takes a str, not {text!r}"
+        for key, text in texts.items()
+        if not isinstance(text, str) and (key != "arginfo" or text is not None)
+    ]
+    if errors:
+        return errors
+    name = option.name
+    if not 1 <= len(name.encode("utf-8", "replace")) <= OPTION_NAME_LIMIT or any(sign in name for sign in "\0= \t\n"):
+        errors.append(f"the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=', a blank nor a NUL byte")
+    elif name.startswith("-"):
+        errors.append("the name comes without the dashes that users put before it")
+    errors += [
+        f"{key} must hold neither a NUL byte nor half of a surrogate pair: {text!r}"
+        for key, text in texts.items()
+        if text is not None and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text))
+        if key != "name" or "\0" not in text
+    ]
+    return errors
+
+
+def _errors_in_use(option: Option) -> list[str]:
+    """Return the errors in the other properties of an option."""
+    errors = [
+        f"contexts may name {', '.join(CONTEXTS)}; not {context!r}"
+        for context in option.contexts
+        if context not in CONTEXTS
+    ]
+    if option.optional and option.arginfo is None:
+        errors.append("optional=True needs an arginfo, the word that stands for the argument")
+    if not callable(option.type):
+        errors.append(f"type takes a function, not {option.type!r}")
+    return errors

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The decorator that marks functions as handlers.
+
+A decorator returns its function unchanged and only adds a mark to it. slurmhooks.handlers.loader collects the marks,
+and slurmhooks.handlers.registry checks them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+    from typing import TypeVar
+
+    from slurmhooks.hooks.option import Option
+    from slurmhooks.hooks.rollout import Rollout
+
+    Handler = TypeVar("Handler", bound="Callable[..., object]")
+
+MARKS = "__slurmhooks__"
+"""Name of the function attribute that holds the marks."""
+
+
+class Mark:
+    """The arguments of one use of a decorator.
+
+    Attributes:
+        function: the decorated function.
+        hook: name of the hook.
+        order: handlers with a lower order run first.
+        on_error: None for the hook's default.
+        contexts: None for all contexts of the hook.
+        timeout: in seconds; None if the handler has no limit of its own.
+        rollout: mode and share; None: the handler is enforced for all requests.
+        sequence: number in the order of definition.
+        owner: name of the module whose top level ran, see :func:`running_module`.
+    """
+
+    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "rollout", "sequence", "timeout")
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        hook: str,
+        order: int,
+        on_error: str | None,
+        contexts: tuple[str, ...] | None,
+        sequence: int,
+        owner: str,
+        timeout: float | None = None,
+        rollout: Rollout | None = None,
+    ) -> None:
+        """Store the arguments; see the class."""
+        self.function = function
+        self.hook = hook
+        self.order = order
+        self.on_error = on_error
+        self.contexts = contexts
+        self.timeout = timeout
+        self.rollout = rollout
+        self.sequence = sequence
+        self.owner = owner
+
+
+class Collection:
+    """The marks and options that are defined in a ``with`` block."""
+
+    __slots__ = ("marks", "options")
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.marks: list[Mark] = []
+        self.options: list[Option] = []
+
+    def __enter__(self) -> None:
+        """Add new marks and options to this collection from now on."""
+        _collections.append(self)
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop adding new marks and options to this collection."""
+        _collections.pop()
+
+
+_collections: list[Collection] = []
+_sequence = 0
+
+
+def collect(option: Option) -> None:
+    """Add an option to the innermost collection, if any."""
+    if _collections:
+        _collections[-1].options.append(option)
+
+
+def next_sequence() -> int:
+    """Return the next number for a mark or an option."""
+    global _sequence
+    _sequence += 1
+    return _sequence
+
+
+def running_module() -> str:
+    """Return the name of the module whose top level is running; empty if there is none.
+
+    It may differ from the module of the caller: a helper function of another module can define a handler for the file
+    that calls it.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__", ""))
+
+
+class Decorator:
+    """A decorator that can be used with or without arguments.
+
+    For type checkers, ``hook`` has the decorators of decorators.pyi, each with the arguments of its hook.
+    """
+
+    __slots__ = ("_hook",)
+
+    def __init__(self, hook: str) -> None:
+        """Store the name of the hook."""
+        self._hook = hook
+
+    def __repr__(self) -> str:
+        """Return the decorator as a hook file spells it."""
+        return f"hook.{self._hook}"
+
+    def __call__(
+        self,
+        function: Handler | None = None,
+        /,
+        *,
+        order: int = 50,
+        on_error: str | None = None,
+        contexts: Iterable[str] | None = None,
+        timeout: float | None = None,
+        **rollout: object,
+    ) -> Handler | Callable[[Handler], Handler]:
+        """Mark a function as a handler and return it unchanged.
+
+        Args:
+            function: the function, if the decorator is used without arguments.
+            order: handlers with a lower order run first; with the same order, in file order, then in definition order.
+            on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
+                "fail" (default) or "ignore" for all others.
+            contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
+                "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
+            timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
+                job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
+                handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
+            rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
+                "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
+                is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
+                "observe" by default. ``note``: what users read after a warning.
+
+        Raises:
+            TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at
+                once.)
+        """
+        if isinstance(order, bool) or not isinstance(order, int):
+            raise TypeError(f"{self!r}: order takes an int, not {order!r}")
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+            raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
+        if isinstance(contexts, str):
+            contexts = (contexts,)
+        made = self._rollout(rollout) if rollout else None
+        try:
+            checked = None if contexts is None else tuple(contexts)
+        except TypeError:
+            raise TypeError(f"{self!r}: contexts takes a text or several, not {contexts!r}") from None
+
+        def mark(function: Handler) -> Handler:
+            if not callable(function):
+                raise TypeError(f"{self!r} decorates a function, not {function!r}")
+            if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
+                raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
+            owner = running_module()
+            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made)
+            current = _collections[-1].marks if _collections else []
+            # An installed module stays imported when a hook file that marks its functions is loaded a second time. The
+            # new marks of that file replace those of the first load.
+            kept = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in current]
+            setattr(function, MARKS, [*kept, new])
+            current.append(new)
+            return function
+
+        return mark if function is None else mark(function)
+
+    def _rollout(self, keywords: dict[str, object]) -> Rollout:
+        """Return mode and share.
+
+        Raises:
+            TypeError: decorators have no such argument.
+        """
+        from slurmhooks.hooks.rollout import KEYS, Rollout
+
+        for name in keywords:
+            if name not in KEYS:
+                raise TypeError(f"{self!r} got an unexpected keyword argument {name!r}")
+        return Rollout(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A generation, as the supervisor sees it.
+
+A generation begins as a process of the supervisor's user. It may become another user before it runs code of the site,
+and from then on the supervisor believes nothing that it says about other processes, files or settings: the kernel tells
+which user has sent each message.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.files.watch import LoadedHandler, Watch
+from slurmhooks.log import log, visible
+from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.settings import Settings
+
+if TYPE_CHECKING:
+    from slurmhooks.processes.control import Message
+
+LONGEST = 4 << 20
+"""Maximum bytes of a document about what was loaded."""
+LONGEST_TEXT = 400
+"""Maximum bytes of a text that users may read."""
+MOST_FINDINGS = 1000
+SPARE = 8
+"""How many workers a generation may have beyond twice those that are configured, while it replaces them."""
+
+
+@dataclass
+class Child:
+    """A generation.
+
+    Attributes:
+        pid: of its process; 0 if it has ended.
+        connection: the socket for control messages.
+        deadline: when it is to be killed; None if it may continue.
+        settings: its settings; None until it has read the configuration.
+        watch: the files and handlers that it has loaded.
+        is_loaded: whether its hooks are loaded.
+        workers: the workers that were handed to slurmctld, and that slurmctld has not released.
+    """
+
+    pid: int
+    connection: socket.socket
+    deadline: float | None
+    settings: Settings | None = None
+    watch: Watch | None = None
+    is_loaded: bool = False
+    workers: set[int] = field(default_factory=set)
+
+    def send(self, message: Message) -> None:
+        """Send a message, without waiting: a generation that does not read its messages is killed."""
+        try:
+            control.send(self.connection, message, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            log.error("a process that loads the hooks reads no messages; it is killed")
+            if self.pid:
+                process.kill(self.pid)
+        except OSError:
+            pass  # it has ended; the supervisor reads the end of file
+
+    def configured(self, message: Message) -> None:
+        """Take what the configuration says, which only the supervisor's user can tell.
+
+        Raises:
+            ValueError: the message is invalid.
+        """
+        document = _document(message)
+        if _is_ours(message):
+            self.settings = Settings(**document["settings"])
+            self.watch = Watch.of(document["watch"])
+
+    def loaded(self, message: Message) -> None:
+        """Take what was loaded; the generation goes into service once its first worker is ready.
+
+        Raises:
+            ValueError: the message is invalid.
+        """
+        document = _document(message)
+        if self.settings is None:
+            raise ValueError("hooks without a configuration")
+        self.watch = self._watch(message, document)
+        hooks = document.get("hooks")
+        if not isinstance(hooks, str) or not re.fullmatch("[0-9a-f]{0,64}", hooks):
+            raise ValueError("a hash is invalid")
+        self.settings = replace(self.settings, hooks=hooks)
+        self.is_loaded = True
+
+    def failed(self, message: Message) -> tuple[str, list[str]]:
+        """Take what could not be loaded; return a line for users, and the findings.
+
+        Raises:
+            ValueError: the message is invalid.
+        """
+        document = _document(message)
+        findings = document.get("findings")
+        if not isinstance(findings, list) or not findings or not all(isinstance(each, str) for each in findings):
+            raise ValueError("no list of findings")
+        self.watch = self._watch(message, document)
+        line, *findings = findings[:MOST_FINDINGS]
+        return text_for_users(line), findings
+
+    def accepts_worker(self, message: Message) -> bool:
+        """Tell whether a message hands over a worker: a child of this generation, with a channel and a status page."""
+        if self.settings is None or not self.is_loaded or len(self.workers) > 2 * self.settings.workers + SPARE:
+            return False
+        fits = len(message.fds) == 2 and descriptors.is_stream(message.fds[0]) and descriptors.is_memory(message.fds[1])
+        # The supervisor adopts the workers of a generation that has ended.
+        return fits and message.pid > 1 and process.parent(message.pid) in (self.pid or -1, os.getpid())
+
+    def _watch(self, message: Message, document: dict[str, Any]) -> Watch:
+        """Return what the files are that a generation has loaded.
+
+        One of another user may add files that its imports have found, where only root can put modules; the supervisor
+        looks at them. What it says about handlers is shown, and compared with what its successor loads.
+        """
+        if _is_ours(message):
+            return Watch.of(document["watch"])
+        base = self.watch or Watch()
+        claimed = document.get("watch")
+        if not isinstance(claimed, dict) or not isinstance(files := claimed.get("files"), dict):
+            raise ValueError("no list of files")
+        folders = tuple(f"{folder}/" for folder in (*base.folders, *sys.path) if folder.startswith("/"))
+        found = {
+            path: tuple(state) if isinstance(state, list) else state
+            for path, state in files.items()
+            if path.startswith(folders) and "/../" not in path and _is_state(state)
+        }
+        return Watch(found | base.files, base.globs, _handlers(claimed.get("handlers")), folders=base.folders)
+
+
+def text_for_users(text: str) -> str:
+    """Return a text of a generation in a form that users may read."""
+    return visible(text, limit=LONGEST_TEXT)
+
+
+def _is_ours(message: Message) -> bool:
+    return message.user == os.getuid()
+
+
+def _document(message: Message) -> dict[str, Any]:
+    """Return the document that comes with a message.
+
+    Raises:
+        ValueError: there is none, or it is invalid.
+    """
+    if len(message.fds) != 1:
+        raise ValueError("not one document")
+    return descriptors.values(os.dup(message.fds[0]), LONGEST)
+
+
+def _is_state(state: object) -> bool:
+    """Tell whether a value is a state (slurmhooks/files/paths.py) as JSON has it."""
+    numbers = state if isinstance(state, list) else [state]
+    return len(numbers) < 16 and all(isinstance(each, int) for each in numbers)
+
+
+def _handlers(claimed: object) -> dict[str, list[LoadedHandler]]:
+    """Return handlers, which are shown to administrators, as a generation has described them.
+
+    Raises:
+        ValueError: the description is invalid.
+    """
+    if not isinstance(claimed, dict):
+        raise ValueError("no list of handlers")
+    handlers = {}
+    for name, loaded in claimed.items():
+        if not isinstance(loaded, list):
+            raise ValueError("no list of handlers")
+        handlers[visible(name)] = [_handler(each) for each in loaded]
+    return handlers
+
+
+def _handler(claimed: object) -> LoadedHandler:
+    fields = len(LoadedHandler._fields)
+    if not isinstance(claimed, list) or len(claimed) != fields or not all(isinstance(each, str) for each in claimed):
+        raise ValueError("a handler is not described")
+    return LoadedHandler(*(visible(each) for each in claimed))

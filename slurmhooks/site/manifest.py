@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The hook manifest: it records what hook files contain, so that most launches need not start Python.
+
+native/manifest reads it, too, and decides whether it is valid. Each line is a record of words that are separated by
+blanks; ``%XX`` represents a special character::
+
+    slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
+    file INODE SIZE MTIME_NS PATH           valid only while the file is unchanged
+    absent PATH                             valid only while the file does not exist
+    glob INODE SIZE MTIME_NS COUNT FOLDER START END    ... or COUNT files match FOLDER/START*END
+    line ARG...                             a line of plugstack.conf; the next records belong to it
+    source PATH                             a hook file to load
+    module NAME                             an installed module to load
+    packages PATH                           a folder of packages that they may import
+    lua VERSION MODULE FILE PATH CPATH      the Lua library for its scripts, see slurmhooks.lua.library
+    log LEVEL LIMIT                         as [log] of the configuration
+    call FUNCTION CONTEXTS                  has handlers; bit n of CONTEXTS is spank_context_t n
+    option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
+    scrun                                   the next records (source, module, packages, log) are for scrun
+    script PATH                             the site's own scrun.lua
+    cli_filter                              the next records (source, module, packages, log, lua, call) are for
+                                            cli_filter; bit n of CONTEXTS is number n of COMMANDS of
+                                            slurmhooks/hooks/points.py
+    end
+
+Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
+"""
+
+from __future__ import annotations
+
+from slurmhooks.files import trusted
+from slurmhooks.handlers.loader import Source
+from slurmhooks.hooks.points import COMMANDS, CONTEXTS
+from slurmhooks.log import LEVELS, log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.hooks.option import Option
+
+FILE_NAME = "slurmhooks.manifest"
+FORMAT = 2
+MOST_ARGUMENTS = 63
+"""Maximum number of arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
+JOB_CALLBACKS = ("job_prolog", "job_epilog")
+"""For each job, slurmd starts one process for each of these that a plugin exported when slurmd started."""
+TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
+"""If contain_spank is set, slurmstepd clones itself for each of these that a plugin exports."""
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "minimal": (),
+    "job": JOB_CALLBACKS,
+    "task": TASK_CALLBACKS,
+    "full": JOB_CALLBACKS + TASK_CALLBACKS,
+}
+"""The libraries spank_python-NAME.so that native/meson.build links, with the costly callbacks that each exports."""
+COSTLY_CALLBACKS = VARIANTS["full"]
+
+
+class Line:
+    """A line of plugstack.conf, after loading.
+
+    Attributes:
+        args: its arguments.
+        sources: its sources.
+        rest: the arguments that handlers see.
+        registry: its handlers and options.
+        lua: the words of the Lua library for its scripts; empty if it has no scripts.
+        log: level and limit from the configuration, as words; empty if the line does not read a configuration.
+    """
+
+    __slots__ = ("args", "log", "lua", "registry", "rest", "sources")
+
+    def __init__(
+        self,
+        args: Sequence[str],
+        sources: Sequence[Source],
+        rest: Sequence[str],
+        registry: Registry,
+        lua: Sequence[str] = (),
+        log: Sequence[str] = (),
+    ) -> None:
+        """Store the arguments; see the class."""
+        self.args = tuple(args)
+        self.sources = list(sources)
+        self.rest = list(rest)
+        self.registry = registry
+        self.lua = tuple(lua)
+        self.log = tuple(log)
+
+
+POINTS = ("scrun", "cli_filter")
+"""The plugin points that take their hook files from slurmhooks.toml alone, by their names in the manifest."""
+
+
+class Point:
+    """What one of :data:`POINTS` needs from the configuration.
+
+    Attributes:
+        name: of the point.
+        sources: the hook files and modules.
+        log: level and limit, as words.
+        script: for scrun, the path of the site's own scrun.lua, or None.
+        registry: the handlers; None for scrun, whose stub calls Python for each function.
+        lua: the Lua library for its scripts, as words; empty if it has none.
+    """
+
+    __slots__ = ("log", "lua", "name", "registry", "script", "sources")
+
+    def __init__(
+        self,
+        name: str,
+        sources: Sequence[Source],
+        log: Sequence[str],
+        script: str | None = None,
+        registry: Registry | None = None,
+        lua: Sequence[str] = (),
+    ) -> None:
+        """Store the arguments; see the class."""
+        self.name = name
+        self.sources = list(sources)
+        self.log = tuple(log)
+        self.script = script
+        self.registry = registry
+        self.lua = tuple(lua)
+
+
+def default_path() -> str:
+    """Return the path of the manifest, which is beside slurm.conf."""
+    from slurmhooks.files import slurm_conf
+
+    return f"{slurm_conf.directory()}/{FILE_NAME}"
+
+
+def render(
+    lines: Iterable[Line],
+    watched: Iterable[str],
+    slurm_version: int,
+    patterns: Iterable[str] = (),
+    points: Iterable[Point] = (),
+) -> str:
+    """Return the text of a manifest.
+
+    Args:
+        lines: all lines of plugstack.conf that name the plugin.
+        watched: the files and folders whose change makes the manifest invalid.
+        slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
+        patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
+        points: the plugin points with records; any other plugin point reads the configuration itself.
+    """
+    rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
+    rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
+    for line in lines:
+        rows.append(_row("line", *line.args))
+        rows += _sources(line.sources)
+        rows += [_row("lua", *line.lua)] if line.lua else []
+        rows += [_row("log", *line.log)] if line.log else []
+        rows += _calls(line.registry, "spank")
+        rows += [_option(option) for option in line.registry.options]
+    for point in points:
+        rows += [point.name, *_sources(point.sources), _row("log", *point.log)]
+        rows += [_row("script", point.script)] if point.script is not None else []
+        rows += [_row("lua", *point.lua)] if point.lua else []
+        rows += _calls(point.registry, point.name) if point.registry is not None else []
+    return "\n".join([*rows, "end", ""])
+
+
+def _sources(sources: Iterable[Source]) -> list[str]:
+    return [_source(source) for source in sources]
+
+
+def _source(source: Source) -> str:
+    if source.packages is not None:
+        return _row("packages", source.packages)
+    return _row("source", source.path) if source.path else _row("module", source.module or "")
+
+
+def _calls(registry: Registry, point: str) -> list[str]:
+    return [_row("call", name, str(contexts)) for name, contexts in calls(registry, point).items()]
+
+
+def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
+    """Return the functions of a plugin point that have handlers, each with their contexts as bits."""
+    contexts: dict[str, int] = {}
+    for handler in registry.all_handlers():
+        of, _, name = handler.spec.name.partition(".")
+        if of == point:
+            contexts[name] = contexts.get(name, 0) | _bits(handler.contexts)
+    return contexts
+
+
+def variant(registries: Iterable[Registry]) -> str:
+    """Return the name of the smallest plugin variant that exports every callback with a handler."""
+    wanted = {name for registry in registries for name in calls(registry)} & set(COSTLY_CALLBACKS)
+    return next(name for name, exported in VARIANTS.items() if wanted <= set(exported))
+
+
+def exported(variant: str) -> tuple[str, ...]:
+    """Return the costly callbacks that a variant exports; all of them for the installed plugin ("")."""
+    return VARIANTS.get(variant, COSTLY_CALLBACKS)
+
+
+def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
+    """Return a finding for each handler that Slurm would never call.
+
+    Args:
+        registry: the handlers.
+        missing: the callbacks that the installed plugin does not export.
+    """
+    return [
+        f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
+        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
+        + (", then restart slurmd" if name in JOB_CALLBACKS else "")
+        for name in missing
+        for handler in registry.handlers(f"spank.{name}")
+    ]
+
+
+def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
+    """Return the records of a line or of a plugin point; None if the manifest does not have it, or is damaged.
+
+    Args:
+        args: the arguments of the line of plugstack.conf.
+        path: path of the manifest; by default the one beside slurm.conf.
+        point: one of :data:`POINTS`, in place of a line.
+
+    Raises:
+        LoadError: another user could have written the manifest, after C has read it.
+    """
+    try:
+        text = trusted.read(path or default_path()).decode("utf-8", "surrogateescape")
+        rows = [[_decode(word) for word in row.split(" ")] for row in text.split("\n")]
+    except (OSError, ValueError):
+        return None
+    records: list[list[str]] | None = None
+    inside = False
+    for words in rows:
+        if words[0] == "line" or words[0] in POINTS:
+            inside = words == ([point] if point is not None else ["line", *args])
+            if inside:
+                records = records or []
+        elif inside and records is not None:
+            records.append(words)
+    return records
+
+
+def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
+    """Return the sources that the manifest names, and apply its ``log`` record.
+
+    Args:
+        rows: the records of a line or of a plugin point, see :func:`read`.
+    """
+    for words in rows:
+        if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
+            log.limit(words[1], int(words[2]))
+    return [
+        Source(
+            path=words[1] if words[0] == "source" else None,
+            module=words[1] if words[0] == "module" else None,
+            packages=words[1] if words[0] == "packages" else None,
+        )
+        for words in rows
+        if words[0] in ("source", "module", "packages")
+    ]
+
+
+def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]:
+    """Return the words of the Lua library for the scripts of a line, and the names of its options in the order of C.
+
+    Args:
+        rows: the records of the line, see :func:`read`.
+    """
+    lua = next((words[1:] for words in rows if words[0] == "lua"), ())
+    return lua, [words[4] for words in rows if words[0] == "option"]
+
+
+def without_times(text: str) -> str:
+    """Return a manifest without sizes and times of folders. If only these differ, launches list the folders again."""
+    rows = (row.split(" ") for row in text.split("\n"))
+    return "\n".join(" ".join([*row[:2], *row[4:]] if row[0] == "glob" else row) for row in rows)
+
+
+def write(text: str, path: str) -> None:
+    """Replace a manifest atomically; several processes may do so at the same time.
+
+    Raises:
+        OSError: it cannot be written; the old one stays.
+    """
+    from slurmhooks.files import durable
+
+    durable.write(path, text.encode("utf-8", "surrogateescape"), 0o644)
+
+
+def _watch(path: str) -> str:
+    from slurmhooks.files.paths import identity
+
+    state = identity(path)
+    return _row("absent", path) if state is None else _row("file", *map(str, state[1:4]), path)
+
+
+def _pattern(pattern: str) -> str:
+    """Return the record by which C notices that a pattern matches other files. The files have records of their own.
+
+    A folder changes for many reasons, such as byte code or the temporary files of editors. If its time has changed, C
+    counts the names that match. If symbolic links are among them, the number is not enough, and the folder is watched.
+    """
+    from slurmhooks.files.paths import has_magic, identity, matches, plain_glob
+
+    if not has_magic(pattern):
+        # Watch the name, not what it resolves to: it may be a link, whose target can change.
+        return _watch(pattern)
+    import os
+
+    plain = plain_glob(pattern)
+    folder = os.path.dirname(pattern)
+    state = identity(folder)
+    if plain is None or state is None:
+        return _watch(folder)
+    names = matches(pattern)
+    if any(map(os.path.islink, names)):
+        return _watch(folder)
+    return _row("glob", *map(str, state[1:4]), str(len(names)), *plain)
+
+
+def _option(option: Option) -> str:
+    return _row(
+        "option",
+        str(option.has_arg),
+        str(_bits(option.contexts)),
+        str(int(option.checked)),
+        option.name,
+        option.arginfo or "",
+        option.usage,
+    )
+
+
+def _bits(contexts: Iterable[str]) -> int:
+    """Return contexts as bits. Slurm numbers those of SPANK from 1."""
+    return sum(1 << (COMMANDS.index(name) if name in COMMANDS else CONTEXTS.index(name) + 1) for name in contexts)
+
+
+def _row(*words: str) -> str:
+    return " ".join(map(_encode, words))
+
+
+def _encode(word: str) -> str:
+    return "".join(
+        chr(byte) if 0x21 <= byte <= 0x7E and byte not in b"%#" else f"%{byte:02X}"
+        for byte in word.encode("utf-8", "surrogateescape")
+    )
+
+
+def _decode(word: str) -> str:
+    if "%" not in word:
+        return word
+    parts = word.encode("utf-8", "surrogateescape").split(b"%")
+    raw = parts[0] + b"".join(bytes([int(part[:2], 16)]) + part[2:] for part in parts[1:])
+    return raw.decode("utf-8", "surrogateescape")

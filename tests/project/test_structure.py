@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The structure of the code, read from its sources."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "slurmhooks"
+
+POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter")
+FLOORS = (
+    ("_version", "errors", "values", "namespaces", "programs"),
+    ("log",),
+    ("wire",),
+    ("hooks",),
+    ("files",),
+    ("handlers",),
+    ("config",),
+    ("site",),
+    ("recording",),
+    ("processes",),
+    ("collector",),
+    ("worker",),
+    ("fields",),
+    ("slurmctld",),
+    POINTS,
+    ("lua",),
+    ("policies",),
+    ("entry",),
+    ("types",),
+    ("testing",),
+    ("replay",),
+    ("pytest_plugin",),
+    ("cli",),
+)
+"""Rooms from the lowest floor up. A module imports from lower floors and its own room, also for type checkers; the
+package itself gathers what sites import."""
+
+ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter"}
+"""What C calls, in the processes that run Python inside them."""
+IN_THE_CORE = {"slurmhooks.handlers.deadline"}
+"""Uses a module of the library that starts Python, where there is one."""
+
+BROAD = {
+    "handlers/dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported
+    "handlers/loader.py": 1,  # a hook file that cannot be imported
+    "log.py": 1,  # a site's value whose repr() raises
+    "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
+    "collector/collection.py": 1,  # what a hostile worker reports
+    "handlers/trace.py": 1,  # an exception of a site whose str() raises
+    "worker/generation.py": 1,  # a forked process must not return into its parent's stack
+    "processes/process.py": 1,  # the same
+    "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
+}
+"""How many handlers of any exception a file may have that do not raise it again."""
+
+BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
+WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(), str(path))
+
+
+def modules() -> dict[str, Path]:
+    """Return all modules of slurmhooks by their dotted names."""
+    paths = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Return all statements, including those in functions and those for type checkers."""
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.expr):  # has no statements in it
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Return the modules of slurmhooks that a file imports, also inside functions and for type checkers."""
+    names = set()
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.Import):
+            names |= {alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            assert statement.level == 0, f"{path}:{statement.lineno}: relative import"
+            base = statement.module or ""
+            for alias in statement.names:
+                inside = f"{base}.{alias.name}"
+                names.add(inside if inside in known else base)
+    return {name for name in names if name in known}
+
+
+def room(name: str) -> str:
+    """Return the folder that a module is in, or the module itself if it is in none."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def floor(name: str) -> int:
+    """Return the number of the floor that a module is on."""
+    for number, rooms in enumerate(FLOORS):
+        if room(name) in rooms:
+            return number
+    raise AssertionError(f"{name} is on no floor: put its folder into FLOORS of {__file__}")
+
+
+def test_imports_run_one_way() -> None:
+    """A module imports only from lower floors and its own room."""
+    known = modules()
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in known.items()
+        for other in imports(path, known)
+        if name != "slurmhooks"
+        and (other == "slurmhooks" or (room(other) != room(name) and floor(other) >= floor(name)))
+    ]
+    # The command shows the version, which the package re-exports.
+    assert [line for line in wrong if not line.startswith(("slurmhooks.cli ", "slurmhooks.cli."))] == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """There is no cycle of imports, not even inside functions or for type checkers."""
+    known = modules()
+    graph = {name: imports(path, known) - {name, "slurmhooks"} for name, path in known.items()}
+    for name, path in known.items():
+        if path.name == "__init__.py":
+            graph[name] = {other for other in graph[name] if not other.startswith(f"{name}.")}
+    TopologicalSorter(graph).prepare()
+
+
+def test_c_calls_entry_modules_only() -> None:
+    """C calls only the entry module of each plugin."""
+    called = set()
+    for path in (ROOT / "native").rglob("*.[ch]"):
+        text = path.read_text()
+        called |= set(re.findall(r'slurmhooks_entry \w+ = \{"([\w.]+)"', text))
+        for name in re.findall(r'PyImport_\w+\("([\w.]+)"', text):
+            assert not name.startswith("slurmhooks"), f"{path} imports {name}"
+    assert called == ENTRIES
+
+
+def test_no_private_names_are_imported() -> None:
+    """Names that begin with an underscore are used only in their own module."""
+    wrong = [
+        f"{name} imports {statement.module}.{alias.name}"
+        for name, path in modules().items()
+        for statement in statements(parsed(path))
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks")
+        for alias in statement.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert wrong == []
+
+
+def test_slurmctld_runs_no_python() -> None:
+    """The plugins of slurmctld do not use the C API of CPython."""
+    folders = ("slurmctld", "job_submit", "jobcomp", "site_factor", "prep", "wire")
+    sources = [path for folder in folders for path in (ROOT / "native" / folder).glob("*.[ch]")]
+    assert sources
+    for path in sources:
+        assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path
+
+
+def test_only_entry_modules_need_compiled_code() -> None:
+    """Only entry modules import compiled modules."""
+    for name, path in modules().items():
+        for statement in statements(parsed(path)):
+            if isinstance(statement, ast.Import):
+                compiled = [alias.name for alias in statement.names if alias.name.startswith("_slurmhooks")]
+                assert not compiled or name in ENTRIES | IN_THE_CORE, f"{name} imports {compiled}"
+
+
+def private(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the private names of other modules that a file uses."""
+    aliases = set()
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks"):
+            for alias in statement.names:
+                if f"{statement.module}.{alias.name}" in known:
+                    aliases.add(alias.asname or alias.name)
+                elif alias.name.startswith("_") and not alias.name.startswith("__"):
+                    yield f"{statement.module}.{alias.name}"
+    attributes = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute))
+    for node in attributes:
+        is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+        if is_private and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            yield f"{node.value.id}.{node.attr}"
+
+
+def test_private_names_stay_in_their_modules() -> None:
+    """No module uses a name of another one that starts with an underscore."""
+    known = modules()
+    assert [f"{name} uses {used}" for name, path in known.items() for used in private(path, known)] == []
+
+
+def broad(path: Path) -> list[int]:
+    """Return the lines of ``except`` clauses that catch all exceptions and do not raise them again."""
+    lines = []
+    for node in ast.walk(parsed(path)):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        names = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"Exception"}
+        last = node.body[-1]
+        if names & {"Exception", "BaseException"} and not (isinstance(last, ast.Raise) and last.exc is None):
+            lines.append(node.lineno)
+    return lines
+
+
+def test_broad_excepts_are_few() -> None:
+    """All exceptions are caught only where code of a site is called, or where an entry point returns to C."""
+    broad_lines = {str(path.relative_to(PACKAGE)): lines for path in modules().values() if (lines := broad(path))}
+    assert {name: len(lines) for name, lines in broad_lines.items()} == BROAD, broad_lines
+
+
+def sources() -> Iterator[Path]:
+    """Return all source files, without the inputs in tests/fuzz/corpus."""
+    for folder in ("slurmhooks", "native", "tests", "contrib", "tools", ".ci"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(ROOT).parts[1:])
+            if path.is_file() and not hidden and "corpus" not in path.parts:
+                yield path
+
+
+def is_script(path: Path) -> bool:
+    """Tell whether a file starts with ``#!``."""
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
+def test_every_source_names_its_licence() -> None:
+    """One SPDX line at the top: the first line, or the second of a script."""
+    wrong = []
+    for path in sources():
+        if path.suffix in WITH_SPDX or is_script(path):
+            lines = path.read_text().split("\n")
+            if "SPDX-License-Identifier: GPL-2.0-or-later" not in lines[is_script(path)]:
+                wrong.append(str(path.relative_to(ROOT)))
+    assert wrong == []
+
+
+def test_no_banners() -> None:
+    """No file has lines of dashes."""
+    names = [str(path.relative_to(ROOT)) for path in sources() if path.suffix in WITH_SPDX]
+    assert [name for name in names if BANNER.search((ROOT / name).read_text())] == []

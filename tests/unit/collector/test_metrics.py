@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The counters of the collector, and the ways to read them."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from slurmhooks.collector import metrics
+from slurmhooks.collector.metrics import Counts, Metrics
+
+ROOT = Path(__file__).parents[3]
+HANDLER: dict[str, Any] = {"handler": "limits:account", "outcome": "passed", "microseconds": 30}
+DECISION: dict[str, Any] = {"hook": "job_submit", "verdict": "accepted", "handlers": [HANDLER], "microseconds": 40}
+
+
+def orders(folder: Path, **changed: Any) -> dict[str, Any]:
+    """Return orders to show metrics in a folder."""
+    settings = {"socket": None, "textfile": f"{folder}/m.prom", "interval": 0.0, "readers": "everyone", **changed}
+    return {"point": "job_submit", "generation": 3, "hooks": "abc", "since": 5.0, "fault": False, "metrics": settings}
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[Metrics]:
+    """Metrics with a textfile."""
+    before = os.umask(0o077)
+    os.umask(before)
+    found = Metrics(orders(tmp_path))
+    yield found
+    found.close()
+    os.umask(before)
+
+
+def values(file: Path) -> dict[tuple[str, str], float]:
+    """Return the values of a file by the name of the sample and its labels other than the plugin."""
+    families = text_string_to_metric_families(file.read_text())
+    return {
+        (each.name, ",".join(value for name, value in sorted(each.labels.items()) if name != "point")): each.value
+        for family in families
+        for each in family.samples
+    }
+
+
+def test_what_is_counted(counting: Metrics, tmp_path: Path) -> None:
+    """Requests, refusals, bugs, missed deadlines, ends of workers and losses each have their counter."""
+    counting.decision(DECISION)
+    counting.decision(DECISION | {"verdict": "refused", "handlers": [HANDLER | {"outcome": "refused"}]})
+    bug = HANDLER | {"outcome": "accepted on error", "error": "57dad26a"}
+    counting.decision(DECISION | {"verdict": "accepted on error", "handlers": [bug]})
+    hung = {"handler": "limits:account", "outcome": "ended its worker"}
+    late = {"event": "unserved", "hook": "job_submit", "cause": "timeout", "handlers": [hung]}
+    observed = {name: value for name, value in DECISION.items() if name != "verdict"} | {"handlers": []}
+    counting.decision(observed | {"observed": True, "unobserved": 12})
+    counting.decision(observed | {"observed": True})
+    counting.event(late | {"verdict": "failed"})
+    counting.event(late | {"verdict": "handler left out"})
+    counting.event({"event": "worker_ended", "reason": "crash"})
+    counting.event({"event": "dropped", "count": 7})
+    counting.turn()
+    found = values(tmp_path / "m.prom")
+    expected = {
+        ("requests_total", "job_submit,accepted"): 1,
+        ("requests_total", "job_submit,refused"): 1,
+        ("requests_total", "job_submit,accepted on error"): 1,
+        ("requests_total", "job_submit,failed"): 1,
+        ("request_seconds_count", "job_submit"): 3,
+        ("requests_unobserved_total", "job_submit"): 12,
+        ("handler_seconds_count", "limits:account,job_submit"): 3,
+        ("handler_outcomes_total", "limits:account,job_submit,refused"): 1,
+        ("handler_bugs_total", "limits:account,job_submit"): 1,
+        ("handler_timeouts_total", "limits:account,job_submit"): 2,
+        ("worker_ends_total", "timeout"): 2,
+        ("worker_ends_total", "crash"): 1,
+        ("reports_dropped_total", ""): 7,
+        ("generation", ""): 3,
+        ("generation_since_timestamp_seconds", ""): 5,
+        ("hooks_info", "abc"): 1,
+        ("hooks_refused", ""): 0,
+    }
+    assert {name: found.get((f"slurmhooks_{name[0]}", name[1])) for name in expected} == expected
+    assert ("slurmhooks_requests_total", "job_submit,handler left out") not in found
+
+
+@pytest.mark.parametrize(
+    ("readers", "file", "sock"), [("owner", 0o600, 0o600), ("group", 0o640, 0o660), ("everyone", 0o644, 0o666)]
+)
+def test_who_may_read(
+    counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readers: str, file: int, sock: int
+) -> None:
+    """The configuration says who can read the file and connect to the socket."""
+    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
+    counting.order(orders(tmp_path, socket="m.sock", textfile=f"{tmp_path}/n.prom", readers=readers))
+    assert stat.S_IMODE((tmp_path / "n.prom").stat().st_mode) == file
+    assert stat.S_IMODE((tmp_path / "m.sock").stat().st_mode) == sock
+
+
+def test_the_socket_answers(counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader gets the metrics by HTTP; the socket of a former process is replaced, and removed at the end."""
+    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
+    path = Path("m.sock")
+    with socket.socket(socket.AF_UNIX) as former:
+        former.bind(str(path))
+    counting.order(orders(tmp_path, socket=str(path)))
+    with socket.socket(socket.AF_UNIX) as reader:
+        reader.connect(str(path))
+        reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        answer = reader.makefile().read()
+    assert "200 OK" in answer
+    assert "slurmhooks_generation" in answer
+    counting.close()
+    assert not path.exists()
+
+
+def test_the_next_socket_stays(tmp_path: Path) -> None:
+    """After a restart of slurmctld, the old collector may end only after the new one has begun to listen."""
+    path = tmp_path / "s"  # the path of a socket has at most 107 characters
+    before = os.umask(0o077)
+    try:
+        old, new = Metrics(orders(tmp_path, socket=str(path))), Metrics(orders(tmp_path, socket=str(path)))
+        old.close()
+        assert path.is_socket()
+        new.close()
+        assert not path.exists()
+    finally:
+        os.umask(before)
+
+
+def test_what_is_no_socket_stays(counting: Metrics, tmp_path: Path) -> None:
+    """A file where the socket should be is not touched; metrics go on."""
+    path = tmp_path / "m.sock"
+    path.write_text("mine")
+    counting.order(orders(tmp_path, socket=str(path)))
+    counting.decision(DECISION)
+    counting.turn()
+    assert path.read_text() == "mine"
+
+
+def test_links_in_the_folder_of_the_textfile(counting: Metrics, tmp_path: Path) -> None:
+    """The owner of the folder cannot make SlurmUser write through a link, whatever its name is."""
+    mine, folder = tmp_path / "mine", tmp_path / "folder"
+    folder.mkdir()
+    mine.write_text("mine")
+    for name in ("m.prom", f"m.prom.{os.getpid()}.{threading.get_ident()}", f".m.prom.{os.getpid()}.{'00' * 4}"):
+        (folder / name).symlink_to(mine)
+    counting.order(orders(folder))
+    counting.decision(DECISION)
+    counting.turn()
+    assert mine.read_text() == "mine"
+    assert values(folder / "m.prom")["slurmhooks_requests_total", "job_submit,accepted"] == 1
+
+
+def drip(reader: socket.socket) -> None:
+    """Send a byte from time to time, until an error ends it."""
+    while True:
+        reader.sendall(b"x")
+        select.select([], [], [], 0.01)
+
+
+def test_a_slow_reader_delays_only_itself(counting: Metrics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While readers send byte by byte, others are answered; a slow one is cut off, however often it sends something."""
+    monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
+    monkeypatch.setattr(metrics, "READ_LIMIT", 0.2)
+    monkeypatch.setattr(metrics, "MOST_OF_USER", 4)
+    counting.order(orders(tmp_path, socket="m.sock"))
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3)]
+        for each in slow:
+            each.connect("m.sock")
+            each.sendall(b"G")
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect("m.sock")
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert "200 OK" in reader.makefile().read()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            drip(slow[0])
+
+
+def test_one_user_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connections of each user are limited, and those beyond are closed at once; others still get an answer."""
+    monkeypatch.chdir(tmp_path)
+    counting.order(orders(tmp_path, socket="m.sock"))
+    with contextlib.ExitStack() as stack:
+        taken = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(metrics.MOST_OF_USER + 1)]
+        for each in taken:
+            each.connect("m.sock")
+        assert taken[-1].recv(1) == b""
+        monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, 4242, 1), size=12))
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect("m.sock")
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert "200 OK" in reader.makefile().read()
+
+
+def test_the_dashboard_asks_for_what_exists() -> None:
+    """Every metric and label in the dashboard exists, and every metric is in it and in the page of the guide."""
+    dashboard = json.loads((ROOT / "contrib/grafana/slurmhooks.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    queries += [each["expr"] for each in dashboard["annotations"]["list"]]
+    queries += [each["definition"] for each in dashboard["templating"]["list"] if "definition" in each]
+    labels: dict[str, set[str]] = {}
+    counts = Counts()
+    for metric in vars(counts).values():
+        if metric is not counts.registry:
+            (family,) = metric.describe()
+            labels[family.name + {"counter": "_total"}.get(family.type, "")] = {*metric._labelnames, "instance"}
+    used = set()
+    for query in queries:
+        for name, braces in re.findall(r"(slurmhooks_\w+)(\{[^}]*\})?", query):
+            metric = re.sub(r"_bucket$", "", name)
+            used.add(metric)
+            assert set(re.findall(r"(\w+)=", braces)) <= labels[metric], query
+        asked = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(", ")} - {"le"}
+        assert asked <= set().union(*(labels[re.sub(r"_bucket$", "", n)] for n in re.findall(r"slurmhooks_\w+", query)))
+    assert used >= set(labels) - {"slurmhooks_hooks_info"}
+    page = (ROOT / "docs/metrics.md").read_text()
+    assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == set(labels)

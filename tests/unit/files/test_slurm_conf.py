@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.errors import ConfigError
+from slurmhooks.files import slurm_conf
+
+
+def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys ignore case, comments and continued lines are understood, Include is followed, the last value counts."""
+    conf = tmp_path / "slurm.conf"
+    (tmp_path / "local.conf").write_text("jobsubmitplugins=lua\nSlurmUser = slurm\n")
+    conf.write_text(
+        "#PluginDir=/commented\nSlurmctldPort=1 PluginDir=/first # /not\nSlurmUser=root\n"
+        'plugindir="/second:\\\n/third"\nInclude local.conf\nMyPluginDir=/no\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    for path in (str(conf), "slurm.conf"):
+        assert slurm_conf.value(path, "PluginDir") == "/second:/third"
+        assert slurm_conf.value(path, "JobSubmitPlugins") == "lua"
+        assert slurm_conf.value(path, "SlurmctldPort") == "1"
+        assert slurm_conf.value(path, "slurmuser") == "slurm"
+        assert slurm_conf.value(path, "PlugStackConfig") is None
+    assert slurm_conf.value(str(tmp_path / "none"), "PluginDir") is None
+
+
+@pytest.mark.parametrize("name", ["slurm.conf", "./slurm.conf"])
+def test_a_file_that_includes_itself(tmp_path: Path, name: str) -> None:
+    """A circle of files is an error, by whatever path a file includes itself."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"Include other.conf\nInclude {name}\n")
+    (tmp_path / "other.conf").write_text(f"PluginDir=/x\nInclude {name}\n")
+    with pytest.raises(ConfigError, match="includes itself"):
+        slurm_conf.value(str(conf), "PluginDir")
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        ("", 0),
+        ("SlurmUser=daemon\n", 1),
+        ("# SlurmUser=bin\nClusterName=x\nslurmuser = 64030 # 1\n", 64030),
+        ("SlurmdUser=root\nSlurmUser=no_such_user\n", 0),
+        ("include more.conf\n", 12),
+        ("include gone.conf\nSlurmUser=13\n", 13),
+    ],
+)
+def test_slurm_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, expected: int) -> None:
+    """SlurmUser is the user named in slurm.conf; root if it is not set or unknown."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    (tmp_path / "slurm.conf").write_text(conf)
+    (tmp_path / "more.conf").write_text("SlurmUser=12\n")
+    assert slurm_conf.slurm_user() == expected

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import os
+from select import PIPE_BUF
+
+import pytest
+
+from slurmhooks.log import log
+from slurmhooks.processes.process import CONTINUED, log_to_stderr
+
+
+@pytest.mark.parametrize("letter", ["x", "\u20ac", "\U0001f600"])
+@pytest.mark.parametrize("length", [0, 1, 1000, 4092, 5000, 20000])
+def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long log line is split into writes that a pipe keeps whole, in order, each with its level."""
+    written: list[bytes] = []
+    monkeypatch.setattr(os, "write", lambda _, raw: written.append(raw))
+    before = log.attach(None, None)
+    try:
+        log_to_stderr()
+    finally:
+        sink, *_ = log.attach(*before)
+    assert sink is not None
+    sink(2, letter * length)
+    assert all(len(raw) <= PIPE_BUF for raw in written)
+    lines = [raw.decode().removeprefix("<2>").removesuffix("\n") for raw in written]
+    assert all(raw.startswith(b"<2>") and raw.count(b"\n") == 1 for raw in written)
+    assert lines[0] + "".join(line.removeprefix(CONTINUED) for line in lines[1:]) == letter * length
+    assert all(line.startswith(CONTINUED) for line in lines[1:])

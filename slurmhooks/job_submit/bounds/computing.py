@@ -16,19 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 from slurmhooks.job_submit.bounds.asked import Request, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
 from slurmhooks.job_submit.bounds.model import ENDLESS, Bounds, Range
+from slurmhooks.job_submit.bounds.nodes import WHOLE_GPUS, Nodes, quotient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
-    from slurmhooks.job_submit.bounds.cluster import Cluster, Node, Partition
+    from slurmhooks.job_submit.bounds.cluster import Cluster, Partition
     from slurmhooks.slurmctld.model import Record
-
-WHOLE_GPUS = (23, 2)
-"""The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
-
-ALL_GRES = (23, 11)
-"""The first release in which a job that gets whole nodes gets their GRES, too."""
 
 
 class Job(Request, Protocol):
@@ -67,16 +62,11 @@ def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:
     return reduce(or_, (_In(asked, partition, forgets=forgets, kept=kept).bounds() for partition in known))
 
 
-def _quotient(number: int, divisor: int) -> int:
-    """Return a quotient, rounded up."""
-    return -(-number // max(divisor, 1))
-
-
-class _In:
-    """The bounds of a request in one partition; a step of the computation needs only those before it."""
+class _In(Nodes):
+    """The bounds of a request in one partition."""
 
     def __init__(self, asked: Asked, partition: Partition, *, forgets: bool = False, kept: int = 0) -> None:
-        """Read the request, and compute from nodes to memory.
+        """Read the request, and compute from nodes to CPUs.
 
         Args:
             asked: the request.
@@ -84,21 +74,8 @@ class _In:
             forgets: GPUs make slurmctld forget the default memory of a job that names none.
             kept: CPUs per GPU that another partition may have set.
         """
-        self.asked = asked
+        super().__init__(asked, partition, kept)
         self.forgets = forgets
-        self.partition = partition
-        self.whole = asked.exclusive or partition.exclusive or (asked.specialized and partition.defaults.core_spec)
-        self.has_gpus = bool(asked.per_job or asked.per_node or asked.per_socket or asked.per_task)
-        self.memory_per_cpu, self.factor = self._memory_per_cpu()
-        self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
-        self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
-        self.nodes = self._nodes()
-        # After an update of the nodes alone, Slurm may allocate some of which the job gets nothing.
-        self.used = 1 if asked.stale_tasks else self.nodes.least
-        self.tasks = self._tasks()
-        self.types = self._types()
-        self.gpus = self._gpus()
-        self.gpus_per_node = self._gpus_per_node()
         self.cpus = self._cpus()
         self.cpus_per_node = self._cpus_per_node()
 
@@ -110,7 +87,7 @@ class _In:
         if named and self.memory_per_cpu:
             per_cpu = self.memory_per_cpu
         elif memory_per_node.limit < ENDLESS:
-            per_cpu = _quotient(memory_per_node.limit * nodes.least, self.cpus.least)
+            per_cpu = quotient(memory_per_node.limit * nodes.least, self.cpus.least)
         return Bounds(
             nodes=nodes,
             tasks=self.tasks,
@@ -127,186 +104,6 @@ class _In:
             whole_nodes=self.whole,
             names_memory=named,
         )
-
-    # Nodes and tasks
-
-    def _nodes(self) -> Range:
-        asked = self.asked
-        least = max(asked.min_nodes or 1, self._fewest(asked.per_job.fewest, lambda node: sum(node.gpus.values())))
-        if asked.num_tasks and not (asked.ntasks_per_tres or asked.ntasks_per_node or asked.stale_tasks):
-            cpus = min(self._named_cpus(), asked.num_tasks * asked.fewest_cpus_per_task)
-            least = max(least, self._fewest(cpus, lambda node: node.cpus))
-        given = asked.max_nodes
-        if given is not None and given < ENDLESS:
-            most = given
-        elif given is not None:
-            most = ENDLESS  # Slurm tries to get as many nodes as the maximum
-        else:
-            most = self._needed(least)
-        if asked.num_tasks and not (asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node):
-            most = min(most, max(asked.num_tasks, asked.named_nodes))
-        if asked.per_job and given is not None:
-            most = min(most, asked.per_job.total)
-        if self.partition.node_count is not None:
-            most = min(most, self.partition.node_count)
-        spread = _quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
-        return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
-
-    def _fewest(self, needed: int, amount: Callable[[Node], int]) -> int:
-        """Return how many nodes together have an amount; 1 if the nodes are not known, or all have less."""
-        total = 0
-        for number, each in enumerate(sorted(map(amount, self.partition.nodes or ()), reverse=True), start=1):
-            total += each
-            if total >= needed:
-                return number
-        return 1
-
-    def _needed(self, least: int) -> int:
-        """Return how many nodes Slurm takes at most if the request sets no maximum.
-
-        It adds nodes until it has the CPUs, GRES and nodes that the job needs. Each has the CPUs of one task; those of
-        more tasks only if no GPUs limit the tasks of a node.
-        """
-        asked = self.asked
-        tasks = asked.num_tasks or 0
-        if asked.ntasks_per_tres and self.has_gpus:
-            tasks = max(tasks, self._named_gpus(least) * asked.ntasks_per_tres)
-        elif asked.ntasks_per_tres or asked.ntasks_per_node:
-            per_node = max(asked.ntasks_per_tres or 0, asked.ntasks_per_node or 0)
-            tasks = max(tasks, least * per_node)
-        gpus = self._named_gpus(least)
-        if asked.ntasks_per_tres and not self.has_gpus:
-            gpus = tasks // asked.ntasks_per_tres
-        cpus = max(asked.min_cpus or 0, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
-        if asked.overcommit and not asked.spread:
-            cpus = max(asked.min_cpus or 0, self.cpus_per_gpu * gpus, self._cpus_on_node())
-        on_node = max(self.cpus_per_task, self.cpus_per_gpu if self.has_gpus else 1)
-        if not self.has_gpus and not asked.ntasks_per_tres:
-            on_node = max(on_node, asked.pn_min_cpus or 1, (asked.ntasks_per_node or 0) * (asked.cpus_per_task or 1))
-        gpus = max(asked.per_job.total, asked.per_task.total * tasks)
-        return max(_quotient(cpus, on_node), gpus, asked.others_per_job)
-
-    def _named_gpus(self, nodes: int) -> int:
-        """Return the GPUs that Slurm counts before it knows the nodes."""
-        asked = self.asked
-        return max(
-            asked.per_job.total,
-            asked.per_node.total * nodes,
-            asked.per_socket.total * nodes * (asked.sockets_per_node or 1),
-            asked.per_task.total * (asked.num_tasks or 1),
-        )
-
-    def _tasks(self) -> Range:
-        asked, nodes = self.asked, self.nodes
-        number, per_gpu, per_node = asked.num_tasks, asked.ntasks_per_tres, asked.ntasks_per_node
-        if number is not None and not per_gpu and not per_node and not asked.stale_tasks:
-            return Range(number, number)
-        computed = nodes
-        if per_gpu:
-            # Of the number of nodes or GPUs, releases and clients take one or the other; sbatch drops --ntasks.
-            most = nodes.limit if asked.max_nodes is not None else max(nodes.least, self.partition.min_nodes)
-            computed = Range.of(nodes.least * per_gpu, most * per_gpu)
-            if self.has_gpus:
-                fewest = min(asked.per_job.fewest or ENDLESS, self._named_gpus(nodes.least))
-                computed |= Range.of(fewest * per_gpu, self._named_gpus(most) * per_gpu)
-        elif per_node:  # --ntasks-per-node may win over --ntasks, in both directions
-            computed = Range.of(nodes.least * per_node, nodes.limit * per_node)
-        elif asked.per_job and asked.per_task:
-            computed |= Range.of(asked.per_job.fewest // max(asked.per_task.total, 1), asked.per_job.total)
-        return computed if number is None else computed | Range(number, number)
-
-    # GPUs
-
-    def _types(self) -> dict[str | None, Range]:
-        types = self._asked_types(self.tasks)
-        if not self.has_gpus and self.asked.ntasks_per_tres:
-            per_gpu = self.asked.ntasks_per_tres
-            types = {None: Range.of(self.tasks.least // per_gpu, self.tasks.limit // per_gpu)}
-        if not self.whole:
-            return types
-        nodes = self.partition.nodes
-        if nodes is None:
-            return {**types, None: Range.of(types.get(None, Range(0, 0)).least, ENDLESS)}
-        for kind in dict.fromkeys(kind for node in nodes for kind in node.gpus):
-            most = self._largest(nodes, lambda node, kind=kind: node.gpus.get(kind, 0))  # type: ignore[misc]
-            named = types.get(kind, Range(0, 0))
-            types[kind] = Range.of(named.least, max(most, named.limit))
-        return types
-
-    def _asked_types(self, tasks: Range) -> dict[str | None, Range]:
-        """Return the GPUs that the request names, by type."""
-        asked, nodes, sockets = self.asked, self.nodes, self._sockets()
-        fields = (
-            (asked.per_job, Range(1, 1)),
-            (asked.per_node, nodes),
-            (asked.per_socket, Range.of(nodes.least * sockets.least, nodes.limit * sockets.limit)),
-            (asked.per_task, tasks),
-        )
-        types: dict[str | None, Range] = {}
-        for kind in dict.fromkeys(kind for counts, _ in fields for kind in counts.most):
-            ranges = [
-                (counts.least.get(kind, 0) * times.least, counts.most.get(kind, 0) * times.limit)
-                for counts, times in fields
-            ]
-            (job, _), _, _, (task, _) = ranges
-            least = max(least for least, _ in ranges)
-            if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
-                least = min(least, 1)
-            if job and task:  # slurmctld may replace the number for the job by that for all tasks
-                least = min(job, task)
-            most = max(most for _, most in ranges)
-            if job:  # it decides the nodes, each of which gets a GPU at least
-                most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)
-            types[kind] = Range.of(least, most)
-        return types
-
-    def _gpus(self) -> Range:
-        """Return the GPUs of all types; those without a type may be the same as those with one."""
-        typed = sum(gpus.least for kind, gpus in self.types.items() if kind is not None)
-        least = max(typed, self.types[None].least if None in self.types else 0)
-        most = sum(gpus.limit for gpus in self.types.values())
-        nodes = self.partition.nodes
-        if self.whole and nodes:
-            most = min(most, max(self._largest(nodes, lambda node: sum(node.gpus.values())), least))
-            if self.has_gpus and self.asked.release >= ALL_GRES:
-                least = max(least, self._smallest(lambda node: sum(node.gpus.values())))
-        return Range.of(least, most)
-
-    def _sockets(self) -> Range:
-        """Return the sockets of a node that --gpus-per-socket counts: any, whatever --sockets-per-node says."""
-        if self.partition.nodes:
-            most = max(node.sockets for node in self.partition.nodes)
-            return Range.of(1, max(most, self.asked.sockets_per_node or 1))
-        return Range.of(1, ENDLESS)
-
-    def _gpus_per_node(self) -> Range:
-        asked = self.asked
-        least = max(
-            asked.per_node.fewest,
-            asked.per_socket.fewest * self._sockets().least,
-            self.gpus.least if self.nodes.most == 1 else 0,
-        )
-        most = self.gpus.limit
-        if not self.whole:
-            most = max(most - (self.nodes.least - 1), 1) if asked.per_job else most
-            if asked.per_node and asked.per_job.most.keys() <= asked.per_node.most.keys():
-                most = min(most, asked.per_node.total)
-            elif asked.per_socket and not asked.per_job:
-                most = min(most, asked.per_socket.total * self._sockets().limit)
-            elif asked.per_task and asked.ntasks_per_node and not asked.per_job:
-                most = min(most, asked.per_task.total * asked.ntasks_per_node)
-        return Range.of(least, min(most, self._on_node(lambda node: sum(node.gpus.values()))))
-
-    # CPUs
-
-    def _cpus_on_node(self) -> int:
-        """Return the CPUs that each node must have at most."""
-        asked = self.asked
-        most = max(asked.pn_min_cpus or 1, self.cpus_per_task, (asked.ntasks_per_node or 0) * self.cpus_per_task)
-        limit = self.partition.defaults.max_mem_per_cpu
-        if limit and asked.memory_per_node and not asked.memory_per_cpu:
-            most = max(most, _quotient(asked.memory_per_node, limit))
-        return most
 
     def _cpus(self) -> Range:
         asked, nodes = self.asked, self.nodes
@@ -360,10 +157,6 @@ class _In:
             return max(self._named_cpus(), of_gpus)
         return min(self._named_cpus(), self.tasks.least * asked.fewest_cpus_per_task)
 
-    def _named_cpus(self) -> int:
-        """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""
-        return 1 if self.asked.overcommit or self.asked.stale_cpus else self.asked.min_cpus or 1
-
     def _cpus_per_node(self) -> Range:
         asked = self.asked
         least = self.cpus.least if self.nodes.most == 1 else asked.fewest_cpus_per_task
@@ -374,16 +167,6 @@ class _In:
         if self.whole and self.partition.nodes is None:
             most = ENDLESS
         return Range.of(least, min(most, self._on_node(lambda node: node.cpus)))
-
-    # Memory
-
-    def _memory_per_cpu(self) -> tuple[int | None, int]:
-        """Return the memory for each CPU, and by which factor slurmctld raises the CPUs to stay below MaxMemPerCPU."""
-        memory, limit = self.asked.memory_per_cpu, self.partition.defaults.max_mem_per_cpu
-        if not memory or not limit or memory <= limit:
-            return memory, 1
-        factor = _quotient(memory, limit)
-        return _quotient(memory, factor), factor
 
     def _memory_per_node(self) -> tuple[Range, bool]:
         """Return the memory on one node, and whether the request names it."""
@@ -416,8 +199,6 @@ class _In:
         """Return an amount of memory for each of something, of which no node can give more than it has."""
         return Range.of(each * count.least, min(each * count.limit, self._on_node(lambda node: node.memory)))
 
-    # Others
-
     def _licenses(self) -> dict[str, Range]:
         asked = self.asked
         licenses = {}
@@ -430,17 +211,3 @@ class _In:
     def _time(self) -> Range:
         limit = self.asked.time_limit or self.partition.default_time or ENDLESS
         return Range.of(min(self.asked.time_min or (0 if limit == ENDLESS else limit), limit), limit)
-
-    def _largest(self, nodes: tuple[Node, ...], amount: Callable[[Node], int]) -> int:
-        """Return what those nodes have together that have the most, as many as the job may get."""
-        amounts = sorted(map(amount, nodes), reverse=True)
-        return sum(amounts[: min(self.nodes.limit, len(amounts))])
-
-    def _smallest(self, amount: Callable[[Node], int]) -> int:
-        """Return what those nodes have together that have the least, but have some, as many as the job must get."""
-        amounts = sorted(filter(None, map(amount, self.partition.nodes or ())))
-        return sum(amounts[: self.used])
-
-    def _on_node(self, amount: Callable[[Node], int]) -> int:
-        """Return what the largest node has; ENDLESS if the nodes are not known."""
-        return max(map(amount, self.partition.nodes), default=ENDLESS) if self.partition.nodes else ENDLESS

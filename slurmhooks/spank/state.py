@@ -208,10 +208,15 @@ class LineState:
         if self.missing:
             return
         if calls.callback == "job_prolog":
-            self.open(calls).remove()
             try:
-                self.open(calls).begin()
+                file = self.open(calls)
             except OSError as error:  # fails where a handler uses the state
+                log.debug("no state of the job: %s", error)
+                return
+            file.remove()
+            try:
+                file.begin()
+            except OSError as error:
                 log.debug("no state of the job: %s", error)
         elif calls.context == "remote" and calls.callback in ("init", "init_post_opt"):
             try:

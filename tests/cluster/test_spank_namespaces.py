@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""contrib/examples/private_mounts.py on real clusters: mounts that only the steps of a job have."""
+"""The examples of docs/mounts.md on real clusters: mounts that only the steps of a job have, and containers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +12,23 @@ from tests.cluster.spank.site import Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "private_mounts.py"
+EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 BASE = "/scratch/private"
+IMAGE = """
+mkdir -p ~/image/usr ~/image/data ~/image/proc ~/image/dev ~/image/sys ~/image/etc
+for name in bin lib lib64 sbin; do ln -sfn usr/$name ~/image/$name; done
+echo inside the image > ~/image/etc/motd
+"""
+MOUNTS = "--container-mounts=/usr:/usr:ro,/home/alice:/data"
 
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A cluster with the example."""
     with site(cluster, PrologFlags="Contain") as prepared:
-        prepared.hooks(private_mounts=EXAMPLE.read_text())
+        prepared.hooks(**{name: (EXAMPLES / f"{name}.py").read_text() for name in ("private_mounts", "containers")})
         prepared.plugstack("required spank_python.so")
+        prepared.shell(IMAGE)
         prepared.root(f"mkdir -p {BASE}; rm -rf /tmp/seen")
         cluster.restart()
         yield prepared
@@ -50,5 +57,39 @@ def test_shared_tmp(lent: Site) -> None:
     settle(lent)
     done = lent.shell("srun -Q -w n1 --shared-tmp sh -c 'grep -c /private/ /proc/self/mountinfo; true'")
     assert done.stdout.split() == ["0"]
+    lent.wait_until_idle()
+    assert lent.drained() == []
+
+
+def test_a_container(lent: Site) -> None:
+    """Tasks run in the image as their user, with the folders of the node that they ask for; batch scripts do not."""
+    settle(lent)
+    program = (
+        "cat /etc/motd; id -u; pwd; touch /data/from-inside; touch /usr/x 2>&1 | grep -o 'Read-only'; test ! -e /home"
+    )
+    done = lent.shell(
+        f"srun -Q -w n1 --container-image=/home/alice/image {MOUNTS} --container-workdir=/data sh -c '{program}'"
+    )
+    user = lent.shell("id -u").stdout.strip()
+    assert done.stdout.splitlines() == ["inside the image", user, "/data", "Read-only"], done
+    assert lent.shell("cat ~/from-inside").returncode == 0
+    step = f"srun --container-image=/home/alice/image {MOUNTS} cat /etc/motd"
+    out = lent.shell(
+        f'cd ~ && sbatch -Q -W -w n1 -o batch.out --wrap "{step}; test -e /data || echo outside"; cat batch.out'
+    )
+    assert out.stdout.split("\n")[:2] == ["inside the image", "outside"], out
+    lent.wait_until_idle()
+    assert lent.drained() == []
+
+
+def test_what_a_container_refuses(lent: Site) -> None:
+    """What can be told at once is refused before the submission; what a node finds fails the tasks, not the node."""
+    settle(lent)
+    early = lent.shell("srun -w n1 --container-mounts=/usr:/usr true")
+    assert "need --container-image" in early.stdout
+    wrong = lent.shell("srun -w n1 --container-image=image true")
+    assert "image is no absolute path" in wrong.stdout
+    late = lent.shell("srun -w n1 --container-image=/no/such true")
+    assert (late.returncode != 0, "no container" in late.stdout, "/no/such" in late.stdout) == (True, True, True), late
     lent.wait_until_idle()
     assert lent.drained() == []

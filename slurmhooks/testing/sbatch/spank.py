@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.hooks.requested import INHERITED, OMITTED, variables_of
+from slurmhooks.hooks.requested import OMITTED, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,5 +33,9 @@ def insert(fields: dict[str, Any], options: Mapping[str, Option], *, inherit: bo
         for_scripts, for_job = variables_of(options[name], OMITTED if text is None else text)
         fields.setdefault("spank_job_env", {}).update(for_scripts)
         if inherit:
-            passed = {key: value for key, value in for_job.items() if of_step or key.startswith(INHERITED)}
-            fields["environment"] |= passed
+            own = options[name].variable
+            if text is not None:
+                for_job[own] = text  # also "(null)", if it is what the user wrote
+            if not of_step:
+                del for_job[own]
+            fields["environment"] |= for_job

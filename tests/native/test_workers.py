@@ -73,9 +73,9 @@ def test_exchanges(host: Exchanger) -> None:
 
 
 LEFT = {
-    "another answer": "c.HEADER.pack(4, c.ANSWER) + b'left'",
-    "a last answer": "c.HEADER.pack(4, c.LAST) + b'left'",
-    "a question": "c.HEADER.pack(4, c.QUERY) + b'left'",
+    "another answer": "c.HEADER.pack(4, c.ChannelKind.ANSWER) + b'left'",
+    "a last answer": "c.HEADER.pack(4, c.ChannelKind.LAST) + b'left'",
+    "a question": "c.HEADER.pack(4, c.ChannelKind.QUERY) + b'left'",
     "half a header": "b'x'",
     "the end of a damaged answer": "b'x' * 999",
 }
@@ -86,7 +86,7 @@ LEFT = {
 def test_what_a_worker_leaves_in_its_channel(start: Start, left: str) -> None:
     """A worker that has sent more than its answer is killed, and no later request is refused or gets the rest."""
     host = start()
-    answer = f"c.HEADER.pack(9000, c.ANSWER) + b'x' * 9000 + {LEFT[left]}"
+    answer = f"c.HEADER.pack(9000, c.ChannelKind.ANSWER) + b'x' * 9000 + {LEFT[left]}"
     code = f"from slurmhooks.worker import channel as c, worker as w; w._channel._connection.sendall({answer})"
     for number in range(3):
         assert host.exchange(f"{code}; import time; time.sleep(99)") == ("OK", "x" * 9000)

@@ -292,7 +292,7 @@ def test_damaged_answers(each_host: Host, damage: str) -> None:
         from slurmhooks.worker import channel
 
         def damage(self, kind, data, send=channel.Channel.send):
-            send(self, kind, {damage} if kind in (channel.ANSWER, channel.LAST) else data)
+            send(self, kind, {damage} if kind in (channel.ChannelKind.ANSWER, channel.ChannelKind.LAST) else data)
 
         @hook.job_submit
         def submit(job):

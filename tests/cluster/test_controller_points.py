@@ -71,7 +71,7 @@ MEET = """
 import os, sys, time
 
 if "SLURMCTLD_RECONF" in os.environ:
-    open("/var/tmp/meet/" + sys.argv[-1].split(".")[1], "w").close()
+    open("/var/tmp/meet/" + sys.argv[-1].partition(":")[0].rpartition(".")[2], "w").close()
     end = time.monotonic() + 25
     while len(os.listdir("/var/tmp/meet")) < {count}:
         if time.monotonic() > end:

@@ -17,7 +17,7 @@ MEMBERS = {"job_submit": "job_submit_plugins", "prep": "prep_plugins", "jobcomp"
 MEET = """
 import os, sys, time
 
-HERE, POINT = {folder!r}, sys.argv[-1].split(".")[1]
+HERE, POINT = {folder!r}, sys.argv[-1].partition(":")[0].rpartition(".")[2]
 
 def loading():
     return {{name for name in os.listdir(HERE) if name.startswith("loading.")}}
@@ -32,7 +32,7 @@ while len(loading()) < {count}:
 FAIL = """
 import sys
 
-if sys.argv[-1].split(".")[1] == {plugin!r}:
+if sys.argv[-1].partition(":")[0].rpartition(".")[2] == {plugin!r}:
     raise ValueError("does not load here")
 """
 

@@ -15,6 +15,7 @@ from unittest import mock
 from slurmhooks.cli import decisions
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.fields.rows import Gres, Text
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.job_submit import strings, times
 from slurmhooks.jobcomp import frames, spool
@@ -130,10 +131,8 @@ def _encoders() -> list[tuple[int | None, Callable[[Any], Any]]]:
     for release in RELEASES:
         fields = job_fields.names("job_desc", release)
         for name in sorted(job_fields.writable(release)):
-            is_text = type(fields[name]).__name__ in ("Text", "Gres", "Lowered")
-            found.append(
-                (None if is_text else getattr(fields[name], "bits", 64), job_fields.encoder(fields[name], release))
-            )
+            bits = None if isinstance(fields[name], Text | Gres) else getattr(fields[name], "bits", 64)
+            found.append((bits, job_fields.encoder(fields[name], release)))
     return found
 
 

@@ -14,12 +14,14 @@ from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
     from typing import Any
 
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
+
+    Read = Callable[[str | None], tuple[list[Source], Sequence[str]]]
 
 FILE_NAME = "slurmhooks.toml"
 """As in config.py, which imports pydantic."""
@@ -274,12 +276,13 @@ def _refuse_hidden(path: str) -> None:
         raise ConfigError([f"{path}: not a file"])
 
 
-def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence[str]]:
+def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source], list[str], Sequence[str]]:
     """Return the sources of a line of plugstack.conf, the arguments for its handlers, and the required handlers.
 
     Args:
         args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB, the configuration
             names the sources.
+        read: returns the sources and the required handlers of the configuration with this path.
 
     Raises:
         LoadError: a file does not exist, or the configuration is invalid.
@@ -298,7 +301,7 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
         if isinstance(paths.state(config), int) and paths.is_absent(config):
             raise LoadError([no_such(config)])
     try:
-        named, require = sources(config)
+        named, require = read(config)
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the manual pages in contrib/share/man from the descriptions of commands, keys and hooks in the code.
+"""Write the manual pages from the descriptions of commands, keys and hooks in the code.
 
-Usage: docs/manpages.py
+Usage: docs/manpages.py FOLDER
 
 The reference pages (generate.py) are Markdown; this program converts them to man(7), and adds the sections that only
-manual pages have. The results are in the repository, so that no package needs this program; a test fails when they are
-out of date.
+manual pages have. The build of a wheel or an sdist runs it (tools/hatch_build.py).
 """
 
 import re
@@ -19,7 +18,6 @@ sys.path.insert(0, str(PROJECT))
 
 from docs import generate  # noqa: E402
 
-FOLDER = PROJECT / "contrib" / "share" / "man"
 SPECIAL = str.maketrans({"\\": r"\e", "-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti"})
 """Characters that roff interprets, or prints as typographic characters, which cannot be copied."""
 BODY = ("meaning", "effect of a failure")
@@ -204,13 +202,13 @@ def escaped(text: str) -> str:
     return text.translate(SPECIAL)
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Write the pages."""
     for name, text in pages().items():
-        path = FOLDER / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -17,7 +17,7 @@ from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.site import loading
+from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
 from slurmhooks.site.manifest import Line, Point
@@ -144,9 +144,9 @@ class Loaded:
 
     def _watch_config(self, named: Configured) -> None:
         """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
-        patterns = site.patterns_of(named.path, named.config)
+        patterns = dependencies.patterns_of(named.path, named.config)
         self._watch(str(named.path), patterns)
-        self.watched += site.watched(named.path, named.config, named.all_sources)
+        self.watched += dependencies.watched(named.path, named.config, named.all_sources)
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns
@@ -265,8 +265,8 @@ def _is_exposed(name: str) -> bool:
 def _files(named: Configured) -> list[tuple[str, str]]:
     """Return the paths that must be readable for a configuration; see :attr:`Loaded.config_files`."""
     return [
-        *((name, "r") for name in site.watched(named.path, named.config, named.all_sources)),
-        *((folder, "rx") for folder in site.folders(named.path, named.config)),
+        *((name, "r") for name in dependencies.watched(named.path, named.config, named.all_sources)),
+        *((folder, "rx") for folder in dependencies.folders(named.path, named.config)),
     ]
 
 

@@ -101,6 +101,7 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
         LoadError: as slurmhooks.site.sources.sources_of().
     """
     from slurmhooks.files import paths
+    from slurmhooks.site import dependencies
     from slurmhooks.site import sources as site
 
     path = site.located_path(link)
@@ -108,7 +109,7 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
         watch.file(str(path))
     config = site.read_config(path)
     if watch is not None:
-        for pattern in site.patterns_of(path, config):
+        for pattern in dependencies.patterns_of(path, config):
             (watch.glob if paths.has_magic(pattern) else watch.file)(pattern)
     sources = site.sources_of(path, config, link)
     named = Configured(path, config, sources, scripts(config, path) if scripts is not None else ())

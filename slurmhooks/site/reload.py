@@ -17,8 +17,7 @@ from slurmhooks.files import paths, trusted
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
-from slurmhooks.site import loading
-from slurmhooks.site import sources as site
+from slurmhooks.site import dependencies, loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -86,7 +85,7 @@ def load(
         time.sleep(SETTLED)
         if not watch.changed():
             break
-        site.forget(named.path, named.config)
+        dependencies.forget(named.path, named.config)
         watch.files.clear()
         watch.globs.clear()
     config = named.config
@@ -114,7 +113,7 @@ def _load(
         raise LoadError([str(error)]) from error
     finally:
         # The files of a package are known only after its import.
-        for file in site.module_files(named.path, named.config):
+        for file in dependencies.module_files(named.path, named.config):
             watch.file(file)
 
 

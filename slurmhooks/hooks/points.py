@@ -75,15 +75,21 @@ class Point:
         name: Slurm's name.
         section: of slurmhooks.toml.
         hooks: its hooks; those that Slurm's calls reach are in the order of the numbers by which C names them.
+        key: the key of slurm.conf that must name the plugin of slurmctld; None: job_submit, or a plugin elsewhere.
+        default: the default of the key, if it takes several names; None if it takes one name.
     """
 
-    __slots__ = ("hooks", "name", "section")
+    __slots__ = ("default", "hooks", "key", "name", "section")
 
-    def __init__(self, name: str, section: str, *hooks: HookSpec) -> None:
+    def __init__(
+        self, name: str, section: str, *hooks: HookSpec, key: str | None = None, default: str | None = None
+    ) -> None:
         """Store the description; see the class."""
         self.name = name
         self.section = section
         self.hooks = hooks
+        self.key = key
+        self.default = default
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -145,18 +151,22 @@ POINTS = {
             "site_factor",
             "priority",
             HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL, result="int | None"),
+            key="PrioritySiteFactorPlugin",
         ),
         Point(
             "prep",
             "prep",
             HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", _RECORD, _FAIL),
             HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", _RECORD, _FAIL),
+            key="PrEpPlugins",
+            default="prep/script",
         ),
         Point(
             "jobcomp",
             "job_end",
             HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
             HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
+            key="JobCompType",
         ),
         Point(
             "spank",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
-from slurmhooks.jobcomp.spool import is_full
+from slurmhooks.jobcomp.segment import is_full
 from slurmhooks.log import log
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call, about_record
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.config.sections import JobEnd
     from slurmhooks.handlers.registry import Handler, Registry
-    from slurmhooks.jobcomp.spool import Record, Spool
+    from slurmhooks.jobcomp.segment import Record
+    from slurmhooks.jobcomp.spool import Spool
     from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0

@@ -18,7 +18,8 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.fields.rows import Gres, Text
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.job_submit import strings, times
-from slurmhooks.jobcomp import frames, spool
+from slurmhooks.jobcomp import frames
+from slurmhooks.jobcomp.segment import Record, Segment
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
 from slurmhooks.lua.runtime import ScriptError, State
@@ -210,8 +211,8 @@ def spool_segment(data: bytes) -> None:
     segment, _, state = data.partition(b"\xfe\xfe")
     found = list(frames.frames(segment, frames.key_of(segment) or b"key"))
     assert all(one.end <= other.position for one, other in itertools.pairwise(found))
-    record = spool.Record(None, frames.Frame("job_end", 1, 1, 0, 48, 0))  # type: ignore[arg-type]
-    reader = spool.Segment.__new__(spool.Segment)
+    record = Record(None, frames.Frame("job_end", 1, 1, 0, 48, 0))  # type: ignore[arg-type]
+    reader = Segment.__new__(Segment)
     reader.records, reader._file, reader._state = {0: record}, -1, -1
     for line in state.split(b"\n"):
         reader._apply(line)

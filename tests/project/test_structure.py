@@ -58,6 +58,9 @@ BROAD = {
 }
 """How many handlers of any exception a file may have that do not raise it again."""
 
+LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.registry.assign"}
+"""What turns files into handlers, and gives them the modes of the configuration."""
+
 BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
 WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
 
@@ -178,6 +181,27 @@ def test_only_entry_modules_need_compiled_code() -> None:
             if isinstance(statement, ast.Import):
                 compiled = [alias.name for alias in statement.names if alias.name.startswith("_slurmhooks")]
                 assert not compiled or name in ENTRIES | IN_THE_CORE, f"{name} imports {compiled}"
+
+
+def used(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the dotted names of functions and classes of slurmhooks that a file uses."""
+    aliases = {}
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                full = f"{statement.module}.{alias.name}"
+                aliases[alias.asname or alias.name] = full
+                if full not in known:
+                    yield full
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            yield f"{aliases[node.value.id]}.{node.attr}"
+
+
+def test_there_is_one_loader() -> None:
+    """Daemons, launches and commands load handlers through one module, so that none can load what another refuses."""
+    known = modules()
+    assert {name for name, path in known.items() if LOADS & set(used(path, known))} == {"slurmhooks.site.loading"}
 
 
 def private(path: Path, known: dict[str, Path]) -> Iterator[str]:

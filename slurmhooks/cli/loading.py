@@ -17,7 +17,8 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Handler, Registry, assign
+from slurmhooks.node import ready
 from slurmhooks.site import sources as site
 from slurmhooks.site.manifest import Line, Point
 from slurmhooks.spank.options import Names, too_many
@@ -32,7 +33,9 @@ class Loaded:
     Attributes:
         registry: the handlers of the files that slurmhooks.toml names, for all plugin points except SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
-        points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
+        health: the ready-made health checks.
+        points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
+            is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
             file, rx for a folder that is listed.
         line_files: the same for each item of ``lines``.
@@ -47,6 +50,7 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.health: list[Handler] = []
         self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
@@ -140,10 +144,17 @@ class Loaded:
         self.registry = loader.load(sources, read.hooks.require)
         self.findings += assign(read.rollouts(), self.registry.all_handlers(), read.hooks.require)
         filters.registry = self.registry
-        self.points.append(filters)
+        self.points += [filters, self._health(read, path, sources)]
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
+
+    def _health(self, read: config.Config, path: Path, sources: list[loader.Source]) -> Point:
+        """Return what slurmhooks_health needs, and add findings about the ready-made checks."""
+        self.health, findings = ready.of_config(read, path)
+        self.findings += findings
+        own = [source for source in sources if not source.scripted and source.read is None]
+        return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
 
     def _read_config(self, path: Path) -> tuple[Path, config.Config, list[loader.Source]]:
         """Return the configuration, its sources, and the path that names in it are relative to."""

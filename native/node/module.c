@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -54,17 +55,18 @@ static int find_functions(void)
 {
     if (slurm.update)
         return 0;
-    void *library = RTLD_DEFAULT;
-    if (!dlsym(RTLD_DEFAULT, "slurm_update_node")) {
-        library = open_library();
-        __typeof__(slurm_init) *start = library ? (__typeof__(slurm_init) *)dlsym(library, "slurm_init") : NULL;
-        if (!start) {
-            PyErr_SetString(PyExc_OSError,
-                            "no libslurmfull.so of Slurm; build where Slurm is installed, and install again");
-            return -1;
-        }
-        start(NULL);
+    bool present = dlsym(RTLD_DEFAULT, "slurm_update_node") != NULL;
+    void *library = present ? RTLD_DEFAULT : open_library();
+    __typeof__(slurm_init) *start = NULL;
+    if (present || library)
+        start = (__typeof__(slurm_init) *)dlsym(library, "slurm_init");
+    if (!start) {
+        PyErr_SetString(PyExc_OSError,
+                        "no libslurmfull.so of Slurm; build where Slurm is installed, and install again");
+        return -1;
     }
+    /* The slurmstepd of a prolog has read its configuration, but loaded no plugins for messages. */
+    start(NULL);
 #define FIND(member, name) slurm.member = (__typeof__(name) *)dlsym(library, #name)
     FIND(load, slurm_load_node);
     FIND(load_single, slurm_load_node_single);

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import dispatch
-from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result
+from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result, reason_of
 from slurmhooks.node.rows import packed, unpacked
 
 TYPE_CHECKING = False
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 GRACE = 0.5
 """Seconds that a killed child has to die."""
-LONGEST = 1000
-"""Characters of a reason."""
 
 
 def run(
@@ -190,8 +188,3 @@ def _run(check: Handler, arguments: dict[str, object]) -> tuple[str, str]:
     if isinstance(error, Reject):
         return REFUSED, reason_of(dispatch.text_of(error)) or f"{check.label} refused"
     return BUG, dispatch.report(check, error)[0]
-
-
-def reason_of(text: str) -> str:
-    """Return a text as one line, which a reason is in Slurm."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split(" "))[:LONGEST].strip()

@@ -34,6 +34,15 @@ PASSED, REFUSED, HUNG, BUG, LEFT = "passed", "refused", "hung", "bug", "left"
 not run to its end, because the time of the whole run was over."""
 
 
+LONGEST = 1000
+"""Characters of a reason."""
+
+
+def reason_of(text: str) -> str:
+    """Return a text as one line, which a reason is in Slurm."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)[:LONGEST].strip()
+
+
 class Result:
     """What one check did.
 

@@ -42,8 +42,8 @@ package itself gathers what sites import."""
 
 ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter", "slurmhooks.entry.node"}
 """What C calls, in the processes that run Python inside them."""
-IN_THE_CORE = {"slurmhooks.handlers.deadline"}
-"""Uses a module of the library that starts Python, where there is one."""
+IN_THE_CORE = {"slurmhooks.handlers.deadline", "slurmhooks.entry.draining"}
+"""Use a compiled module inside processes that C started Python in."""
 
 BROAD = {
     "handlers/dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported

@@ -34,6 +34,7 @@ class Loaded:
         registry: the handlers of the files that slurmhooks.toml names, for all plugin points except SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
         health: the ready-made health checks.
+        health_timeout: seconds for all health checks of a run.
         points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
             is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
@@ -51,6 +52,7 @@ class Loaded:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
         self.health: list[Handler] = []
+        self.health_timeout = 0.0
         self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
@@ -152,6 +154,7 @@ class Loaded:
     def _health(self, read: config.Config, path: Path, sources: list[loader.Source]) -> Point:
         """Return what slurmhooks_health needs, and add findings about the ready-made checks."""
         self.health, findings = ready.of_config(read, path)
+        self.health_timeout = read.health.timeout
         self.findings += findings
         own = [source for source in sources if not source.scripted and source.read is None]
         return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))

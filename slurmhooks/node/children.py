@@ -170,21 +170,21 @@ def _serve(
             posix.dup2(source, number)
         prepare()
         for check in checks:
-            kind, text = _run(check, arguments)
-            posix.write(answers, packed((kind, text)))
+            answer = result(check, arguments)
+            posix.write(answers, packed((answer.kind, answer.text)))
     finally:
         posix._exit(0)  # must not return into the parent's code
 
 
-def _run(check: Handler, arguments: dict[str, object]) -> tuple[str, str]:
-    """Return kind and text of the result of one check."""
+def result(check: Handler, arguments: dict[str, object]) -> Result:
+    """Run one check in this process."""
     try:
         value = check.call(arguments)
         if value is None:
-            return PASSED, ""
+            return Result(PASSED)
         error: BaseException = dispatch.returned(value)
     except BaseException as raised:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
         error = raised
     if isinstance(error, Reject):
-        return REFUSED, reason_of(dispatch.text_of(error)) or f"{check.label} refused"
-    return BUG, dispatch.report(check, error)[0]
+        return Result(REFUSED, reason_of(dispatch.text_of(error)) or f"{check.label} refused")
+    return Result(BUG, dispatch.report(check, error)[0])

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from time import sleep
+
 from slurmhooks.hooks.rollout import OFF
 from slurmhooks.node import children, draining, verdict
 from slurmhooks.node.model import HealthNode
@@ -70,6 +72,7 @@ def run(
     save: Callable[[], None],
     execute: Run,
     now: float,
+    pause: Callable[[float], None] = sleep,
 ) -> tuple[list[str], Said | None]:
     """Run the checks that are due, and drain or undrain the node.
 
@@ -82,6 +85,7 @@ def run(
         save: writes the state.
         execute: runs checks with their arguments, see :func:`slurmhooks.node.children.run`.
         now: seconds since 1970.
+        pause: waits.
 
     Returns:
         lines for the log about faults, and what has become of the node.
@@ -95,7 +99,7 @@ def run(
     faults = verdict.count(chosen, results, state, now)
     save()
     try:
-        said = draining.settle(node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save)
+        said = draining.settle(node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, pause)
     except draining.Unanswered as error:
         return [*faults, f"{node.name} keeps its state, slurmctld does not say or take it: {error}"], None
     save()

@@ -147,10 +147,10 @@ def settle(
     known = slurmctld.node(name)
     ours = bool(known["drained"]) and known["reason"] in state.reasons
     if reason is None:
-        return _undrain(name, known, ours, state, slurmctld, save)
+        return _undrain(name, known, ours, state, slurmctld)
     if ours:
         if state.unconfirmed and not _has_room(name, brake, slurmctld, pause):
-            return _brake(name, known, brake, state, slurmctld, save)
+            return _brake(name, known, brake, state, slurmctld)
         if known["reason"] == reason and not state.unconfirmed:
             state.reasons = [reason]
             return None
@@ -165,7 +165,7 @@ def settle(
     state.before = str(known["reason"] or "") if known["down"] else ""
     _set(name, reason, [reason], state, slurmctld, save)
     if not _has_room(name, brake, slurmctld, pause):
-        return _brake(name, slurmctld.node(name), brake, state, slurmctld, save)
+        return _brake(name, slurmctld.node(name), brake, state, slurmctld)
     state.unconfirmed = False
     return Said(f"{name} drained: {reason}", True)
 
@@ -187,11 +187,8 @@ def _set(
     state.reasons = [reason]
 
 
-def _undrain(
-    name: str, known: Known, ours: bool, state: State, slurmctld: Slurmctld, save: Callable[[], None]
-) -> Said | None:
+def _undrain(name: str, known: Known, ours: bool, state: State, slurmctld: Slurmctld) -> Said | None:
     if ours:
-        save()
         # A node that was down when it was drained gets its reason back: ReturnToService reads it.
         before = state.before.encode("utf-8", "surrogateescape") if known["down"] and state.before else None
         slurmctld.undrain(name, before)
@@ -211,9 +208,9 @@ def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[fl
     return name not in names or names.index(name) < brake.most(nodes)
 
 
-def _brake(name: str, known: Known, brake: Brake, state: State, slurmctld: Slurmctld, save: Callable[[], None]) -> Said:
+def _brake(name: str, known: Known, brake: Brake, state: State, slurmctld: Slurmctld) -> Said:
     reason = str(known["reason"])
-    _undrain(name, known, bool(known["drained"]) and reason in state.reasons, state, slurmctld, save)
+    _undrain(name, known, bool(known["drained"]) and reason in state.reasons, state, slurmctld)
     return _braked(name, brake, reason)
 
 

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit code with which slurmd logs the output of the program at level error."""
 
-site_handlers.attach(native, ERROR)
+
+def _sink(level: int, text: str) -> None:
+    native.log(level, text.encode())
+
+
+def _user(text: str) -> None:
+    for line in text.split("\n"):
+        _sink(ERROR, line)
+
+
+log.attach(_sink, _user)  # all of it is for administrators: slurmd's log
 
 
 def health_check(has_manifest: int) -> Answer:

@@ -60,6 +60,10 @@ class Unanswered(Exception):  # noqa: N818 - what slurmctld did
     """slurmctld does not answer, or refuses."""
 
 
+SAVED = 60.0
+"""Seconds after which slurmctld has certainly saved what it was told. Before that, it may forget it if it is killed."""
+MOST_REASONS = 8
+"""How many reasons of ours a node remembers, until the drain is over."""
 SETTLED = 1.1
 """Seconds after which no drain can get the time of ours in slurmctld, which counts in seconds."""
 
@@ -124,6 +128,7 @@ def settle(
     brake: Brake,
     slurmctld: Slurmctld,
     save: Callable[[], None],
+    now: float,
     pause: Callable[[float], None] = sleep,
 ) -> Said | None:
     """Drain or undrain the node, if that is necessary; return what has become of it, None if nothing has.
@@ -135,6 +140,7 @@ def settle(
         brake: limits the number of drained nodes.
         slurmctld: asks it.
         save: writes the state.
+        now: seconds since 1970.
         pause: waits.
 
     Raises:
@@ -147,53 +153,49 @@ def settle(
     known = slurmctld.node(name)
     ours = bool(known["drained"]) and known["reason"] in state.reasons
     if reason is None:
-        return _undrain(name, known, ours, state, slurmctld)
+        if ours:
+            _undrain(name, known, state, slurmctld, now)
+            state.unconfirmed = False
+            return Said(f"{name} undrained: all health checks pass", False)
+        if known["drained"] or not state.released <= now <= state.released + SAVED:
+            state.forget()
+        return None
     if ours:
         if state.unconfirmed and not _has_room(name, brake, slurmctld, pause):
-            return _brake(name, known, brake, state, slurmctld)
+            return _brake(name, known, brake, state, slurmctld, now)
         if known["reason"] == reason and not state.unconfirmed:
-            state.reasons = [reason]
             return None
-        return _drain(name, reason, [str(known["reason"]), reason], state, slurmctld, save)
+        _set(name, reason, state, slurmctld, save)
+        state.unconfirmed = False
+        return Said(f"{name} drained: {reason}", True)
     if known["drained"]:
-        state.reasons, state.unconfirmed, state.before = [], False, ""
+        state.forget()
         return Said(f"{name} stays as it is, drained by others ({known['reason']}); health checks say: {reason}", False)
     nodes, others = slurmctld.drained()
     if len([other for _, _, other in others if other != name]) >= brake.most(nodes):
         return _braked(name, brake, reason)
     state.unconfirmed = True
     state.before = str(known["reason"] or "") if known["down"] else ""
-    _set(name, reason, [reason], state, slurmctld, save)
+    _set(name, reason, state, slurmctld, save)
     if not _has_room(name, brake, slurmctld, pause):
-        return _brake(name, slurmctld.node(name), brake, state, slurmctld)
+        return _brake(name, slurmctld.node(name), brake, state, slurmctld, now)
     state.unconfirmed = False
     return Said(f"{name} drained: {reason}", True)
 
 
-def _drain(
-    name: str, reason: str, reasons: list[str], state: State, slurmctld: Slurmctld, save: Callable[[], None]
-) -> Said:
-    _set(name, reason, reasons, state, slurmctld, save)
-    state.unconfirmed = False
-    return Said(f"{name} drained: {reason}", True)
-
-
-def _set(
-    name: str, reason: str, reasons: list[str], state: State, slurmctld: Slurmctld, save: Callable[[], None]
-) -> None:
-    state.reasons = reasons
+def _set(name: str, reason: str, state: State, slurmctld: Slurmctld, save: Callable[[], None]) -> None:
+    # Former reasons are kept: a slurmctld that is killed before it has saved its state has one of them again.
+    state.reasons = [*(each for each in state.reasons if each != reason), reason][-MOST_REASONS:]
+    state.released = 0.0
     save()
     slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))
-    state.reasons = [reason]
 
 
-def _undrain(name: str, known: Known, ours: bool, state: State, slurmctld: Slurmctld) -> Said | None:
-    if ours:
-        # A node that was down when it was drained gets its reason back: ReturnToService reads it.
-        before = state.before.encode("utf-8", "surrogateescape") if known["down"] and state.before else None
-        slurmctld.undrain(name, before)
-    state.reasons, state.unconfirmed, state.before = [], False, ""
-    return Said(f"{name} undrained: all health checks pass", False) if ours else None
+def _undrain(name: str, known: Known, state: State, slurmctld: Slurmctld, now: float) -> None:
+    # A node that was down when it was drained gets its reason back: ReturnToService reads it.
+    before = state.before.encode("utf-8", "surrogateescape") if known["down"] and state.before else None
+    slurmctld.undrain(name, before)
+    state.released = now
 
 
 def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[float], None]) -> bool:
@@ -208,9 +210,10 @@ def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[fl
     return name not in names or names.index(name) < brake.most(nodes)
 
 
-def _brake(name: str, known: Known, brake: Brake, state: State, slurmctld: Slurmctld) -> Said:
+def _brake(name: str, known: Known, brake: Brake, state: State, slurmctld: Slurmctld, now: float) -> Said:
     reason = str(known["reason"])
-    _undrain(name, known, bool(known["drained"]) and reason in state.reasons, state, slurmctld)
+    if known["drained"] and reason in state.reasons:
+        _undrain(name, known, state, slurmctld, now)
     return _braked(name, brake, reason)
 
 

@@ -99,7 +99,9 @@ def run(
     faults = verdict.count(chosen, results, state, now)
     save()
     try:
-        said = draining.settle(node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, pause)
+        said = draining.settle(
+            node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, now, pause
+        )
     except draining.Unanswered as error:
         return [*faults, f"{node.name} keeps its state, slurmctld does not say or take it: {error}"], None
     save()

@@ -44,20 +44,26 @@ class State:
         boot: the boot id of the last run.
         reasons: the reasons with which we have drained the node, or were about to; empty if we have not.
         unconfirmed: the brake has not been asked after the node was drained.
+        released: when we undrained it, in seconds since 1970; 0: we have not. The reasons are kept for a while.
         before: the reason that a node had which was down when we drained it; "" if it was not.
         checks: by the labels of the checks.
     """
 
-    __slots__ = ("before", "boot", "checks", "reasons", "slurmd", "unconfirmed")
+    __slots__ = ("before", "boot", "checks", "reasons", "released", "slurmd", "unconfirmed")
 
     def __init__(self) -> None:
         """Know nothing."""
         self.slurmd = ""
         self.boot = ""
+        self.forget()
+        self.checks: dict[str, CheckState] = {}
+
+    def forget(self) -> None:
+        """Have nothing to do with a drain of the node."""
         self.reasons: list[str] = []
         self.unconfirmed = False
+        self.released = 0.0
         self.before = ""
-        self.checks: dict[str, CheckState] = {}
 
     def of(self, label: str) -> CheckState:
         """Return the state of a check, which is empty at first."""
@@ -65,7 +71,12 @@ class State:
 
     def data(self) -> bytes:
         """Return the content of the file."""
-        rows = [(HEAD,), ("run", self.slurmd, self.boot), ("before", self.before), *(("ours", r) for r in self.reasons)]
+        rows = [
+            (HEAD,),
+            ("run", self.slurmd, self.boot),
+            ("before", self.before, repr(self.released)),
+            *(("ours", r) for r in self.reasons),
+        ]
         rows += [("unconfirmed",)] if self.unconfirmed else []
         rows += [
             ("check", label, str(check.fails), check.text, repr(check.due), check.hung)
@@ -88,7 +99,8 @@ def read(data: bytes) -> State:
         if kind == "run":
             state.slurmd, state.boot = words
         elif kind == "before":
-            (state.before,) = words
+            state.before, released = words
+            state.released = float(released)
         elif kind == "ours":
             state.reasons += words
         elif kind == "unconfirmed":

@@ -77,7 +77,7 @@ class World:
 
         self._asked(act)
 
-    def run(self, reason: str | None, brake: Brake = WIDE) -> None:
+    def run(self, reason: str | None, brake: Brake = WIDE, now: float = 1e9) -> None:
         """Run once, as a process that reads its state, and perhaps is killed."""
         known = state.read(self.disk)
 
@@ -88,7 +88,7 @@ class World:
 
         self.steps = 0
         try:
-            settle("n1", reason, known, brake, self, save, lambda seconds: None)
+            settle("n1", reason, known, brake, self, save, now, lambda seconds: None)
             save()
         except (Crash, Unanswered):
             pass
@@ -122,8 +122,11 @@ def test_any_history(seed: int) -> None:
     world = World()
     theirs = False
     wanted: str | None = None
+    saved, resumed = (world.drained_now, world.reason), False
     for _ in range(draw.randint(1, 12)):
-        event = draw.choice(["sick", "other", "well", "admin drains", "admin rewords", "admin resumes", "away", "back"])
+        event = draw.choice(
+            ["sick", "other", "well", "admin drains", "admin rewords", "admin resumes", "away", "back", "restored"]
+        )
         if event in ("sick", "other", "well"):
             wanted = {"sick": "disk is full", "other": "GPU 1 is gone", "well": None}[event]
         elif event == "admin drains" or (event == "admin rewords" and world.drained_now):
@@ -132,7 +135,10 @@ def test_any_history(seed: int) -> None:
             world.drained_now, world.reason, theirs = False, None, False
         elif event in ("away", "back"):
             world.answers = event == "back"
-        before = (world.drained_now, world.reason)
+        elif event == "restored" and not theirs and not resumed:  # slurmctld was killed before it saved its state
+            world.drained_now, world.reason = saved
+        resumed = event == "admin resumes"
+        saved = before = (world.drained_now, world.reason)
         world.crash_at = draw.choice([None, *range(1, 14)])
         world.run(wanted)
         if theirs:
@@ -221,7 +227,7 @@ class Cluster:
         self.together = threading.Barrier(len(names))
 
         def of_node(name: str) -> None:
-            settle(name, "NFS is gone", state.State(), Brake(count=most), self, lambda: None, self.pause)
+            settle(name, "NFS is gone", state.State(), Brake(count=most), self, lambda: None, 1e9, self.pause)
 
         threads = [threading.Thread(target=of_node, args=(name,)) for name in names]
         for thread in threads:
@@ -257,7 +263,7 @@ def test_a_kill_does_not_release_the_brake() -> None:
 def test_a_braked_node_says_so() -> None:
     """The log has the reason that the node would have, and where to change the limit."""
     world = World()
-    said = settle("n1", "disk is full", state.State(), Brake(count=0), world, lambda: None, lambda seconds: None)
+    said = settle("n1", "disk is full", state.State(), Brake(count=0), world, lambda: None, 1e9, lambda seconds: None)
     assert said is not None
     assert said.loud
     assert "at_most" in said.text
@@ -269,3 +275,19 @@ def test_a_braked_node_says_so() -> None:
 def test_brakes(text: str, nodes: int, most: int) -> None:
     """A share is at least one node, so that small clusters drain, too."""
     assert draining.Brake.of(text).most(nodes) == most
+
+
+def test_a_slurmctld_that_forgets_is_told_again() -> None:
+    """A slurmctld that was killed before it saved its state has the old one: the next run asks once more."""
+    world = World()
+    world.run("disk is full")
+    world.drained_now, world.reason = False, None
+    world.run("disk is full")
+    assert world.drained_now
+    world.run(None)
+    world.drained_now, world.reason = True, "disk is full"
+    world.run(None, now=1e9 + 300)
+    assert not world.drained_now
+    world.run(None, now=1e9 + 1000)
+    world.run(None, now=1e9 + 1300)
+    assert world.steps == 2  # nothing to ask any more

@@ -111,15 +111,15 @@ def cpus(least: int) -> None:
         raise Reject(f"{online} processors are online, less than {least}")
 
 
-def process(name: str, runs: bool = True, user: int | None = None) -> None:
+def process(program: str, runs: bool = True, user: int | None = None) -> None:
     """Require that a process runs, or that it does not.
 
     Args:
-        name: of the program without its folder.
+        program: its name without its folder.
         runs: whether it must run.
         user: the id of its user; by default any.
     """
-    short = name.encode()[:15]  # as the kernel cuts it
+    short = program.encode()[:15]  # as the kernel cuts it
     for number in posix.listdir("/proc"):
         if not number.isdecimal():
             continue
@@ -134,7 +134,7 @@ def process(name: str, runs: bool = True, user: int | None = None) -> None:
     else:
         found = False
     if found != runs:
-        raise Reject(f"{name} does not run" if runs else f"{name} runs")
+        raise Reject(f"{program} does not run" if runs else f"{program} runs")
 
 
 def file(

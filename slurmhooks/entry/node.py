@@ -59,13 +59,13 @@ def _run(has_manifest: bool) -> int:
         return FAILED
     checks, settings = loaded
     file = StateFile(name)
+    state = State()
     try:
         if not file.lock():
             return 0
         state = file.read()
-    except ValueError as error:
-        log.error("%s: %s; the node keeps its state, and what checks knew is lost", file.path, error)
-        state = State()
+    except (OSError, ValueError) as error:
+        log.error("%s: %s; what earlier checks of this node knew is lost", file.path, error)
     known = run.contexts(state, children.identity(posix.getppid()), _boot_id())
     if run.needs_load(checks, known):
         try:
@@ -78,7 +78,7 @@ def _run(has_manifest: bool) -> int:
         state,
         settings,
         native,
-        lambda: file.write(state),
+        lambda: _save(file, state),
         lambda chosen, arguments: children.run(chosen, arguments, settings.seconds, native.die_with_parent, _show),
         time(),
     )
@@ -87,6 +87,14 @@ def _run(has_manifest: bool) -> int:
     if said is not None:
         (log.error if said.loud else log.info)("%s", said.text)
     return FAILED if faults or (said is not None and said.loud) else 0
+
+
+def _save(file: StateFile, state: State) -> None:
+    """Write the state. If that is not possible, the node is perhaps sick: it is drained all the same."""
+    try:
+        file.write(state)
+    except OSError as error:
+        log.error("%s: %s; if this run drains the node, no later one undrains it", file.path, error)
 
 
 def _load(has_manifest: bool) -> tuple[list[Handler], run.Settings] | None:

@@ -127,11 +127,11 @@ class StateFile:
         Raises:
             OSError: the folder or the lock cannot be made.
         """
-        try:
-            self._lock = posix.open(f"{self.path}.lock", posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
-        except FileNotFoundError:
+        try:  # noqa: SIM105 - contextlib takes long to import
             posix.mkdir(self._folder, 0o700)
-            self._lock = posix.open(f"{self.path}.lock", posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
+        except FileExistsError:  # also if another node of this machine has just made it
+            pass
+        self._lock = posix.open(f"{self.path}.lock", posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
         try:
             posix.lockf(self._lock, posix.F_TLOCK, 0)  # unlike flock(), children do not inherit it
         except OSError as error:

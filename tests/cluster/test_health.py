@@ -108,20 +108,17 @@ class Lab:
         """Return the contexts of the runs so far."""
         return self.cluster.root("cat", f"/tmp/{kind}-{node}").stdout.split("\n")[:-1]
 
-    def run_by_slurmd(self) -> None:
-        """Wait until slurmd has started and ended a run: the second one from now on has begun."""
-        before = len(self.runs())
-        self.cluster.wait(lambda: len(self.runs()) >= before + 3, what="run of the health checks")
-
     def end_slurmctld(self, signal: str) -> None:
         """End slurmctld, with KILL before it can save its state."""
         self.cluster.root("sh", "-c", f"kill -{signal} $(cat /run/slurmctld.pid)", check=True)
         self.cluster.wait(lambda: self.cluster.root("pgrep", "-x", "slurmctld").returncode, what="end of slurmctld")
 
     def start_slurmctld(self) -> None:
-        """Start it again, and wait until it answers; the nodes need not be ready."""
+        """Start it again, and wait until it knows the nodes."""
         self.cluster.root("slurmctld", check=True)
-        self.cluster.wait(lambda: not self.cluster.root("scontrol", "ping").returncode, what="slurmctld")
+        self.cluster.wait(
+            lambda: sorted(self.cluster.root("sinfo", "-hN", "-o", "%T").stdout.split())[-1:] < ["unk"], what="nodes"
+        )
 
     def admin(self, *words: str) -> None:
         """Update node n1 as an administrator does."""
@@ -145,7 +142,7 @@ def lab(cluster: "Cluster") -> Iterator[Lab]:
 
 
 def test_slurmd_drains_and_undrains(lab: Lab) -> None:
-    """The node gets exactly the reason of the check; an administrator's drain and words stay."""
+    """slurmd runs the checks when it starts and from time to time; the node gets exactly the reason of the check."""
     lab.interval(1)
     try:
         lab.cluster.wait(lambda: len(lab.runs()) > 1, what="run of the health checks")
@@ -156,20 +153,25 @@ def test_slurmd_drains_and_undrains(lab: Lab) -> None:
         assert lab.state("n2") == (False, None)
         lab.say("sick", "n1", "")
         lab.cluster.wait(lambda: lab.state("n1") == (False, None), what="end of the drain")
-        lab.say("sick", "n1", "disk is full")
-        lab.cluster.wait(lambda: lab.state("n1") == (True, "disk is full"), what="drain")
-        lab.admin("reason=waits for a new disk")
-        lab.say("sick", "n1", "")
-        lab.run_by_slurmd()
-        assert lab.state("n1") == (True, "waits for a new disk")
-        lab.say("sick", "n1", "disk is full")
-        lab.run_by_slurmd()
-        assert lab.state("n1") == (True, "waits for a new disk")
-        assert "drained: disk is full" in lab.cluster.log("n1")
+        assert "drained: GPU 3 is gone" in lab.cluster.log("n1")
     finally:
         lab.say("sick", "n1", "")
-        lab.admin("state=undrain")
+        lab.run()
         lab.interval(0)
+
+
+def test_an_administrator_decides(lab: Lab) -> None:
+    """A drain by others, and a reason that they have changed, stay whatever the checks say."""
+    lab.say("sick", "n1", "disk is full")
+    lab.run(code=1)
+    lab.admin("reason=waits for a new disk")
+    for text in ("", "disk is full", ""):
+        lab.say("sick", "n1", text)
+        lab.run(code=0)
+        assert lab.state("n1") == (True, "waits for a new disk")
+    lab.admin("state=undrain")
+    lab.run(code=0)
+    assert lab.state("n1") == (False, None)
 
 
 def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
@@ -232,6 +234,17 @@ def test_without_slurmctld(lab: Lab) -> None:
         lab.start_slurmctld()
         lab.run()
         assert lab.state("n1") == (bool(reason), reason or None)
+
+
+def test_a_disk_that_takes_no_state(lab: Lab) -> None:
+    """A node that cannot remember what it does is drained all the same, and not undrained."""
+    lab.cluster.put("in the way", STATES)
+    lab.say("sick", "n1", "disk is full")
+    assert STATES in lab.run(code=1)
+    assert lab.state("n1") == (True, "disk is full")
+    lab.say("sick", "n1", "")
+    lab.run()
+    assert lab.state("n1") == (True, "disk is full")
 
 
 def test_the_brake(lab: Lab) -> None:

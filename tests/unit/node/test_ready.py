@@ -79,5 +79,5 @@ def test_wrong_checks(table: dict[str, Any], fault: str) -> None:
 @pytest.mark.parametrize("words", [["path"], ["count", "ix"], ["x", "ftwo"]])
 def test_damaged_words(words: list[str]) -> None:
     """Words of a damaged manifest raise ValueError."""
-    with pytest.raises(ValueError, match="shorter|invalid|could not"):
+    with pytest.raises(ValueError, match=r"shorter|invalid|could not"):
         ready.table_of(words)

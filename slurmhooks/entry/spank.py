@@ -316,10 +316,10 @@ def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
 
     view = Spank(native, handle, _context, name, line.args, line.state_of)
     outcome = deadline.run(handlers, {"spank": view}, view, _ends(name))
-    if not outcome.passed and outcome.text and name in JOB_CALLBACKS:
+    if not outcome.passed and outcome.error_id is None and name in JOB_CALLBACKS:
         from slurmhooks.entry import draining
 
-        draining.drain(outcome.text)
+        draining.drain(outcome.text or "")
     return _finish(outcome)
 
 

@@ -156,6 +156,8 @@ class Loaded:
         self.health, findings = ready.of_config(read, path)
         self.health_timeout = read.health.timeout
         self.findings += findings
+        if not self.health and not self.registry.handlers("node.health_check"):
+            return Point("node", (), _log_words(read))
         own = [source for source in sources if not source.scripted and source.read is None]
         return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
 

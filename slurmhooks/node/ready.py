@@ -108,7 +108,7 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
 def records(read: Config) -> list[list[str]]:
     """Return the records of the manifest for ``[health]``."""
     health = read.health
-    rows = [["health", repr(health.timeout), health.at_most]]
+    rows = [["health", repr(health.timeout), health.at_most, read.metrics.textfiles or ""]]
     rows += [["check", *words(table)] for table in health.checks]
     return rows + ([["call", SPEC.name.rpartition(".")[2], "63"]] if health.checks else [])
 

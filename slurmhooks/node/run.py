@@ -30,12 +30,14 @@ class Settings:
     Attributes:
         seconds: what all checks may take together.
         brake: the most nodes that checks drain.
+        metrics: folder for a file with metrics; "" for none.
     """
 
-    __slots__ = ("brake", "seconds")
+    __slots__ = ("brake", "metrics", "seconds")
 
-    def __init__(self, seconds: float, brake: Brake) -> None:
+    def __init__(self, seconds: float, brake: Brake, metrics: str = "") -> None:
         """Store the arguments; see the class."""
+        self.metrics = metrics
         self.seconds = seconds
         self.brake = brake
 

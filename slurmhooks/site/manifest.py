@@ -22,7 +22,7 @@ blanks; ``%XX`` represents a special character::
                                             cli_filter; bit n of CONTEXTS is number n of COMMANDS of
                                             slurmhooks/hooks/points.py
     node                                    the next records (source, module, packages, log, call) are for health checks
-    health TIMEOUT AT_MOST                  as [health] of the configuration
+    health TIMEOUT AT_MOST METRICS          as [health] and [metrics] textfiles of the configuration
     check KEY VALUE...                      a ready-made check, see slurmhooks.node.ready
     end
 

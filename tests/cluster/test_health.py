@@ -53,6 +53,9 @@ CONFIG = """
 [hooks]
 paths = ["hooks.d/health.py"]
 
+[metrics]
+textfiles = "/opt"
+
 [health]
 at_most = {at_most}
 timeout = 20
@@ -164,6 +167,9 @@ def test_an_administrator_decides(lab: Lab) -> None:
     """A drain by others, and a reason that they have changed, stay whatever the checks say."""
     lab.say("sick", "n1", "disk is full")
     lab.run(code=1)
+    metrics = lab.cluster.root("cat", "/opt/slurmhooks_health.prom", check=True).stdout
+    assert 'slurmhooks_health_check_failing{check="health:file",mode="enforce"} 1' in metrics
+    assert "slurmhooks_health_drained 1" in metrics
     lab.admin("reason=waits for a new disk")
     for text in ("", "disk is full", ""):
         lab.say("sick", "n1", text)

@@ -68,6 +68,32 @@ SETTLED = 1.1
 """Seconds after which no drain can get the time of ours in slurmctld, which counts in seconds."""
 
 
+class Away:
+    """A slurmctld that has not answered in this run: each further question would wait as long."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self, error: OSError) -> None:
+        """Store what asking it has raised."""
+        self._error = error
+
+    def node(self, name: str, /) -> Known:
+        """Raise the error."""
+        raise self._error
+
+    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+        """Raise the error."""
+        raise self._error
+
+    def drain(self, name: str, reason: bytes, /) -> None:
+        """Raise the error."""
+        raise self._error
+
+    def undrain(self, name: str, reason: bytes | None, /) -> None:
+        """Raise the error."""
+        raise self._error
+
+
 class _Asked:
     """Turns errors of slurmctld's answers into Unanswered."""
 

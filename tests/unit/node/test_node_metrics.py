@@ -2,6 +2,7 @@
 """The metrics of a node."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def test_prometheus_reads_them() -> None:
         ("slurmhooks_health_drained", None): 1,
         ("slurmhooks_health_run_timestamp_seconds", None): 1e9,
     }
+    page = (Path(__file__).parents[3] / "docs" / "health.md").read_text()
+    assert set(re.findall(r"^\| `(slurmhooks_\w+)`", page, re.MULTILINE)) == {name for name, _ in rows}
 
 
 def test_the_file_is_replaced(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_slurmd_drains_and_undrains(lab: Lab) -> None:
         assert lab.state("n2") == (False, None)
         lab.say("sick", "n1", "")
         lab.cluster.wait(lambda: lab.state("n1") == (False, None), what="end of the drain")
-        assert "drained: GPU 3 is gone" in lab.cluster.log("n1")
+        lab.cluster.wait(lambda: "drained: GPU 3 is gone" in lab.cluster.log("n1"), what="line of slurmd's log")
     finally:
         lab.say("sick", "n1", "")
         lab.run()
@@ -193,10 +193,8 @@ def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
     finally:
         lab.cluster.root("scancel", job.strip(), check=True)
         lab.cluster.wait(lambda: not lab.cluster.root("squeue", "-h").stdout, what="end of the job")
-    assert [line.split()[0] if line.startswith("a") else line.split()[-2] for line in lab.runs(kind="load")] == [
-        "alloc",
-        "idle",
-    ][::-1]
+    loads = [set(line.split()) & {"idle", "mixed", "alloc"} for line in lab.runs(kind="load")]
+    assert loads == [{"idle"}, {"alloc"}]
 
 
 def test_a_broken_file_drains_nothing(lab: Lab) -> None:

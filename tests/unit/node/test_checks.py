@@ -100,7 +100,7 @@ def test_cpus(kernel: dict[str, str], text: str, count: int) -> None:
 
 def test_process(tmp_path: Path) -> None:
     """Processes are found by the name of their program, also by one that the kernel cuts."""
-    program = tmp_path / "a-program-with-a-long-name"
+    program = tmp_path / f"{os.getpid()}-sleeper-of-a-test"
     program.symlink_to("/bin/sleep")
     assert reason(checks.process, program.name, runs=False) is None
     with subprocess.Popen([program, "600"]) as running:

@@ -224,7 +224,7 @@ class Cluster:
 
     def fail(self, names: list[str], most: int) -> None:
         """Let checks fail on some nodes at the same time."""
-        self.together = threading.Barrier(len(names))
+        self.together = threading.Barrier(len(names), timeout=120)
 
         def of_node(name: str) -> None:
             settle(name, "NFS is gone", state.State(), Brake(count=most), self, lambda: None, 1e9, self.pause)

@@ -95,8 +95,9 @@ def require_account(job, submit_uid):
 | `order` | Number, 50 by default; the handler with the lowest number runs first. |
 | `on_error` | The effect of a bug in the handler, or of a missed deadline. |
 | `timeout` | Seconds that the handler may take. |
-| `mode` | `"enforce"`, or without effect: `"warn"`, `"observe"`, `"off"`; only for job_submit and job_modify. |
-| `contexts` | In which commands or contexts the handler runs; only for cli_filter and SPANK. |
+| `mode` | `"enforce"`, or without effect: `"warn"`, `"observe"`, `"off"`; for job_submit, job_modify, health checks. |
+| `every`, `fails` | Least time between two runs; refusals in sequence that drain the node; only for health checks. |
+| `contexts` | In which commands or contexts the handler runs; only for cli_filter, SPANK and health checks. |
 """
 
 

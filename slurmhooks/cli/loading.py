@@ -16,7 +16,8 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.node import ready
 from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
@@ -33,7 +34,10 @@ class Loaded:
     Attributes:
         registry: the handlers of the files that slurmhooks.toml names, for all plugin points except SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
-        points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
+        health: the ready-made health checks.
+        health_timeout: seconds for all health checks of a run.
+        points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
+            is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
             file, rx for a folder that is listed.
         line_files: the same for each item of ``lines``.
@@ -48,6 +52,8 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.health: list[Handler] = []
+        self.health_timeout = 0.0
         self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
@@ -131,10 +137,21 @@ class Loaded:
         self.registry = named.load()
         self.findings += named.give_modes(self.registry)
         filters.registry = self.registry
-        self.points.append(filters)
+        self.points += [filters, self._health(named)]
         self.notes += self.registry.notes
         self._watch_config(named)
         self.config_files = _files(named)
+
+    def _health(self, named: Configured) -> Point:
+        """Return what slurmhooks_health needs, and add findings about the ready-made checks."""
+        read = named.config
+        self.health, findings = ready.of_config(read, named.path)
+        self.health_timeout = read.health.timeout
+        self.findings += findings
+        if not self.health and not self.registry.handlers("node.health_check"):
+            return Point("node", (), _log_words(read))
+        own = [source for source in named.sources if not source.scripted and source.read is None]
+        return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
 
     def _watch_link(self, link: Path) -> None:
         """Watch the name of a configuration, too: it may be a link, whose target can change."""

@@ -309,7 +309,12 @@ def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
     from slurmhooks.spank.model import Spank
 
     view = Spank(native, handle, _context, name, line.args, line.state_of)
-    return _finish(deadline.run(handlers, {"spank": view}, view, _ends(name)))
+    outcome = deadline.run(handlers, {"spank": view}, view, _ends(name))
+    if not outcome.passed and outcome.error_id is None and name in JOB_CALLBACKS:
+        from slurmhooks.entry import draining
+
+        draining.drain(outcome.text or "")
+    return _finish(outcome)
 
 
 def _before_tasks(line: Line, argv: int) -> None:

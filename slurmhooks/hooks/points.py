@@ -19,6 +19,10 @@ CONTEXTS: tuple[Context, ...] = ("local", "remote", "allocator", "slurmd", "job_
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
 """The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
 
+HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
+"""When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what
+jobs have of the node."""
+
 
 class HookSpec:
     """One documented function of Slurm for which handlers can be written.
@@ -27,8 +31,9 @@ class HookSpec:
         name: its name below ``hook``.
         function: Slurm's function.
         arguments: the names of the arguments; a handler takes any subset.
-        on_error: the values of ``on_error``: the first is the default, the second lets the request pass.
-        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
+        on_error: the values of ``on_error``: the first is the default, the second lets the request pass, or drains the
+            node.
+        contexts: for SPANK, cli_filter and health checks, the contexts in which Slurm calls the function.
         timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a worker runs the hook on its own.
@@ -63,13 +68,18 @@ class HookSpec:
         return self.is_called
 
     @property
+    def has_terms(self) -> bool:
+        """Whether a handler has terms, see slurmhooks.hooks.terms: only health checks."""
+        return self.contexts == HEALTH
+
+    @property
     def has_modes(self) -> bool:
         """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
         return self.on_error[0] == "reject"
 
 
 class Point:
-    """A kind of plugin that Slurm loads; the library is ``NAME_python.so``.
+    """A kind of plugin that Slurm loads, as ``NAME_python.so``, or of program that it runs.
 
     Attributes:
         name: Slurm's name.
@@ -123,6 +133,7 @@ ARGUMENTS = {
     "job_id": "int",
     "step_id": "int | None",
     "container": "Container",
+    "node": "HealthNode",
 }
 """The arguments of handlers, with their types; in cli_filter, ``job`` is ``options``."""
 LISTS = tuple(name for name, kind in ARGUMENTS.items() if kind.startswith("Table["))
@@ -207,6 +218,11 @@ POINTS = {
             "scrun",
             HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL, timeout=3600),
             HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL, timeout=3600),
+        ),
+        Point(
+            "node",
+            "health",
+            HookSpec("node.health_check", "HealthCheckProgram", ("node",), ("keep", "drain"), HEALTH, 10),
         ),
     )
 }

@@ -223,8 +223,8 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
-    # These tables are for slurmctld only.
-    for name in ("policy", "policies", "policy_defaults"):
+    # These tables are for slurmctld, or for slurmhooks_health, which needs the model.
+    for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)
     for name, entries in tables.items():
         kinds = _PLAIN.get(name)

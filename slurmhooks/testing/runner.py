@@ -15,6 +15,7 @@ from slurmhooks.handlers.refusals import unknown_codes
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import HOOKS
+from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.site.loading import Named
@@ -185,6 +186,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook.startswith("node."):
+            outcome, changes = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)}), {}
         elif hook in jobcomp.HOOKS:
             outcome, changes = jobcomp.handle(registry, hook, given), {}
         elif hook in records.HOOKS:

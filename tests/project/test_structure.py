@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
-POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter")
+POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter", "node")
 FLOORS = (
     ("_version", "errors", "values", "namespaces", "programs"),
     ("log",),
@@ -40,10 +40,10 @@ FLOORS = (
 """Rooms from the lowest floor up. A module imports from lower floors and its own room, also for type checkers; the
 package itself gathers what sites import."""
 
-ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter"}
+ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter", "slurmhooks.entry.node"}
 """What C calls, in the processes that run Python inside them."""
-IN_THE_CORE = {"slurmhooks.handlers.deadline"}
-"""Uses a module of the library that starts Python, where there is one."""
+IN_THE_CORE = {"slurmhooks.handlers.deadline", "slurmhooks.entry.draining"}
+"""Use a compiled module inside processes that C started Python in."""
 
 BROAD = {
     "handlers/dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported
@@ -51,6 +51,7 @@ BROAD = {
     "log.py": 1,  # a site's value whose repr() raises
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "collector/collection.py": 1,  # what a hostile worker reports
+    "node/children.py": 1,  # what a health check raises
     "handlers/trace.py": 1,  # an exception of a site whose str() raises
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "processes/process.py": 1,  # the same

@@ -65,6 +65,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
         "scrun.stage_out",
+        "node.health_check",
     }
 
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The times at which the handlers of ``hook.every`` run."""
+
+from __future__ import annotations
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+SHORTEST, LONGEST = 10, 7 * 86400
+"""Limits of a period, in seconds."""
+AT_MOST = 10
+"""How many actions a run may have by default."""
+
+
+class Schedule:
+    """When a handler runs, and how much one run may do.
+
+    Attributes:
+        period: in seconds; 0 if the text is invalid. Runs begin at multiples of it since the epoch (UTC).
+        text: the period as it was written.
+        at_most: number of actions of a run, beyond which none is taken.
+    """
+
+    __slots__ = ("at_most", "period", "text")
+
+    def __init__(self, text: object, at_most: object = AT_MOST) -> None:
+        """Store the values, which :meth:`faults` checks."""
+        self.text = text
+        self.period = seconds_of(text)
+        self.at_most = at_most
+
+    def faults(self) -> list[str]:
+        """Return descriptions of invalid values."""
+        faults = []
+        if not SHORTEST <= self.period <= LONGEST:
+            units = ", ".join(UNITS)
+            faults.append(f'the period is a number and a unit ({units}), from "10s" to "7d"; not {self.text!r}')
+        if type(self.at_most) is not int or self.at_most < 1:
+            faults.append(f"at_most takes a number from 1, not {self.at_most!r}")
+        return faults
+
+    def slot(self, now: float) -> int:
+        """Return the number of the last time at which a run was due, at a time in seconds since the epoch."""
+        return int(now // self.period)
+
+    def next(self, now: float) -> float:
+        """Return when the next run is due, in seconds since the epoch."""
+        return float((self.slot(now) + 1) * self.period)
+
+
+def seconds_of(text: object) -> int:
+    """Return a period such as ``"5m"`` in seconds; 0 if it is invalid."""
+    if not isinstance(text, str) or text[-1:] not in UNITS:
+        return 0
+    number = text[:-1]
+    return int(number) * UNITS[text[-1]] if number.isascii() and number.isdecimal() and len(number) < 8 else 0

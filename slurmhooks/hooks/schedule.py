@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+from slurmhooks.hooks.terms import seconds
+
 SHORTEST, LONGEST = 10, 7 * 86400
 """Limits of a period, in seconds."""
 AT_MOST = 10
@@ -14,25 +15,24 @@ class Schedule:
     """When a handler runs, and how much one run may do.
 
     Attributes:
-        period: in seconds; 0 if the text is invalid. Runs begin at multiples of it since the epoch (UTC).
-        text: the period as it was written.
+        period: in seconds. Runs begin at multiples of it since the epoch (UTC).
         at_most: number of actions of a run, beyond which none is taken.
     """
 
-    __slots__ = ("at_most", "period", "text")
+    __slots__ = ("_text", "at_most", "period")
 
     def __init__(self, text: object, at_most: object = AT_MOST) -> None:
-        """Store the values, which :meth:`faults` checks."""
-        self.text = text
-        self.period = seconds_of(text)
+        """Store the values, which :meth:`faults` checks; the text is a number and its unit, such as "5m"."""
+        value = seconds(text)
+        self._text = text
+        self.period: int = value if type(value) is int else 0
         self.at_most = at_most
 
     def faults(self) -> list[str]:
         """Return descriptions of invalid values."""
         faults = []
         if not SHORTEST <= self.period <= LONGEST:
-            units = ", ".join(UNITS)
-            faults.append(f'the period is a number and a unit ({units}), from "10s" to "7d"; not {self.text!r}')
+            faults.append(f'the period is a number and a unit (s, m, h, d), from "10s" to "7d"; not {self._text!r}')
         if type(self.at_most) is not int or self.at_most < 1:
             faults.append(f"at_most takes a number from 1, not {self.at_most!r}")
         return faults
@@ -44,11 +44,3 @@ class Schedule:
     def next(self, now: float) -> float:
         """Return when the next run is due, in seconds since the epoch."""
         return float((self.slot(now) + 1) * self.period)
-
-
-def seconds_of(text: object) -> int:
-    """Return a period such as ``"5m"`` in seconds; 0 if it is invalid."""
-    if not isinstance(text, str) or text[-1:] not in UNITS:
-        return 0
-    number = text[:-1]
-    return int(number) * UNITS[text[-1]] if number.isascii() and number.isdecimal() and len(number) < 8 else 0

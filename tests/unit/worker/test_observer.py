@@ -30,6 +30,7 @@ class Service:
     folder: Path
     settings: Settings = field(default_factory=lambda: Settings(memory_limit=None))
     observes: bool = True
+    repeats: bool = False
     timeout: float = 30.0
 
     def start(self) -> None:
@@ -168,7 +169,7 @@ def test_a_process_that_is_killed_between_requests(parent: Parent) -> None:
     """If the process is killed while it waits, nothing is left out or dropped."""
     parent.service.send(b"note(str(os.getpid()))")
     pid = int(parent.notes(2)[0])
-    parent.until(lambda: parent.observer._page.read()[0] == observer._IDLE)
+    parent.until(lambda: parent.observer._page.read()[0] == observer.IDLE)
     os.kill(pid, signal.SIGKILL)
     parent.service.send(b"note('next')")
     assert parent.notes(4)[2:] == ["next", "{} 0"]

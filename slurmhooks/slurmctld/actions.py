@@ -175,7 +175,7 @@ class Slurm:
         Raises:
             OSError: it cannot be loaded.
         """
-        library = ctypes.CDLL(str(path()))
+        library = ctypes.CDLL(str(path()), mode=ctypes.RTLD_GLOBAL)  # Slurm's plugins find libslurm's symbols there
         library.slurmhooks_error.restype = ctypes.c_char_p
         library.slurmhooks_open(os.fsencode(slurm_conf) if slurm_conf.exists() else None)
         self._library = library

@@ -162,10 +162,10 @@ class Periodic:
         if status and not (self._finishing and kind != BUSY):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")
             log.error("the process of periodic rules (%d) %s; the next run decides again", pid, how)
-        if kind == STARTING:
-            self._pause()
+        if kind == BUSY:
+            self._failures = 0  # the rule that has ended the process is due again later
         else:
-            self._failures = 0
+            self._pause()
 
     def _pause(self) -> None:
         """Wait before the next attempt to start the process."""

@@ -94,7 +94,7 @@ def outcomes(cluster: Cluster, handler: str) -> list[str]:
 
 
 def test_actions(site: Cluster) -> None:
-    """Actions are taken as the mode says; each is in the decision log; a failed, hanging or excessive run takes none."""
+    """Actions are taken as the mode says, each once, and are in the decision log; a run that fails takes none."""
     if not site.has_sources:
         site.wait(
             lambda: "every:acts takes jobs, nodes" in site.log() and "public headers" in site.log(), what="reason"

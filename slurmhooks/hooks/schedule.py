@@ -23,7 +23,7 @@ class Schedule:
 
     def __init__(self, text: object, at_most: object = AT_MOST) -> None:
         """Store the values, which :meth:`faults` checks; the text is a number and its unit, such as "5m"."""
-        value = seconds(text)
+        value = seconds(text) if isinstance(text, str) and text.isascii() else 0
         self._text = text
         self.period: int = value if type(value) is int else 0
         self.at_most = at_most

@@ -2,12 +2,14 @@
 """Periodic rules, with a real slurmctld."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import Cluster
 
+EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 HOOKS = """
 import os, time
@@ -56,13 +58,14 @@ def fails(jobs):
 DECISIONS = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
     """A cluster with periodic rules."""
     cluster.without_spank()
     cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
+    cluster.put(EXAMPLE.read_text().replace('"5m"', '"10s"'), "/etc/slurm/hooks.d/never_starts.py")
     cluster.root("rm", "-f", "/tmp/drain")
     cluster.restart()
     return cluster
@@ -125,6 +128,9 @@ def test_actions(site: Cluster) -> None:
     assert told.stdout.count("a line for the owner") == 1, told.stdout
     warned = site.root("sh", "-c", "cat /home/alice/warned.out").stdout
     assert warned.count("would cancel this job: soon (from May)") == 1, warned
+    site.root("rm", "/tmp/drain")
+    site.root("scontrol", "update", "nodename=n2", "state=resume", check=True)
+    site.root("scancel", "-u", "alice")
     why = site.root("slurmhooks", "why", jobs["cancelled"])
     assert "it does nothing" in why.stdout, why.stdout + why.stderr
 
@@ -153,3 +159,15 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     text = site.root("sh", "-c", "cat /home/alice/told.out").stdout
     assert text.count("a line for the owner") == 1, text
     site.root("scancel", told)
+
+
+def test_a_job_that_can_never_start(site: Cluster) -> None:
+    """The example cancels a job whose dependency has failed, and no other waiting job."""
+    if not site.has_sources:
+        pytest.skip("the build has only public headers")
+    waits = submit(site, "waits", "--begin=now+1day")
+    failed = site.user("alice", "sbatch", "--parsable", "-o", "/dev/null", "--wrap", "false").stdout.strip()
+    never = submit(site, "never", f"--dependency=afterok:{failed}")
+    site.wait(lambda: state(site, never).startswith("CANCELLED"), what="cancel")
+    assert state(site, waits).startswith("PENDING")
+    site.root("scancel", waits)

@@ -111,6 +111,7 @@ def handler(
     for count in range(min(NAMED, len(arguments)) + 1):
         for own in combinations(arguments, count):
             special = "Options" if ("job", "Options") in own else ""
+            special += "Acting" if any(kind in ACTING.values() for _, kind in own) else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own
             kinds.append(f"{shape}[{result}]")

@@ -13,5 +13,5 @@ from slurmhooks.types import ActingRecord, Table
 def never_starts(jobs: Table[int, ActingRecord]) -> None:
     """Cancel jobs with the reason DependencyNeverSatisfied."""
     for job in jobs.where(job_state=JobState.JOB_PENDING):
-        if job.state_reason.name == "WAIT_DEP_INVALID":
+        if job.state_reason and job.state_reason.name == "WAIT_DEP_INVALID":
             job.cancel("the job that this one depends on has failed")

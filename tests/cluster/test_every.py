@@ -85,6 +85,11 @@ def state(cluster: Cluster, job: str) -> str:
     return cluster.root("squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r").stdout.strip()
 
 
+def cancelled(cluster: Cluster, job: str) -> None:
+    """Wait until a job is cancelled."""
+    cluster.wait(lambda: state(cluster, job).startswith("CANCELLED"), what="cancel")
+
+
 def decisions(cluster: Cluster) -> list[dict[str, Any]]:
     """Return what the decision log says about periodic rules."""
     lines = cluster.root("cat", DECISIONS).stdout.splitlines()
@@ -155,7 +160,7 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     for name in ("slurmhooks-ever", "slurmhooks-gen"):
         site.root("pkill", "-9", "-x", name)
         job = submit(site, "cancelled", "--begin=now+1day")
-        site.wait(lambda job=job: state(site, job).startswith("CANCELLED"), what="cancel")
+        cancelled(site, job)
     text = site.root("sh", "-c", "cat /home/alice/told.out").stdout
     assert text.count("a line for the owner") == 1, text
     site.root("scancel", told)

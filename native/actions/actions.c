@@ -3,7 +3,8 @@
  * What periodic rules do to jobs and nodes: calls of libslurm, as the user of the process. Loaded by
  * slurmhooks/slurmctld/actions.py with ctypes.
  *
- * Each function returns 0, or an error number of Slurm. It may wait for slurmctld, up to MessageTimeout and its retries.
+ * Each function returns 0, or an error number of Slurm. It may wait for slurmctld, up to MessageTimeout and its
+ * retries.
  */
 #include <errno.h>
 #include <signal.h>
@@ -48,7 +49,13 @@ extern int slurmhooks_hold(const char *job, const char *reason)
 /* Write a line to a running job: to the output of its script, or to its srun. */
 extern int slurmhooks_notify(uint32_t job_id, const char *text)
 {
-    return result(slurm_notify_job(job_id, (char *)text));
+#ifdef SLURMHOOKS_NOTIFIES_STEPS /* meson.build checks this */
+    slurm_step_id_t job = SLURM_STEP_ID_INITIALIZER;
+    job.job_id = job_id;
+#else
+    uint32_t job = job_id;
+#endif
+    return result(slurm_notify_job(job, (char *)text));
 }
 
 extern int slurmhooks_drain(const char *node, const char *reason)

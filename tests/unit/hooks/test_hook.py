@@ -111,7 +111,7 @@ def test_decorating_changes_nothing(made: Collection, name: str) -> None:
         return given
 
     plain: Any = handler
-    period = ("5m",) if HOOKS[name].is_periodic else ()
+    period: Any = ("5m",) if HOOKS[name].is_periodic else ()
     assert (decorator(name)(*period)(plain) if period else decorator(name)(plain)) is handler
     assert decorator(name)(*period, order=1)(plain) is handler
     assert plain(1, 2) == (1, 2)

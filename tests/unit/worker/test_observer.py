@@ -20,7 +20,7 @@ from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker import observer, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
-from slurmhooks.worker.service import Query, Running
+from slurmhooks.worker.service import Query, Running, Turns
 
 
 @dataclass
@@ -61,6 +61,8 @@ class Service:
         """Write a line."""
         with open(self.folder / "notes", "a", encoding="utf-8") as file:
             file.write(text + "\n")
+
+    def repeat(self, query: Query, turns: Turns) -> None: ...
 
     def stop(self) -> None:
         """Say so."""

@@ -62,7 +62,8 @@ class Service:
         with open(self.folder / "notes", "a", encoding="utf-8") as file:
             file.write(text + "\n")
 
-    def repeat(self, query: Query, turns: Turns) -> None: ...
+    def repeat(self, query: Query, turns: Turns) -> None:
+        """Have no rules."""
 
     def stop(self) -> None:
         """Say so."""

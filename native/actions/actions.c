@@ -66,7 +66,9 @@ extern int slurmhooks_drain(const char *node, const char *reason)
     update.node_names = (char *)node;
     update.node_state = NODE_STATE_DRAIN;
     update.reason = (char *)reason;
+#ifdef SLURMHOOKS_NAMES_USER /* meson.build checks this; later releases take the user of the connection */
     update.reason_uid = getuid();
+#endif
     return result(slurm_update_node(&update));
 }
 

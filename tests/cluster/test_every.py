@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.conftest import Cluster
+from tests.cluster.standby import standby
 
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
@@ -176,3 +177,34 @@ def test_a_job_that_can_never_start(site: Cluster) -> None:
     site.wait(lambda: state(site, never).startswith("CANCELLED"), what="cancel")
     assert state(site, waits).startswith("PENDING")
     site.root("scancel", waits)
+
+
+WHERE = """
+import os
+from slurmhooks import hook
+
+@hook.every("10s")
+def where(jobs):
+    with open("/var/lib/slurm/where", "a") as file:
+        file.write(f"{os.uname().nodename}\\n")
+"""
+
+
+@pytest.mark.one_release
+def test_only_the_controller_in_control_runs_rules(site: Cluster) -> None:
+    """A standby runs no rule until it takes control; then it does, and the former controller no longer does."""
+    site.put(WHERE, "/etc/slurm/hooks.d/where.py")
+    site.root("install", "-o", "slurm", "/dev/null", "/var/lib/slurm/where", check=True)
+
+    def hosts() -> list[str]:
+        return site.root("cat", "/var/lib/slurm/where").stdout.split()
+
+    with standby(site) as other:
+        other.lend_ssh()
+        site.root("install", "-o", "slurm", "/dev/null", "/var/lib/slurm/where", check=True)
+        site.wait(lambda: len(hosts()) >= 3, what="three runs")
+        assert set(hosts()) == {"ctl"}
+        site.root("scontrol", "takeover", check=True)
+        site.wait(lambda: hosts()[-2:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
+        first = hosts().index("ctl2")
+        assert set(hosts()[first:]) == {"ctl2"}

@@ -34,6 +34,9 @@ NAMED = 3
 FILTER_JOB = {"job": "Options"}
 """In cli_filter, options are the job."""
 
+ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}
+"""In periodic rules, jobs and nodes have actions."""
+
 IMPORTS = """
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Concatenate, Literal, Protocol, TypeVar, overload
@@ -44,6 +47,7 @@ from slurmhooks.jobcomp.event import Event
 from slurmhooks.hooks.option import Option, Value
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
+from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
 from slurmhooks.spank.model import Spank
 
 R = TypeVar("R", covariant=True)
@@ -94,6 +98,8 @@ def decorators() -> str:
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
     types = {**ARGUMENTS, **(FILTER_JOB if spec.name.startswith("cli_filter.") else {})}
+    if spec.is_periodic:
+        types |= ACTING
     return tuple((name, types[name]) for name in spec.arguments)
 
 
@@ -105,6 +111,7 @@ def handler(
     for count in range(min(NAMED, len(arguments)) + 1):
         for own in combinations(arguments, count):
             special = "Options" if ("job", "Options") in own else ""
+            special += "Acting" if any(kind in ACTING.values() for _, kind in own) else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own
             kinds.append(f"{shape}[{result}]")
@@ -136,6 +143,12 @@ def decorator(spec: HookSpec, bound: str) -> str:
         *([f"    contexts: {', '.join(spec.contexts)}."] if spec.contexts else []),
         '    """',
         *(member(name, other) for other, name in below(spec.name)),
+    ]
+    if spec.is_periodic:
+        given = ", ".join([*keywords, "at_most: int = ..."])
+        lines.append(f"    def __call__(self, period: str, /, *, {given}) -> Callable[[{bound}], {bound}]: ...")
+        return "\n".join(lines) + "\n"
+    lines += [
         "    @overload",
         f"    def __call__(self, function: {bound}, /) -> {bound}: ...",
         "    @overload",

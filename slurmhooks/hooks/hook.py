@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from slurmhooks.hooks.decorator import Decorator, collect, next_sequence, running_module
+from slurmhooks.hooks.every import Every
 from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import HOOKS
 
@@ -93,7 +94,7 @@ def _all_hooks() -> Any:
     for name in HOOKS:
         group, _, word = name.rpartition(".")
         if name not in groups:
-            setattr(groups[group], word, Decorator(name))
+            setattr(groups[group], word, (Every if HOOKS[name].is_periodic else Decorator)(name))
     return hooks
 
 

@@ -37,9 +37,20 @@ class HookSpec:
         timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a worker runs the hook on its own.
+        is_periodic: a clock makes the call, see slurmhooks.hooks.schedule.
     """
 
-    __slots__ = ("arguments", "contexts", "function", "is_called", "name", "on_error", "result", "timeout")
+    __slots__ = (
+        "arguments",
+        "contexts",
+        "function",
+        "is_called",
+        "is_periodic",
+        "name",
+        "on_error",
+        "result",
+        "timeout",
+    )
 
     def __init__(
         self,
@@ -51,6 +62,7 @@ class HookSpec:
         timeout: float | None = None,
         result: str = "None",
         is_called: bool = True,
+        is_periodic: bool = False,
     ) -> None:
         """Store the description; see the class."""
         self.name = name
@@ -61,11 +73,12 @@ class HookSpec:
         self.timeout = timeout
         self.result = result
         self.is_called = is_called
+        self.is_periodic = is_periodic
 
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit."""
-        return self.is_called
+        return self.is_called or self.is_periodic
 
     @property
     def has_terms(self) -> bool:
@@ -74,8 +87,8 @@ class HookSpec:
 
     @property
     def has_modes(self) -> bool:
-        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
-        return self.on_error[0] == "reject"
+        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests or jobs."""
+        return self.on_error[0] == "reject" or self.is_periodic
 
 
 class Point:
@@ -157,6 +170,7 @@ POINTS = {
             HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
             HookSpec("job_submit.init", "init()", (), _FAIL, is_called=False),
             HookSpec("job_submit.fini", "fini()", (), _FAIL, is_called=False),
+            HookSpec("every", "a clock", LISTS, _FAIL, timeout=60, is_called=False, is_periodic=True),
         ),
         Point(
             "site_factor",

@@ -26,6 +26,7 @@ from slurmhooks.wire.protocol import STATUS_PAGE, Control
 from slurmhooks.worker import service, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
+from slurmhooks.worker.periodic import Periodic
 
 if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
@@ -64,6 +65,7 @@ class Generation:
         self._wakes = wakes
         # Hook files may have installed a handler for SIGCHLD, which workers get back.
         self._observer = Observer(loaded, number, supervisor) if loaded.observes else None
+        self._periodic = Periodic(loaded, number, supervisor) if loaded.repeats else None
         self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
@@ -72,6 +74,8 @@ class Generation:
         while not self._finishing or self._starting or self._serving or self._leaving or self._observes:
             if self._observer is not None:
                 self._observer.tend(self._leave)
+            if self._periodic is not None:
+                self._periodic.tend(self._leave_beside)
             while self._lacks_worker():
                 self._fork()
             poller = select.poll()
@@ -95,11 +99,19 @@ class Generation:
 
     @property
     def _observes(self) -> bool:
-        return self._observer is not None and self._observer.running
+        beside = (self._observer, self._periodic)
+        return any(each is not None and each.running for each in beside)
 
     def _wait(self) -> float:
         """Return the maximum number of seconds to wait for an event."""
-        return RETRY if self._observer is None else self._observer.wait(RETRY)
+        beside = (self._observer, self._periodic)
+        return min([RETRY, *(each.wait(RETRY) for each in beside if each is not None)])
+
+    def _leave_beside(self) -> None:
+        """Close, in the process of periodic rules, what belongs to the generation."""
+        self._leave()
+        if self._observer is not None:
+            self._observer.forked()
 
     def _leave(self) -> None:
         """Close, in a forked child, what belongs to the generation."""
@@ -125,8 +137,9 @@ class Generation:
         if not pid:
             self._leave()
             ours.close()
-            if self._observer is not None:
-                self._observer.forked()
+            for beside in (self._observer, self._periodic):
+                if beside is not None:
+                    beside.forked()
             worker.main(self._service, theirs, page, me)
         theirs.close()
         self._starting[pid] = (ours, page)
@@ -154,6 +167,8 @@ class Generation:
             self._finishing = True
             if self._observer is not None:
                 self._observer.finish(at_once=message is None or message.value == 1)
+            if self._periodic is not None:
+                self._periodic.finish(at_once=message is None or message.value == 1)
             for pid, (channel, page) in self._starting.items():
                 process.kill(pid, group=True)
                 channel.close()

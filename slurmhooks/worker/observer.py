@@ -46,7 +46,7 @@ _PAGE = 4096
 _STATE = Struct("=IIdII")
 """On the status page: the state of the process, how many requests it has begun, when the running handler is to be
 killed (0: none runs), the index of the handler, and the size of its name, which follows."""
-_STARTING, _IDLE, _BUSY = range(3)
+STARTING, IDLE, BUSY = range(3)
 _NO_HANDLER = -1
 """Instead of the index of a handler: the process ended while no handler was running."""
 
@@ -133,7 +133,7 @@ class Observer:
         self._requests.close()
 
     def _start(self, leave: Callable[[], None]) -> None:
-        self._page.write(_STARTING, 0)
+        self._page.write(STARTING, 0)
         me = os.getpid()
         try:
             pid, ours, theirs = process.fork(socket.SOCK_STREAM)
@@ -169,11 +169,11 @@ class Observer:
         how = how or process.describe(status) + (f" in {label}" if deadline else "")
         if status and self._finish_at != 0:
             log.error("observer %d %s; no request is affected", pid, how)
-        if begun > 1 or state != _BUSY:
+        if begun > 1 or state != BUSY:
             self._ended = {}  # earlier processes ended during another request
-        if state == _BUSY:
+        if state == BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
-        if state == _STARTING:
+        if state == STARTING:
             self._pause()
         else:
             self._failures = 0
@@ -222,22 +222,24 @@ class Observing:
     def begin(self, place: int, label: str, timeout: float) -> None:
         """Note that a handler begins."""
         deadline = time.monotonic() + timeout
-        self._page.write(_BUSY, self._begun, deadline, place, label)
+        self._page.write(BUSY, self._begun, deadline, place, label)
 
     def end(self) -> None:
         """Note that no handler runs; end this process if it is a child that a handler forked."""
         if os.getpid() != self._pid:
             log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
             os._exit(1)
-        self._page.write(_BUSY, self._begun)
+        self._page.write(BUSY, self._begun)
 
     def idle(self) -> None:
         """Note that all handlers of a request have run, or that no request has arrived yet."""
         self.end()
-        self._page.write(_IDLE, self._begun)
+        self._page.write(IDLE, self._begun)
 
 
-def _query(channel: Channel) -> Query:
+def asks(channel: Channel) -> Query:
+    """Return a function that asks slurmctld over a channel."""
+
     def query(question: bytes) -> bytes:
         reply = None
         with suppress(ConnectionError):
@@ -290,5 +292,5 @@ def _run(
     service.start()
     observing = Observing(page, ended)
     observing.idle()
-    serve(service, requests, _query(channel), observing)
+    serve(service, requests, asks(channel), observing)
     service.stop()

@@ -115,7 +115,7 @@ class Rules:
                 view.close()
         turns.end()
         actions = list(asking.staged.values())
-        verdict, text = _verdict(handler, outcome, len(actions))
+        verdict, text = verdict_of(handler, outcome, len(actions))
         if verdict != "done":
             log.error("%s: %s: none of its %d actions is taken: %s", handler.label, verdict, len(actions), text)
         self._report(handler, verdict, began, time.perf_counter_ns() - start, text=text, error=outcome.error_id)
@@ -212,7 +212,7 @@ def _schedule(handler: Handler) -> Any:
     return handler.schedule
 
 
-def _verdict(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:
+def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:
     """Return how a run ended, and why; its actions are taken only if it is "done"."""
     if outcome.error_id is not None:
         return "failed", outcome.text

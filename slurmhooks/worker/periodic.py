@@ -12,21 +12,18 @@ import json
 import os
 import select
 import socket
-import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
-from slurmhooks.processes import confinement, control, process
-from slurmhooks.wire.protocol import Control
-from slurmhooks.worker.channel import Channel
-from slurmhooks.worker.observer import BUSY, IDLE, RETRY, RETRY_MOST, STARTING, Page, asks
+from slurmhooks.processes import process
+from slurmhooks.worker.beside import BUSY, IDLE, Beside, Page, asks, begin, end_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from slurmhooks.worker.channel import Channel
     from slurmhooks.worker.service import Service
 
 
@@ -71,36 +68,14 @@ state: State | None = None
 """The state of this process, which forked processes inherit; None in a process without a supervisor."""
 
 
-class Periodic:
+class Periodic(Beside):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service.
-
-        Args:
-            service: the handlers that the process runs.
-            number: of the generation.
-            supervisor: passes a channel for questions on to slurmctld.
-        """
-        self._service = service
-        self._number = number
-        self._supervisor = supervisor
+        """Prepare for one service; see Beside."""
+        super().__init__(service, number, supervisor)
         self._until, self._waits = socket.socketpair()  # the process ends when the first one is closed
-        self._page = Page()
-        self._pid = 0
-        self._failures = 0
-        self._retry_at = 0.0
         self._finishing = False
-
-    @property
-    def running(self) -> bool:
-        """Whether the process is running."""
-        return self._pid != 0
-
-    def wait(self, most: float) -> float:
-        """Return how many seconds the generation may sleep, at most ``most``."""
-        deadline = self._page.read()[2]
-        return max(0.0, min(most, deadline - time.monotonic())) if self._pid and deadline else most
 
     def tend(self, leave: Callable[[], None]) -> None:
         """Start the process, end it if a rule takes too long, replace it if it has ended.
@@ -114,10 +89,10 @@ class Periodic:
             if deadline and now > deadline:
                 process.kill(self._pid, group=True)
                 self._forget(f"missed the time limit of {label} and was killed")
-            elif os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            elif self._has_ended():
                 self._forget("")
         if not self._pid and not self._finishing and now >= self._retry_at:
-            self._start(leave)
+            self._start(leave, self._run, "no process for periodic rules can be started: %s")
 
     def finish(self, *, at_once: bool) -> None:
         """Make the process end: now, or after the running rule."""
@@ -133,31 +108,13 @@ class Periodic:
         self._until.close()
         self._waits.close()
 
-    def _start(self, leave: Callable[[], None]) -> None:
-        self._page.write(STARTING, 0)
-        me = os.getpid()
-        try:
-            pid, ours, theirs = process.fork(socket.SOCK_STREAM)
-        except OSError as error:
-            log.error("no process for periodic rules can be started: %s", error.strerror)
-            self._pause()
-            return
-        if not pid:
-            leave()
-            ours.close()
-            self._until.close()
-            main(self._service, self._waits, Channel(theirs), self._page, me)
-        theirs.close()
-        self._pid = pid
-        with suppress(OSError):  # the supervisor has ended; this generation will end, too
-            control.send(self._supervisor, control.Message(Control.OBSERVER, self._number, pid, fds=(ours.fileno(),)))
-        ours.close()
+    def _run(self, channel: Channel, parent: int) -> NoReturn:
+        self._until.close()
+        main(self._service, self._waits, channel, self._page, parent)
 
     def _forget(self, how: str) -> None:
         """Log how the process ended; ``how`` is empty if it ended by itself."""
-        process.kill(self._pid, group=True)  # also the programs that it started
-        pid, status = os.waitpid(self._pid, 0)
-        self._pid = 0
+        pid, status = self._reap()
         kind, _, deadline, _, label = self._page.read()
         if status and not (self._finishing and kind != BUSY):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")
@@ -166,11 +123,6 @@ class Periodic:
             self._failures = 0  # the rule that has ended the process is due again later
         else:
             self._pause()
-
-    def _pause(self) -> None:
-        """Wait before the next attempt to start the process."""
-        self._failures += 1
-        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
 
 
 class Turns:
@@ -199,9 +151,7 @@ class Turns:
 
     def end(self) -> None:
         """Note that it has ended; end this process if it is a child that a handler forked."""
-        if os.getpid() != self._pid:
-            log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-            os._exit(1)
+        end_fork(self._pid)
         self._page.write(IDLE, 1)
 
 
@@ -219,14 +169,7 @@ def main(service: Service, until: socket.socket, channel: Channel, page: Page, p
 
 
 def _run(service: Service, until: socket.socket, channel: Channel, page: Page, parent: int) -> None:
-    os.setsid()
-    process.die_with(parent)
-    process.name("slurmhooks-every")
-    confinement.limit(service.settings)
-    os.register_at_fork(after_in_child=channel.close)
-    if sys.stdout is not None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
-    service.start()
+    begin(service, channel, parent, "slurmhooks-every")
     turns = Turns(page, until)
     turns.end()
     service.repeat(asks(channel), turns)

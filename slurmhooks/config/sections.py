@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of slurmhooks.toml as models, from the keys of slurmhooks.config.keys; slurmhooks.config.model reads them.
+"""The model of slurmhooks.toml and its tables, from the keys of slurmhooks.config.keys; see slurmhooks.config.model.
 
 Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
@@ -258,3 +258,35 @@ class Metrics(Section):
     textfiles: Folder = _field(keys.METRICS["textfiles"])
     interval: float = _field(keys.METRICS["interval"])
     readers: Annotated[str, _Words(keys.METRICS["readers"])] = _field(keys.METRICS["readers"])
+
+
+class Config(Section):
+    """The whole file.
+
+    Attributes:
+        policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
+            that apply them, so that launches need not import the rules.
+    """
+
+    hooks: Hooks = Hooks()
+    job_submit: JobSubmit = JobSubmit()
+    job_end: JobEnd = JobEnd()
+    priority: Priority = Priority()
+    prep: Prep = Prep()
+    spank: Spank = Spank()
+    cli_filter: CliFilter = CliFilter()
+    scrun: Scrun = Scrun()
+    health: Health = Health()
+    lua: Lua = Lua()
+    log: Log = Log()
+    decisions: Decisions = Decisions()
+    metrics: Metrics = Metrics()
+    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy_defaults: PolicyDefaults = PolicyDefaults()
+    policies: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="ready-made rules, each with its name in the key rule"
+    )
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return modes and shares by the labels of handlers."""
+        return {label: policy.rollout() for label, policy in self.policy.items()}

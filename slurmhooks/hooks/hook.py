@@ -122,14 +122,13 @@ def _all_hooks() -> Any:
     hooks: Any = Group("hook")
     hooks.job_submit = JobSubmitHook("job_submit")
     hooks.spank = SpankHooks("hook.spank")
-    hooks.cli_filter = Group("hook.cli_filter")
-    hooks.scrun = Group("hook.scrun")
-    hooks.node = Group("hook.node")
-    groups = {"": hooks, **vars(hooks)}
     for name in HOOKS:
         group, _, word = name.rpartition(".")
-        if name not in groups:
-            setattr(groups[group], word, (Every if HOOKS[name].is_periodic else Decorator)(name))
+        if group and not hasattr(hooks, group):
+            setattr(hooks, group, Group(f"hook.{group}"))
+        if not hasattr(hooks, name):
+            kind = Every if HOOKS[name].is_periodic else Decorator
+            setattr(getattr(hooks, group) if group else hooks, word, kind(name))
     return hooks
 
 

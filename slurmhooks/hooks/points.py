@@ -17,7 +17,11 @@ CONTEXTS: tuple[Context, ...] = ("local", "remote", "allocator", "slurmd", "job_
 """The results of spank_context(), by Slurm's names; Slurm's number is the index + 1."""
 
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
-"""The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
+"""The contexts of cli_filter: the commands. C numbers them in this order."""
+
+ORIGINS = ("local", "remote", "variable")
+"""Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable. C
+numbers them in this order."""
 
 HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
 """When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what

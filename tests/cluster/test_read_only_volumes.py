@@ -32,10 +32,9 @@ VOLUME = """
     cat > site.py
     printf '%s' "$TOML" > slurmhooks.toml
     for name in *; do ln -s "..data/$name" "../$name"; done
-    unshare --mount --propagation private sleep 100000 > /dev/null 2>&1 &
-    echo $! > /run/kubelet.pid
     cd /
-    until test "$(readlink /proc/$(cat /run/kubelet.pid)/ns/mnt)" != "$(readlink /proc/self/ns/mnt)"; do sleep 0.1; done
+    unshare --mount --propagation private sh -c 'echo $$ > /run/kubelet.pid; exec sleep 100000' > /dev/null 2>&1 &
+    until test -s /run/kubelet.pid; do sleep 0.1; done
     mount --bind -o ro /mnt/kubelet /etc/slurm
     umount /mnt/kubelet
 """

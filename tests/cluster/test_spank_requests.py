@@ -92,7 +92,7 @@ def test_commands_without_a_script(requested: Site, command: str) -> None:
 
 
 def test_values_of_processes(requested: Site) -> None:
-    """slurmctld does not know the value that a process of the job would have: reading it fails, and the log says why."""
+    """slurmctld does not know the value of a process of the job: reading it fails, and the log says why."""
     done = requested.shell(f"cd; sbatch --comment=value {GIVEN} --wrap true")
     assert done.returncode != 0
     assert "slurmhooks: job_submit handler requests:change failed" in done.stdout

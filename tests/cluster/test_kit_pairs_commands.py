@@ -185,6 +185,19 @@ HAND = (
     Command(("salloc", "true"), {"SALLOC_ACCOUNT": "environment", "SALLOC_TIMELIMIT": "9", "SLURM_CLUSTERS": ""}),
     Command(("salloc", "--kit-word=bad", "true")),
     Command(("salloc", "true"), {"KIT_REFUSE": "pre_submit"}),
+    *(
+        Command(("scrontab", "table"), env, {"table": f"#SCRON {words}\n0 0 1 1 * true\n"})
+        for words, env in (
+            ("-t 5", {}),
+            ("--job-name=nightly -n2 --mem=10", {}),
+            ("--partition=debug --comment=words -c 2", {"SBATCH_ACCOUNT": "unread"}),
+            ("--time=junk", {}),
+            ("--nonesuch=1", {}),
+            ("-A x", {"KIT_REFUSE": "pre_submit"}),
+            ("-A x", {"KIT_REFUSE": "setup_defaults"}),
+            ("-J x", {"KIT_DEFAULT": "1"}),
+        )
+    ),
 )
 """Commands by hand."""
 OF_ENVIRONMENT = {
@@ -260,6 +273,8 @@ class Pairs:
     def of_command(self, command: Command) -> tuple[Done, Done | None]:
         """Return what the kit does with a command: its filters, and for sbatch slurmctld's part."""
         program, *words = command.argv
+        if program == "scrontab":
+            words = command.files["table"].partition("\n")[0].split()[1:]
         own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
         first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
         if program != "sbatch":
@@ -294,6 +309,8 @@ def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) ->
         all_rows: the commands show each difference that the page lists.
     """
     allowed = Allowed("Command lines", pairs.cluster.version)
+    if pairs.cluster.version < (23, 2):  # its scrontab has no filters
+        commands = [command for command in commands if command.argv[0] != "scrontab"]
     wrong = []
     for command, real in zip(commands, in_slurm(pairs.cluster, commands), strict=True):
         filters, submitted = pairs.of_command(command)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 ALICE = 2001
-PROJECT = HERE.parents[2]
 COUNTING = (HERE / "counting.py").read_text()
 MODES = ("python", "manifest")
 
@@ -78,16 +77,6 @@ def test_tables_are_the_header(lent: Site) -> None:
     assert names == functions | (symbols & {"slurm_spank_init_failure_mode"})
     assert {f"slurm_spank_{place.callback}" for place in PLACES} == symbols - names
     assert [item.item for item in ITEMS] == items
-
-
-def test_the_page_for_authors_has_the_whole_header(lent: Site) -> None:
-    """docs/from-c.md names every function, callback, item, context, code and macro of this release's spank.h."""
-    text = lent.root("cat /usr/include/slurm/spank.h; grep -o 'ESPANK_[A-Z_]*' /usr/include/slurm/slurm_errno.h")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    names = {*re.findall(r"\b(?:S_|spank_|slurm_|SPANK_|ESPANK_|HAVE_S_)\w+", text)}
-    names -= {"SPANK_H", "slurm_errno", "spank_handle", "spank_item"}  # a guard, a header, tags of types
-    page = set(re.findall(r"\w+", (PROJECT / "docs" / "from-c.md").read_text()))
-    assert names - page == set()
 
 
 # test7.11: options.

@@ -142,6 +142,17 @@ HAND = (
     sbatch("--kit-word=line", "a.sh", script=SCRIPT, SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
     sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="bad"),
     sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_maybe="(null)"),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_maybe=""),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag=""),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag="any text"),
+    sbatch("-n2", "--kit-word=a", "--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag="(null)"),
+    sbatch("a.sh", script="#!/bin/sh\n##SBATCH -n 3\n #SBATCH -n 4\n#SBATCH\t-n 5\ntrue\n#SBATCH -n 6\n"),
+    sbatch("a.sh", script="#!/bin/bash -l\n#SBATCH   --comment=\"a 'b' c\"   -n2\n#SBATCH -t 5 # five\ntrue\n"),
+    sbatch("--gpus=2", "--cpus-per-gpu=1", "--mem-per-gpu=10", "--wrap", "true"),
+    sbatch("--mem=0", "--tmp=0", "--mem-per-cpu=0", "--wrap", "true"),
+    sbatch("--wrap=true", "--gres=help"),
+    Command(("srun", "-lun2", "--kit-wor=a", "true")),
+    Command(("salloc", "--kit-words= 7 ", "--kit-flag", "--maybe=(null)", "true")),
     sbatch("--wrap", "true", SBATCH_ACCOUNT="environment", SBATCH_TIMELIMIT="7", SLURM_HINT="nomultithread"),
     sbatch("a.sh", "x", script="#!/bin/sh\n#SBATCH -A script -p debug\n", SBATCH_ACCOUNT="environment"),
     sbatch("-A", "line", "--wrap", "true", SBATCH_ACCOUNT="environment"),
@@ -292,7 +303,7 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Itera
         prepared.plugstack("required spank_python.so")
         kit_pairs.prepare(cluster)
         before = prepared.root("cat /etc/slurm/local.conf")
-        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\n"
+        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\nScronParameters=enable\n"
         cluster.put(f"{before}\n{more}", "/etc/slurm/local.conf")
         cluster.restart()
         yield Pairs(cluster, tmp_path_factory.mktemp("kit"))

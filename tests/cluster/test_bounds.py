@@ -32,16 +32,17 @@ def draw(site: Site, number: int, seed: int, *, update: bool = False) -> None:
     generator = random.Random(seed)
     jobs, updates = {}, {}
     for index in range(number):
-        jobs[f"j{index}"] = drawn_jobs.options(generator)
+        name, options = f"j{index}", drawn_jobs.options(generator, site.release)
+        jobs[name] = options
         if update:
-            updates[f"j{index}"] = drawn_jobs.changes(generator, site, jobs[f"j{index}"])
+            updates[drawn_jobs.target(generator, name, options)] = drawn_jobs.changes(generator, site, options)
     said = drawn_jobs.run(site, jobs, updates)
     told = {each["name"]: each["bounds"] for each in site.told()}
     given = drawn_jobs.given(site)
     wrong = [
-        f"{jobs[name]} + {updates.get(name)}: {', '.join(beyond)}\n    {job['line']}\n    {told[name]}"
+        f"{name} {jobs[drawn_jobs.job_of(name)]} + {updates.get(name)}: {', '.join(beyond)}\n    {job['line']}\n    {bounds}"
         for name, job in given.items()
-        if (beyond := drawn_jobs.outside(job, told[name]))
+        if (beyond := drawn_jobs.outside(job, bounds := drawn_jobs.bounds_of(told, name)))
     ]
     wrong += [f"{jobs[name]} + {updates.get(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
     assert not wrong, f"{len(wrong)} of {len(given)}:\n" + "\n".join(wrong)

@@ -11,11 +11,6 @@ from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
-HARDWARE = {
-    1: f"{drawn_jobs.HARDWARE[1]} Feature=a,b",
-    2: f"{drawn_jobs.HARDWARE[2]} Feature=a",
-    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
-}
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
 GPUS = 'rule = "gpu_ceiling"\nper_job = 2'
 MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
@@ -132,8 +127,7 @@ def tries(site: Site) -> dict[str, Try]:
 @pytest.fixture(scope="module")
 def site(large_cluster: Cluster) -> Site:
     """A cluster with features, a node whose CPUs are threads, and two reservations."""
-    lines = "PartitionName=smt Nodes=n3 DefMemPerCPU=10 MaxTime=60\n"
-    site = drawn_jobs.prepared(large_cluster, HARDWARE, lines)
+    site = drawn_jobs.prepared(large_cluster)
     large_cluster.root(
         "sh", "-ec",
         "scontrol create reservation=anywhere licenses=ansys:1 flags=any_nodes users=alice starttime=now"

@@ -31,16 +31,14 @@ FIELDS = (
     "licenses", "features", "threads_per_core", "ntasks_per_core", "partition", "reservation",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
-CPUS = ("num_tasks", "ntasks_per_node", "cpus_per_task", "min_cpus", "max_cpus", "pn_min_cpus", "tres_per_task")
-"""The fields of an update that may change the number of CPUs on a node."""
 COUNT = re.compile(r"\*\s*(\d+)")
 """The number of nodes with a feature, in ``a*2&b*4``."""
 TIMES = frozenset({"begin_time", "deadline", "end_time"})
 """Points in time: in an update, 0 leaves them as they are."""
 RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
-NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
-"""Fields that a record does not have; it has whole_node instead of shared."""
+NOT_IN_RECORDS = frozenset({"shared"})
+"""Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 
@@ -279,8 +277,6 @@ def read(job: Request, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
-    # A record does not say how many threads of a core the job uses.
-    recounted = record is not None and job.threads_per_core is None and reader.sets(CPUS)
     raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
@@ -310,7 +306,7 @@ def read(job: Request, record: Record | None) -> Asked:
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         sockets_per_node=number("sockets_per_node"),
-        threads_per_core=1 if recounted else number("threads_per_core"),
+        threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,
         specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),

@@ -111,7 +111,8 @@ class Nodes:
         if not self.has_gpus and not asked.ntasks_per_tres:
             on_node = max(on_node, asked.pn_min_cpus or 1, (asked.ntasks_per_node or 0) * (asked.cpus_per_task or 1))
         gpus = max(asked.per_job.total, asked.per_task.total * tasks)
-        return max(quotient(cpus, on_node), gpus, asked.others_per_job)
+        # Without a maximum, slurmctld takes the number of tasks for one of a job that spreads.
+        return max(quotient(cpus, on_node), gpus, asked.others_per_job, tasks if asked.spread else 0)
 
     def _named_gpus(self, nodes: int) -> int:
         """Return the GPUs that Slurm counts before it knows the nodes."""

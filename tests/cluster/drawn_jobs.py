@@ -32,7 +32,8 @@ PartitionName=whole Nodes=ALL MaxTime=60 State=UP OverSubscribe=EXCLUSIVE DefMem
 PartitionName=wide Nodes=ALL MaxTime=60 State=UP MinNodes=2 MaxMemPerCPU=300 DefMemPerCPU=100
 PartitionName=smt Nodes=n3 MaxTime=60 State=UP DefMemPerCPU=10
 """
-CONF = "GresTypes=gpu\nLicenses=ansys:20,matlab:10\nSelectTypeParameters=CR_Core_Memory\nJobSubmitPlugins=python\n"
+CONF = "GresTypes=gpu\nLicenses=ansys:20,matlab:10\nJobSubmitPlugins=python\n"
+SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
 HARDWARE = {
     1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4 Feature=a,b",
     2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2 Feature=a",
@@ -136,20 +137,20 @@ def _options(generator: random.Random, release: tuple[int, int]) -> str:
     return " ".join(words)
 
 
-def prepared(cluster: Cluster, lines: str = "") -> Site:
+def prepared(cluster: Cluster, select: str = SELECT) -> Site:
     """Return a cluster of three nodes with GPUs of two types, features, licenses, a reservation, several partitions.
 
     Args:
         cluster: the cluster.
-        lines: more lines of slurm.conf.
+        select: lines of slurm.conf that say what slurmctld allocates.
     """
     edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in HARDWARE.items()]
     # SelectTypeParameters may be set only once.
-    edits += ["-e '/^PartitionName=/d'", "-e '/^SelectTypeParameters/d'"]
+    edits += ["-e '/^PartitionName=/d'", "-e '/^SelectType/d'"]
     cluster.root("sh", "-ec", f"sed -i {' '.join(edits)} /etc/slurm/slurm.conf", check=True)
     cluster.root("touch", *(f"/var/tmp/gpu{number}" for number in range(4)), check=True)
     cluster.put(GRES, "/etc/slurm/gres.conf")
-    site = prepare(cluster, CONF + PARTITIONS + lines)
+    site = prepare(cluster, f"{CONF}{select}{PARTITIONS}")
     cluster.root(
         "sh", "-ec",
         "scontrol create reservation=course partition=gpu licenses=ansys:4 flags=any_nodes users=alice"

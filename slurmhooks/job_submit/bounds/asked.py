@@ -28,7 +28,7 @@ FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
     "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
-    "licenses", "features", "threads_per_core", "ntasks_per_core", "partition", "reservation",
+    "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
 COUNT = re.compile(r"\*\s*(\d+)")
@@ -120,9 +120,9 @@ class Asked:
     Attributes:
         release: of Slurm: year and month.
         min_nodes, min_cpus, ...: the fields of ``job`` with these names.
-        max_nodes: ENDLESS for a client that sends INFINITE.
+        max_nodes: ENDLESS for a client that sends INFINITE; None if slurmctld has only derived it from the tasks.
         named_nodes: the number of nodes in req_nodes.
-        featured_nodes: the sum of the numbers of nodes in features.
+        featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
@@ -287,9 +287,11 @@ def read(job: Request, record: Record | None) -> Asked:
     return Asked(
         release=release_of(job._release),
         min_nodes=number("min_nodes"),
-        max_nodes=number("max_nodes"),
+        max_nodes=None if _is_derived(record) and not reader.sets(("max_nodes",)) else number("max_nodes"),
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
-        featured_nodes=sum(map(int, COUNT.findall(reader.get("features") or ""))),
+        featured_nodes=max(
+            sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")
+        ),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
@@ -334,6 +336,12 @@ def read(job: Request, record: Record | None) -> Asked:
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
     )
+
+
+def _is_derived(record: Record | None) -> bool:
+    """Return whether slurmctld has set the maximum number of nodes to that of tasks, and follows changes of them."""
+    flag = getattr(JobFlag, "JOB_IMPLICIT_MAX_NODES", None)  # from Slurm 26.05 on
+    return record is not None and flag is not None and flag in record.bitflags
 
 
 def _is_limited(record: Record) -> bool:

@@ -76,13 +76,15 @@ class _In(Nodes):
         """
         super().__init__(asked, partition, kept)
         self.forgets = forgets
-        # By how much the CPUs of whole cores exceed the threads that the job uses of them.
-        self.unused = quotient(self.threads, asked.threads_per_core or self.threads)
-        used = self._cpus(1)
-        self.cpus = self._cpus(self.unused)
-        self.cpus_per_node = self._cpus_per_node(self.cpus, self.unused)
+        # By how much the CPUs of whole cores exceed the threads that the job uses of them, and those of sockets its.
+        threads = quotient(self.threads, asked.threads_per_core or self.threads)
+        others = partition.largest_socket if partition.defaults.whole_sockets else 1
+        self.cpus = self._cpus(threads * others)
+        self.cpus_per_node = self._cpus_per_node(self.cpus, threads * others)
         # The CPUs on one node that memory for each CPU counts: those of whole cores, but not unused threads.
-        self.charged = self._cpus_per_node(used, 1, whole_cores=True)
+        whole_cores = partition.defaults.whole_cores
+        charged = self._cpus_per_node(self._cpus(others), others, whole_cores=whole_cores)
+        self.charged = Range.of(quotient(charged.least, threads), charged.limit)
 
     def bounds(self) -> Bounds:
         """Return the bounds."""
@@ -113,7 +115,7 @@ class _In(Nodes):
     def _cpus(self, unused: int) -> Range:
         """Return CPUs in total; for each that the job uses, so many count."""
         asked, nodes = self.asked, self.nodes
-        least = max(self._least_cpus(), self.used * asked.fewest_cpus_per_task)
+        least = max(self._least_cpus(), self.used * self._fewest_on_node())
         most = max(
             asked.min_cpus or 1,
             asked.max_cpus or 1,
@@ -167,10 +169,10 @@ class _In(Nodes):
     def _cpus_per_node(self, cpus: Range, unused: int, *, whole_cores: bool = False) -> Range:
         """Return the CPUs on one node of those in total; see :meth:`_cpus`."""
         asked = self.asked
-        least = cpus.least if self.nodes.most == 1 else asked.fewest_cpus_per_task
+        least = cpus.least if self.nodes.most == 1 else self._fewest_on_node()
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
-        if asked.ntasks_per_node and not self.whole and max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks:
+        if asked.ntasks_per_node and not (self.whole or asked.spread) and max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks:
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
         if self.whole and self.partition.nodes is None:
@@ -189,16 +191,22 @@ class _In(Nodes):
         if asked.memory_per_cpu is not None:
             return self._multiple(self.memory_per_cpu or 0, self.charged), True
         if asked.memory_per_gpu is not None:
-            return self._multiple(asked.memory_per_gpu, self.gpus_per_node), True
+            return self._multiple(asked.memory_per_gpu, self._charged_gpus()), True
         if self.gpus.limit and self.forgets:
             return Range.of(0, self._on_node(lambda node: node.memory)), False
         default = self._default_memory(defaults.mem_per_cpu, defaults.mem_per_node)
         if asked.default_per_cpu or asked.default_per_node:  # which slurmctld replaces if the partition changes
             default |= self._default_memory(asked.default_per_cpu, asked.default_per_node)
         if self.gpus.limit and defaults.mem_per_gpu:
-            of_gpus = self._multiple(defaults.mem_per_gpu, self.gpus_per_node)
+            of_gpus = self._multiple(defaults.mem_per_gpu, self._charged_gpus())
             return of_gpus if self.gpus.least else of_gpus | default, False
         return default, False
+
+    def _charged_gpus(self) -> Range:
+        """Return the GPUs on one node that memory for each GPU counts: on whole nodes all, once for each named type."""
+        asked, gpus = self.asked, self.gpus_per_node
+        named = {kind for gpus in (asked.per_job, asked.per_node, asked.per_socket, asked.per_task) for kind in gpus.most}
+        return Range.of(gpus.least, gpus.limit * len(named)) if self.whole and named else gpus
 
     def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:
         """Return the memory on one node of a job that names none."""

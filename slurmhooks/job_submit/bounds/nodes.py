@@ -42,12 +42,12 @@ class Nodes:
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
         self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
-        if asked.ntasks_per_core and asked.ntasks_per_core < self.threads:
+        per_core = asked.ntasks_per_core or (1 if partition.defaults.one_task_per_core else self.threads)
+        if per_core < self.threads:
             self.cpus_per_task = self.in_cores(self.cpus_per_task)
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
         self.nodes = self._nodes()
-        # After an update of the nodes alone, Slurm may allocate some of which the job gets nothing.
-        self.used = 1 if asked.stale_tasks else self.nodes.least
+        self.used = self._used()
         self.tasks = self._tasks()
         self.types = self._types()
         self.gpus = self._gpus()
@@ -66,14 +66,28 @@ class Nodes:
             most = ENDLESS  # Slurm tries to get as many nodes as the maximum
         else:
             most = max(self._needed(least), asked.featured_nodes)
-        if asked.num_tasks and not (asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node):
+        computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
+        if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
         if asked.per_job and given is not None:
             most = min(most, asked.per_job.total)
+        if self.partition.keeps_min_nodes:
+            least = max(least, self.partition.min_nodes)
+        most = min(most, self.partition.max_nodes or most)
         if self.partition.node_count is not None:
             most = min(most, self.partition.node_count)
         spread = quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def _used(self) -> int:
+        """Return how many nodes the job uses at least.
+
+        After an update of the nodes alone, or because of MinNodes, Slurm may allocate some of which it gets nothing.
+        """
+        asked, least = self.asked, self.nodes.least
+        if asked.stale_tasks or (self.partition.keeps_min_nodes and (self.has_gpus or asked.ntasks_per_tres)):
+            return 1
+        return min(least, asked.num_tasks or least)
 
     def in_cores(self, cpus: int) -> int:
         """Return a number of CPUs, rounded up to whole cores, which Slurm allocates."""
@@ -231,6 +245,15 @@ class Nodes:
         if limit and asked.memory_per_node and not asked.memory_per_cpu:
             most = max(most, quotient(asked.memory_per_node, limit))
         return most
+
+    def _fewest_on_node(self) -> int:
+        """Return the CPUs that each node with tasks gives at least."""
+        asked = self.asked
+        # Slurm makes a single task of all CPUs that --mincpus names, unless something else decides the tasks.
+        alone = not (self.has_gpus or asked.update or asked.overcommit)
+        if alone and not (asked.num_tasks or asked.ntasks_per_node or asked.ntasks_per_tres):
+            return max(asked.pn_min_cpus or 1, asked.fewest_cpus_per_task)
+        return asked.fewest_cpus_per_task
 
     def _named_cpus(self) -> int:
         """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""

@@ -67,8 +67,8 @@ GROUPS: list[list[str]] = [
      "-S1"],
     ["", "", "", "", "--threads-per-core=1", "--threads-per-core=2", "--ntasks-per-core=1", "--hint=nomultithread",
      "--hint=memory_bound", "--hint=compute_bound", "-B 2:2", "-B 1:2:1", "--ntasks-per-socket=1", "-m plane=2"],
-    ["", "", "", "", "", "-C a", "-C c", "-C 'a&b'", "-C 'b|c'", "-C '[a|c]'", "-C 'a*2'", "-C 'a*1&c*1'", "-C '[a*1&c*1]'",
-     "-C '[a*2&c*1]'", "-C '(a&b)'", "-C nosuch", "--prefer=c"],
+    ["", "", "", "", "", "-C a", "-C c", "-C 'a&b'", "-C 'b|c'", "-C '[a|c]'", "-C 'a*2'", "-C 'a*1&c*1'",
+     "-C '[a*1&c*1]'", "-C '[a*2&c*1]'", "-C '(a&b)'", "-C nosuch", "--prefer=c"],
     ["", "", "", "", "", "--segment=1", "--segment=2", "--contiguous", "--switches=1@0:01", "-x n1"],
     ["", "", "", "-L ansys:2", "-L ansys", "-L 'ansys;matlab:2'", "-L 'ansys|matlab:2'", "-L ansys,nosuch",
      "-L nosuch@elsewhere", "-L ,ansys=1"],
@@ -198,8 +198,8 @@ def run(
     Args:
         site: the cluster.
         jobs: the options of each job, by its name.
-        updates: the changes by scontrol, by the names of jobs, components (job and "c") or tasks (job, "_" and a number);
-            the job is cancelled if they are refused.
+        updates: the changes by scontrol, by the names of jobs, components (job and "c") or tasks (job, "_" and a
+            number); the job is cancelled if they are refused.
         interactive: the names of jobs of salloc, which are not held.
         variables: environment variables of sbatch, by the names of jobs.
 
@@ -208,7 +208,7 @@ def run(
     """
     lines = ["exec 2>&1", f"cd {FOLDER}"]
     for name, line in jobs.items():
-        parts = [f"-J {name}{'c' * number} {part}" for number, part in enumerate(line.split(" : "))]
+        parts = [f"{part} -J {name}{'c' * number}" for number, part in enumerate(line.split(" : "))]
         words = f"{' : '.join(parts)} {SCRIPT}"
         if name in interactive:
             lines.append(f"setsid salloc -Q {words} > said.{name} 2>&1 < /dev/null &")
@@ -322,11 +322,19 @@ def minutes(job: dict[str, str]) -> int | None:
     return int(limit[1] or 0) * 1440 + int(limit[2]) * 60 + int(limit[3]) if limit else None
 
 
-def outside(job: dict[str, str], bounds: dict[str, Any]) -> list[str]:
-    """Return what Slurm gave beyond the bounds."""
+def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> list[str]:
+    """Return what Slurm gave beyond the bounds.
+
+    Args:
+        job: what scontrol showed.
+        bounds: those of the job.
+        without: the amounts that scontrol does not show, as a regular expression.
+    """
     wrong = []
     fewest = needed(job)
     for name, numbers in amounts(job).items():
+        if re.match(without, name):
+            continue
         if name.startswith("type "):
             types = bounds["gpu_types"]
             either = [types.get(key, [0, 0])[1] for key in (name.removeprefix("type "), "None")]

@@ -341,7 +341,7 @@ def read(job: Request, record: Record | None) -> Asked:
 def _is_derived(record: Record | None) -> bool:
     """Return whether slurmctld has set the maximum number of nodes to that of tasks, and follows changes of them."""
     flag = getattr(JobFlag, "JOB_IMPLICIT_MAX_NODES", None)  # from Slurm 26.05 on
-    return record is not None and flag is not None and flag in record.bitflags
+    return bool(record is not None and flag and record.bitflags & flag)
 
 
 def _is_limited(record: Record) -> bool:

@@ -172,7 +172,8 @@ class _In(Nodes):
         least = cpus.least if self.nodes.most == 1 else self._fewest_on_node()
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
-        if asked.ntasks_per_node and not (self.whole or asked.spread) and max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks:
+        enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
+        if asked.ntasks_per_node and enough and not (self.whole or asked.spread):
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
         if self.whole and self.partition.nodes is None:
@@ -205,7 +206,8 @@ class _In(Nodes):
     def _charged_gpus(self) -> Range:
         """Return the GPUs on one node that memory for each GPU counts: on whole nodes all, once for each named type."""
         asked, gpus = self.asked, self.gpus_per_node
-        named = {kind for gpus in (asked.per_job, asked.per_node, asked.per_socket, asked.per_task) for kind in gpus.most}
+        fields = (asked.per_job, asked.per_node, asked.per_socket, asked.per_task)
+        named = {kind for counts in fields for kind in counts.most}
         return Range.of(gpus.least, gpus.limit * len(named)) if self.whole and named else gpus
 
     def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:

@@ -161,7 +161,9 @@ class Nodes:
         types = self._asked_types(self.tasks)
         if not self.has_gpus and self.asked.ntasks_per_tres:
             per_gpu = self.asked.ntasks_per_tres
-            types = {None: Range.of(self.tasks.least // per_gpu, self.tasks.limit // per_gpu)}
+            # An update that clears all GPUs does not always make slurmctld compute some from the tasks.
+            least = 0 if self.asked.update else self.tasks.least // per_gpu
+            types = {None: Range.of(least, self.tasks.limit // per_gpu)}
         if not self.whole:
             return types
         nodes = self.partition.nodes
@@ -191,7 +193,7 @@ class Nodes:
             (job, _), _, _, (task, _) = ranges
             least = max(least for least, _ in ranges)
             if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
-                least = min(least, 1)
+                least = min(least, int(len(asked.per_job.most) == 1))
             if job and task:  # slurmctld may replace the number for the job by that for all tasks
                 least = min(job, task)
             most = max(most for _, most in ranges)

@@ -65,7 +65,9 @@ class Nodes:
         elif given is not None:
             most = ENDLESS  # Slurm tries to get as many nodes as the maximum
         else:
-            most = max(self._needed(least), asked.featured_nodes)
+            needed = self._needed(least)
+            # A job that spreads may get other nodes besides those with its features.
+            most = needed + asked.featured_nodes if asked.spread else max(needed, asked.featured_nodes)
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
         if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))

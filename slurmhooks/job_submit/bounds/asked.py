@@ -289,9 +289,7 @@ def read(job: Request, record: Record | None) -> Asked:
         min_nodes=number("min_nodes"),
         max_nodes=None if _is_derived(record) and not reader.sets(("max_nodes",)) else number("max_nodes"),
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
-        featured_nodes=max(
-            sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")
-        ),
+        featured_nodes=max(sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None

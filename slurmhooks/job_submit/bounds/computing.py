@@ -84,7 +84,8 @@ class _In(Nodes):
         # The CPUs on one node that memory for each CPU counts: those of whole cores, but not unused threads.
         whole_cores = partition.defaults.whole_cores
         charged = self._cpus_per_node(self._cpus(others), others, whole_cores=whole_cores)
-        self.charged = Range.of(quotient(charged.least, threads), charged.limit)
+        # On whole nodes, Slurm may count the CPUs of the unused threads a second time.
+        self.charged = Range.of(quotient(charged.least, threads), charged.limit * (threads if self.whole else 1))
 
     def bounds(self) -> Bounds:
         """Return the bounds."""

@@ -57,7 +57,7 @@ static bool meets_all(const struct page *page, const void *object, bool of_row)
 {
     for (size_t i = 0; i < page->count; i++) {
         const struct slurmhooks_member *member = page->conditions[i].member;
-        bool added = member->via == SLURMHOOKS_DIRECT && member->offset >= page->records->size;
+        bool added = member->via[0] == SLURMHOOKS_DIRECT && member->offset >= page->records->size;
         if (added == of_row && !meets(&page->conditions[i], object))
             return false;
     }

@@ -43,8 +43,11 @@ _NAMES = (
 
 OPTIONS = {
     "account": ("--account", "Account"),
+    "begin_time": ("--begin", "StartTime"),
     "cpus_per_gpu": ("--cpus-per-gpu", "CpusPerTres"),
+    "deadline": ("--deadline", "Deadline"),
     "dependency": ("--dependency", "Dependency"),
+    "end_time": ("--time", "EndTime"),
     "exc_nodes": ("--exclude", "ExcNodeList"),
     "features": ("--constraint", "Features"),
     "gpu": ("--gpus=1", "TresPerJob=gres/gpu:1"),
@@ -61,6 +64,7 @@ OPTIONS = {
     "nice": ("--nice", "Nice"),
     "num_tasks": ("--ntasks", "NumTasks"),
     "partition": ("--partition", "Partition"),
+    "prefer": ("--prefer", "Prefer"),
     "priority": ("--priority", "Priority"),
     "qos": ("--qos", "QOS"),
     "req_nodes": ("--nodelist", "ReqNodeList"),

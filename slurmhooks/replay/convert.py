@@ -238,9 +238,9 @@ class _Pair:
                 slots[place] = len(text) << 32 | start
                 start += len(text)
                 texts.append(text)
-            via = self.new.via[place]
-            if via is not None and slots[place] and at is not None:
-                slots[via] = 1
+            via = self.new.via[place] if slots[place] and at is not None else None
+            while via is not None:
+                slots[via], via = 1, self.new.via[via]
         return b"".join([memoryview(Struct(f"={len(slots)}Q").pack(*slots)), *texts])
 
     def _renamed(self, text: bytes) -> bytes:

@@ -48,8 +48,8 @@ RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
 
 
-OF_SOME = "array_recs."
-"""Begins the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
+OF_SOME = ("array_recs.", "details.mc_ptr.")
+"""Begin the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
 
 
 class FakeStruct(Struct):

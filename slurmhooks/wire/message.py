@@ -188,8 +188,8 @@ def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
     for name, value in values.items():
         place = table.places[name]
         kind, via = table.members[place].kind, table.via[place]
-        if via is not None:
-            slots[via] = 1
+        while via is not None:
+            slots[via], via = 1, table.via[via]
         if kind in WIDTHS:
             if not isinstance(value, int):
                 raise TypeError(f"{name} takes an int, not {value!r}")

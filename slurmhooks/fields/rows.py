@@ -327,8 +327,9 @@ class Computed(Field[Value]):
 
 
 def rows(view: type) -> dict[str, Field[Any]]:
-    """Return the rows of a class and its bases, by name."""
-    return {name: row for base in reversed(view.__mro__) for name, row in vars(base).items() if isinstance(row, Field)}
+    """Return the rows of a class and its bases, by name, without those that a method of a subclass replaces."""
+    attributes = {name: value for base in reversed(view.__mro__) for name, value in vars(base).items()}
+    return {name: value for name, value in attributes.items() if isinstance(value, Field)}
 
 
 @cache

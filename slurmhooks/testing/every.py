@@ -34,7 +34,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
     outcomes = []
     for handler in registry.handlers(hook):
-        asking = Acting(tables, FakeSlurmctld(tables, records, {}))
+        asking = Acting(tables, FakeSlurmctld(tables, records, {}), handler.label)
         arguments = ActingViews(tables).arguments(handler.names, asking)
         try:
             outcome = dispatch.run((handler,), arguments)
@@ -45,7 +45,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
         verdict, text = verdict_of(handler, outcome, len(actions))
         if verdict == "done":
             for action in actions:
-                log.info("%s: %s", action.what, action.text)
+                log.info("%s%s", action.what, f": {action.text}" if action.text else "")
         else:
             log.info("%s: none of the %d actions is taken: %s", verdict, len(actions), text)
         outcomes.append(outcome)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
@@ -328,8 +329,14 @@ class Computed(Field[Value]):
 
 def rows(view: type) -> dict[str, Field[Any]]:
     """Return the rows of a class and its bases, by name, without those that a method of a subclass replaces."""
-    attributes = {name: value for base in reversed(view.__mro__) for name, value in vars(base).items()}
-    return {name: value for name, value in attributes.items() if isinstance(value, Field)}
+    found: dict[str, Field[Any]] = {}
+    for base in reversed(view.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, Field):
+                found[name] = value
+            elif isinstance(value, FunctionType):
+                found.pop(name, None)
+    return found
 
 
 @cache

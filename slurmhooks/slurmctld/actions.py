@@ -90,8 +90,10 @@ class Acting(Asking):
         self.staged: dict[tuple[str, str, str], Action] = {}
         self.mark = f" [{rule}]"
 
-    def stage(self, action: Action) -> None:
-        """Add an action."""
+    def stage(self, action: Action, row: Any) -> None:
+        """Add an action, unless its job or node is already as it would make it."""
+        if needless(action, row) is not None:
+            return
         of_text = action.kind in ("notify", "update")
         self.staged.setdefault((action.kind, action.target, action.text if of_text else ""), action)
 
@@ -133,7 +135,7 @@ def job_state(record: Any) -> tuple[Any, ...]:
 
 
 def node_state(node: Any) -> tuple[Any, ...]:
-    """Return what an action on a node requires to be unchanged: whether it is drained, and why."""
+    """Return whether a node is drained, and why."""
     drained = bool(node._struct.raw("node_state") & DRAIN)
     return drained, node.reason if drained else None
 
@@ -158,45 +160,52 @@ def obsolete(action: Action, row: Any) -> str | None:
     """Return why an action is not to be taken any more; None: its job or node is still what the rule saw."""
     if row is None:
         return "it no longer exists"
-    if action.job_id is None:
-        return _obsolete_for_node(action, row)
-    if job_state(row) != action.state:
+    if action.job_id is not None and job_state(row) != action.state:
         return "it has changed since"
-    state = action.state[-1]
+    return needless(action, row) or (_inapplicable(action) if action.job_id is not None else _not_ours(action, row))
+
+
+def needless(action: Action, row: Any) -> str | None:
+    """Return why a job or node is already as an action would make it, or None."""
     match action.kind:
-        case "cancel" if state > SUSPENDED:
-            return "it has ended"
-        case "hold" | "release" if state != PENDING:
-            return "it is not pending"
         case "hold" if row.priority == 0:
             return "it is held already"
         case "release" if row.priority != 0:
             return "it is not held"
-        case "requeue" if state not in (RUNNING, SUSPENDED):
-            return "it is not running"
-        case "notify" if state != RUNNING:
-            return "it is not running"
-        case "update" if state > SUSPENDED:
-            return "it has ended"
+        case "drain" if node_state(row)[0]:
+            return "it is drained already"
+        case "undrain" if not node_state(row)[0]:
+            return "it is not drained"
         case "update" if _has(row, action.fields):
             return "it has these values already"
     return None
 
 
-def _obsolete_for_node(action: Action, node: Any) -> str | None:
-    drained, reason = node_state(node)
+def _inapplicable(action: Action) -> str | None:
+    """Return why an action is not possible for a job in this state, or None."""
+    state = action.state[-1]
     match action.kind:
-        case "drain" if drained:
-            return "it is drained already"
-        case "undrain" if not drained:
-            return "it is not drained"
-        case "undrain" if action.whose is None and reason != action.text:
-            return f"its reason is {reason!r}, set by user {node.reason_uid}"
-        case "undrain" if action.whose is not None and not (reason or "").endswith(action.whose):
-            return f"this rule has not drained it: its reason is {reason!r}, set by user {node.reason_uid}"
-        case "update" if _has(node, action.fields):
-            return "it has these values already"
+        case "cancel" | "update" if state > SUSPENDED:
+            return "it has ended"
+        case "hold" | "release" if state != PENDING:
+            return "it is not pending"
+        case "requeue" if state not in (RUNNING, SUSPENDED):
+            return "it is not running"
+        case "notify" if state != RUNNING:
+            return "it is not running"
     return None
+
+
+def _not_ours(action: Action, node: Any) -> str | None:
+    """Return why the drain of a node is not to be ended, or None."""
+    if action.kind != "undrain":
+        return None
+    reason = node.reason or ""
+    if action.whose is None:
+        return None if reason == action.text else f"its reason is {reason!r}, set by user {node.reason_uid}"
+    if reason.endswith(action.whose):
+        return None
+    return f"this rule has not drained it: its reason is {reason!r}, set by user {node.reason_uid}"
 
 
 def _has(row: Any, fields: dict[str, Any]) -> bool:
@@ -225,7 +234,7 @@ class ActingRecord(Record):
     def _stage(self, kind: str, text: str, **others: Any) -> None:
         view: Any = self
         target, about = _target(view, kind), about_record(view)
-        view._struct.asking.stage(Action(kind, target, text, view.job_id, job_state(view), about, **others))
+        view._struct.asking.stage(Action(kind, target, text, view.job_id, job_state(view), about, **others), view)
 
     def cancel(self, reason: str) -> None:
         """End the job after the handler has returned; a running one is told the reason."""
@@ -279,7 +288,7 @@ class ActingNode(Node):
 
     def _stage(self, kind: str, text: str, **others: Any) -> None:
         view: Any = self
-        view._struct.asking.stage(Action(kind, view.name, text, None, node_state(view), {}, **others))
+        view._struct.asking.stage(Action(kind, view.name, text, None, node_state(view), {}, **others), view)
 
     def drain(self, reason: str) -> None:
         """Drain the node after the handler has returned, unless it already is; its reason ends with the rule's name."""

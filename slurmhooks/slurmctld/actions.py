@@ -26,6 +26,8 @@ DRAIN = 0x200
 """NODE_STATE_DRAIN of slurm.h: a flag in a node's state."""
 PENDING, RUNNING, SUSPENDED = 0, 1, 2
 """JOB_PENDING, JOB_RUNNING and JOB_SUSPENDED of slurm.h."""
+LAST_STATE = SUSPENDED
+"""The states of jobs that have not ended are up to this one."""
 STATE_BASE = 0xFF
 """JOB_STATE_BASE of slurm.h: the state without flags."""
 LONGEST = 1024
@@ -145,8 +147,8 @@ def _waits_together(record: Any) -> bool:
     return bool(record.array_task_cnt) and record.array_task_id is None
 
 
-def _target(record: Any, kind: str) -> str:
-    """Return the job of an action as users write it: a task of an array is not the whole array."""
+def target_of(record: Any, kind: str = "") -> str:
+    """Return a job as users write it, a task of an array or a component; for actions on WHOLE jobs, these."""
     if _waits_together(record):
         return f"{record.array_job_id}{WAITING}"
     if record.array_task_id is not None:
@@ -233,7 +235,7 @@ class ActingRecord(Record):
 
     def _stage(self, kind: str, text: str, **others: Any) -> None:
         view: Any = self
-        target, about = _target(view, kind), about_record(view)
+        target, about = target_of(view, kind), about_record(view)
         view._struct.asking.stage(Action(kind, target, text, view.job_id, job_state(view), about, **others), view)
 
     def cancel(self, reason: str) -> None:

@@ -117,12 +117,7 @@ class Rules:
     def _one(self, handler: Handler, asking: Acting, turns: Turns) -> None:
         """Run a rule now, then take its actions."""
         began, start = time.time(), time.perf_counter_ns()
-        arguments = self._views.arguments(handler.names, asking)
-        try:
-            outcome = dispatch.run((handler,), arguments)
-        finally:
-            for view in arguments.values():
-                view.close()
+        outcome = staged(handler, self._views, asking)
         turns.end()
         actions = list(asking.staged.values())
         verdict, text = verdict_of(handler, outcome, len(actions))
@@ -138,7 +133,7 @@ class Rules:
         """Take one action as the mode of the rule says, log it, and report it."""
         began, start = time.time(), time.perf_counter_ns()
         row = self._views.row(action, asking)
-        mode = self._mode(handler, action, row)
+        mode = mode_of(handler, action, row)
         if mode == OFF:
             return
         outcome, why = self._apply(handler, action, mode, asking, row, turns)
@@ -148,12 +143,6 @@ class Rules:
         write("%s: %s: %s%s", handler.label, action.what, outcome, shown)
         elapsed = time.perf_counter_ns() - start
         self._report(handler, outcome, began, elapsed, action.about, text=text, mode=mode, about=action.what)
-
-    def _mode(self, handler: Handler, action: Action, row: Any) -> str:
-        if handler.rollout is None:
-            return ENFORCE
-        name = None if row is None or action.job_id is None else row.user_name
-        return handler.rollout.mode_for(handler.label, Subject(action.about, name))
 
     def _apply(
         self, handler: Handler, action: Action, mode: str, asking: Acting, row: Any, turns: Turns
@@ -221,6 +210,24 @@ class Rules:
 def _schedule(handler: Handler) -> Any:
     assert handler.schedule is not None
     return handler.schedule
+
+
+def staged(handler: Handler, views: ActingViews, asking: Acting) -> Outcome:
+    """Run a rule, which stages its actions; return its outcome."""
+    arguments = views.arguments(handler.names, asking)
+    try:
+        return dispatch.run((handler,), arguments)
+    finally:
+        for view in arguments.values():
+            view.close()
+
+
+def mode_of(handler: Handler, action: Action, row: Any) -> str:
+    """Return the mode of a rule for an action on a job or node; row: what that is now, or None."""
+    if handler.rollout is None:
+        return ENFORCE
+    name = None if row is None or action.job_id is None else row.user_name
+    return handler.rollout.mode_for(handler.label, Subject(action.about, name))
 
 
 def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:

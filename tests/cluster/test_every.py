@@ -26,14 +26,16 @@ def kills():
         names = open("/tmp/kill").read().split()
         open("/tmp/kill", "w").close()
         for name in names:
-            subprocess.Popen(["sh", "-c", f"sleep {random.uniform(0, 0.03)}; pkill -9 -x {name}"], start_new_session=True)
+            wait = random.uniform(0, 0.03)
+            subprocess.Popen(["sh", "-c", f"sleep {wait}; pkill -9 -x {name}"], start_new_session=True)
 
 @hook.every("10s", at_most=100)
 def acts(jobs, nodes):
     for job in jobs.values():
         kind = job.name.partition("-")[0] if job.job_state < 3 else ""
         if kind == "cancel":
-            job.cancel("it does nothing")
+            if job.job_state == 1 or "waiting" in job.name or job.name == "cancel-one":
+                job.cancel("it does nothing")
         elif kind == "hold":
             job.hold("it can never run")
         elif kind == "release":
@@ -257,7 +259,8 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
         jobs += [submit(site, name) for _ in range(4)]
         site.wait(lambda name=name: all("RUNNING" in row for row in rows(site)[name]), what="start")  # type: ignore[misc]
         if "slurmctld" in names:
-            site.wait(lambda: all(restarts(site, job) for job in jobs[:-4]), what="actions")
+            before = jobs[:-4]
+            site.wait(lambda before=before: all(restarts(site, job) for job in before), what="actions")  # type: ignore[misc]
             text = site.root("sh", "-c", "cat /home/alice/tell-?.out").stdout
             assert text.count("a line for the owner") <= len(told), text
         site.root("sh", "-c", f"echo {names} > /tmp/kill; touch /tmp/armed-{name}")

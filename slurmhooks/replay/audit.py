@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import JobFields
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.rows import Computed, release_of, rows
-from slurmhooks.job_submit.bounds import computing
 from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.request import Recorded
 from slurmhooks.replay.answers import Answers, Snapshots
@@ -49,6 +49,13 @@ EMPTY = frozenset(
 """Fields that no new request has, except that of an array."""
 LACKING = frozenset({"alloc_node", "batch_features", "delay_boot", "end_time", "priority", "site_factor"})
 """Fields that have another meaning in a record."""
+_COUNTS = """
+    begin_time cpus_per_task deadline max_cpus max_nodes min_cpus min_nodes ntasks_per_node ntasks_per_tres num_tasks
+    overcommit pn_min_cpus reboot req_switch time_min wait4switch
+"""
+COUNTS = frozenset(_COUNTS.split())
+"""Fields in which a record has 0 if the request had nothing."""
+MEMORY = ("min_mem_per_cpu", "min_mem_per_node", "pn_min_memory")
 SPECIAL = frozenset({"argv", "environment", "env_size", "script", "spank_job_env", "spank_job_env_size"})
 """Fields that are read in ways of their own."""
 
@@ -119,6 +126,7 @@ class Auditor:
 
     def audit(self, record: Record) -> Audited:
         """Decide about a job."""
+        record = _without_defaults(record)
         request = self._request(record)
         self._answers.record, self._answers.read = record, set()
         decision = self._decide(request, frozenset())
@@ -157,8 +165,16 @@ class Auditor:
         """Yield the fields of a request that a record has."""
         for name in _known(type(record)) & self._fields:
             value = getattr(record, OTHERS.get(name, name))
-            if value is not None:
+            if value is not None and (value or name not in COUNTS):
                 yield name, value
+
+
+def _without_defaults(record: Any) -> Any:
+    """Return a record that has no memory if neither the job nor its partition says how much it gets."""
+    if JobFlag.JOB_MEM_SET in record.bitflags or record.min_mem_per_node != 0:
+        return record
+    kind = type(record)
+    return type(kind.__name__, (kind,), {"__slots__": (), **dict.fromkeys(MEMORY)})(record._struct)
 
 
 def _known(record: type[Any]) -> frozenset[str]:
@@ -198,18 +214,21 @@ def _properties(views: Views, answers: LiveAnswers) -> Iterator[tuple[str, Any]]
     yield "script", property(lambda job: answers.record.script if answers.record.batch_flag else None)
     yield "interactive", property(lambda job: not answers.record.batch_flag)
 
-    def bounds(job: Any) -> Any:
-        """Return the bounds of the job as slurmctld knows it: those of an update that changes nothing."""
-        job._living()
-        table = views.tables["job"]
-        release = release_of(base._release)
-        nothing = ((row.member(release, table.places), unset(row)) for row in rows(JobFields).values())
-        raws = {name: raw for name, raw in nothing if name is not None and name in table.places}
-        struct = type(job._struct)(table, pack(table, raws), job._struct.asking)
-        update = base(struct, modify=True, owner=answers.record.user_id, record=answers.record, cluster=job._cluster)
-        return computing.of_request(update, answers.record, nodes=True)
+    yield "_as_stored", _as_stored(views, base, answers)
 
-    yield "bounds", property(bounds)
+
+def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, Any], Any]:
+    table, release = views.tables["job"], release_of(base._release)
+    members = ((row.member(release, table.places), unset(row)) for row in rows(JobFields).values())
+    nothing = pack(table, {name: raw for name, raw in members if name is not None and name in table.places})
+
+    def stored(job: Any, record: Any) -> Any:
+        """Return an update that changes nothing, and the job."""
+        del record
+        present, struct = answers.record, type(job._struct)(table, nothing, job._struct.asking)
+        return base(struct, modify=True, owner=present.user_id, record=present, cluster=job._cluster), present
+
+    return stored
 
 
 def _filled(base: Any, name: str, member: str | None, answers: LiveAnswers) -> Callable[[Any], Any]:

@@ -128,10 +128,10 @@ def site(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def audit(cluster: Cluster, *options: str, code: int = 1) -> dict[str, Any]:
+def audit(cluster: Cluster) -> dict[str, Any]:
     """Return the document of an audit."""
-    done = cluster.root("slurmhooks", "audit", "--json", *options)
-    assert done.returncode == code, done.stdout + done.stderr
+    done = cluster.root("slurmhooks", "audit", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 
@@ -155,7 +155,7 @@ def test_audit_decides_as_sbatch_would(site: Cluster) -> None:
     )
     assert not DECIDED & unsure, result["not_compared"]
     assert {"env", "array"} <= unsure, json.dumps(result)
-    assert [each["state"] for each in result["refused"] if each["rule"].startswith("time_ceiling")] in (
+    assert [each["state"] for each in result["refused"] if "time_ceiling" in each["rule"]] in (
         ["pending", "running"],
         ["running", "pending"],
     )
@@ -178,7 +178,6 @@ def test_audit_decides_as_sbatch_would(site: Cluster) -> None:
     shown = site.root("slurmhooks", "audit")
     assert shown.returncode == 1
     assert "not compared" in shown.stdout, shown.stdout
-    assert "jobs" not in audit(site, "--hooks", "/tmp/none.py", code=2)
 
 
 def test_try_every_asks_the_real_tables(site: Cluster) -> None:

@@ -160,6 +160,11 @@ def rows(cluster: Cluster) -> dict[str, list[str]]:
     return found
 
 
+def log(cluster: Cluster) -> str:
+    """Return slurmctld's log."""
+    return cluster.root("cat", "/var/log/slurm/slurmctld.log").stdout
+
+
 def state(cluster: Cluster, job: str) -> str:
     """Return state and reason of a job."""
     return cluster.root("squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r").stdout.strip()
@@ -185,9 +190,7 @@ def restarts(cluster: Cluster, job: str) -> int:
 def test_actions(site: Cluster) -> None:
     """Actions are taken as the mode says, on jobs of each shape, each once; a run that fails takes none."""
     if not site.has_sources:
-        site.wait(
-            lambda: "every:acts takes jobs, nodes" in site.log() and "public headers" in site.log(), what="reason"
-        )
+        site.wait(lambda: "every:acts takes jobs, nodes" in log(site) and "public headers" in log(site), what="reason")
         return
     jobs = {name: submit(site, name, *options) for name, options in SHAPES.items()}
     jobs["ends"] = submit(site, "ends")
@@ -212,7 +215,7 @@ def test_actions(site: Cluster) -> None:
     site.root("scontrol", "update", "nodename=n1", "state=drain", "reason=by hand", check=True)
     site.root("touch", "/tmp/round1")
     site.wait(lambda: outcomes(site, "every:acts").count("drained") == 1, what="drain")
-    site.wait(lambda: "this rule has not drained it: its reason is 'by hand'" in site.log(), what="skipped undrain")
+    site.wait(lambda: "this rule has not drained it: its reason is 'by hand'" in log(site), what="skipped undrain")
     node = site.root("scontrol", "show", "node", "n2").stdout
     assert all(text in node for text in ("its disk is full [every:acts]", "Comment=spare", "Weight=7", "=a,b")), node
     assert "DRAIN" in site.root("scontrol", "show", "node", "n1").stdout
@@ -250,7 +253,7 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     if not site.has_sources:
         pytest.skip("the build has only public headers")
     hangs = submit(site, "hangs", *WAITS)
-    site.wait(lambda: "missed the time limit of every:hangs and was killed" in site.log(), what="the end of the rule")
+    site.wait(lambda: "missed the time limit of every:hangs and was killed" in log(site), what="the end of the rule")
     site.root("scancel", hangs)
     told = [submit(site, f"tell-{number}") for number in range(3)]
     jobs: list[str] = []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmhooks.handlers.registry import Registry
+    from slurmhooks.job_submit.views import Views
     from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
     from slurmhooks.replay.answers import Answers
@@ -98,7 +99,15 @@ class Reader:
 class Engine:
     """Handlers, and the recording that answers their questions."""
 
-    def __init__(self, tables: Tables, registry: Registry, answers: Answers, *, enforce_all: bool = False) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        registry: Registry,
+        answers: Answers,
+        *,
+        enforce_all: bool = False,
+        views: Views | None = None,
+    ) -> None:
         """Prepare to run handlers.
 
         Args:
@@ -106,11 +115,12 @@ class Engine:
             registry: the handlers.
             answers: of the recording.
             enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
+            views: of the requests; by default those of a recording.
         """
         for handler in registry.all_handlers():
             handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
-        self._service = Service(tables, registry, Settings(), views_of(tables, answers))
+        self._service = Service(tables, registry, Settings(), views or views_of(tables, answers))
         self._service.followers.append(lambda call: None)  # makes the service record its calls
         self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}

@@ -108,7 +108,7 @@ def main(task: Task) -> None:
 def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversions) -> None:
     from slurmhooks.replay.engine import pack_results
 
-    signal.signal(signal.SIGALRM, _took_too_long)
+    signal.signal(signal.SIGALRM, took_too_long)
 
     def run(request: Recorded) -> tuple[bytes, bytes]:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE)
@@ -123,7 +123,8 @@ def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversion
             send(task.results, pack_results(list(map(run, map(conversions.request, contents.requests(offset))))))
 
 
-def _took_too_long(number: int, frame: FrameType | None) -> None:
+def took_too_long(number: int, frame: FrameType | None) -> None:
+    """Handle SIGALRM: end the handler by an exception."""
     raise TookTooLong(f"a request took more than {PATIENCE:g} s")
 
 

@@ -16,7 +16,7 @@ from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, process
 from slurmhooks.processes.settings import Settings
-from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, actions, every
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, every, libslurm
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
@@ -270,9 +270,9 @@ def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list
     """Return a finding for each handler that this build cannot serve, with the remedy."""
     handlers = [handler for hook in hooks for handler in registry.handlers(hook)]
     if "record" in tables:
-        has_actions = actions.path().exists()
+        has_actions = libslurm.path().exists()
         return [
-            f"{handler.where}: handler {handler.label} needs {actions.LIBRARY}, which the build makes if it finds"
+            f"{handler.where}: handler {handler.label} needs {libslurm.LIBRARY}, which the build makes if it finds"
             " libslurm to link with: run 'slurmhooks build' where that is, and install the result"
             for handler in handlers
             if handler.spec.is_periodic and not has_actions

@@ -23,7 +23,7 @@ from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, periodic, service, status
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.polling import POLL, Looker
-from slurmhooks.worker.requests import Asked, Requests
+from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
 
 RETRY = 60.0
 """Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
@@ -380,8 +380,21 @@ class Supervisor:
             self._requests.answer(
                 asked, status.of(service.point(self._entry), self._serving, self._children, self._fault)
             )
+        elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
+            self._give_channel(asked)
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, service.point(self._entry)))
+
+    def _give_channel(self, asked: Asked) -> None:
+        """Give a command a channel for questions to slurmctld."""
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            self._requests.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
+            return
+        with ours, theirs:
+            self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(ours.fileno(),)))
+            self._requests.give(asked, theirs)
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

@@ -31,6 +31,9 @@ class Job(Request, Protocol):
 
     _cluster: Cluster | None
 
+    def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
+        """Return the request, and the job that it changes."""
+
 
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     """Return the bounds of a request.
@@ -43,11 +46,13 @@ def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     Raises:
         NotationError: a list in the request is invalid.
     """
+    job, record = job._as_stored(record)
     return bounds(read(job, record), partitions_of(job, record, nodes=nodes))
 
 
 def partitions_of(job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
     """Return what is known of the partitions of a request; see :func:`of_request`."""
+    job, record = job._as_stored(record)
     return UNKNOWN if job._cluster is None else job._cluster.partitions(job, record, nodes=nodes)
 
 

@@ -253,7 +253,7 @@ def test_actions_of_periodic_rules(hooks: Callable[[str], Path]) -> None:
     )
     nodes = fake_nodes({"n1": {}})
     for count, expected in (
-        (1, ["info: cancel job 1: idle", "info: drain node n1: sick"]),
+        (1, ["info: cancel job 1: idle", "info: drain node n1: sick [hooks:idle]"]),
         (2, ["info: too many actions: none of the 3 actions is taken: 3 actions, and at_most=2"]),
     ):
         jobs = fake_jobs([FakeRecord(job_id=number + 1) for number in range(count)])

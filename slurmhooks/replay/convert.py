@@ -106,6 +106,7 @@ class Conversion:
             request=self._structs(decode(request.request, self.old)).encode(self.new),
             answer=self._answer(decode(request.answer, self.old)).encode(self.new),
             questions=self.questions(request.questions),
+            unknown=self._pairs["job"].unknown(request.unknown),
         )
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
@@ -210,6 +211,13 @@ class _Pair:
     def place(self, old: int) -> int | None:
         """Return the index of a member in the new table, or None."""
         return self._by_old.get(old)
+
+    def unknown(self, members: frozenset[str]) -> frozenset[str]:
+        """Return the members of the new table that are made from unknown ones."""
+        if not members:
+            return members
+        made = ((self.new.members[place].name, at) for place, (at, _, _) in enumerate(self._plan) if at is not None)
+        return frozenset(name for name, at in made if self.old.members[at].name in members)
 
     def item(self, old: int, new: int, value: bytes) -> bytes:
         """Convert the value of an item that assigns a value to a member."""

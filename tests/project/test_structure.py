@@ -34,6 +34,7 @@ FLOORS = (
     ("entry",),
     ("types",),
     ("testing",),
+    ("accounting",),
     ("replay",),
     ("pytest_plugin",),
     ("cli",),

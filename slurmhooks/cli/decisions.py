@@ -27,6 +27,7 @@ class Step(BaseModel):
     where: str | None = None
     changes: dict[str, tuple[Any, Any]] = {}
     hidden: list[str] = []
+    notice: bool = False
     microseconds: int | None = None
 
 
@@ -46,6 +47,7 @@ class Decision(BaseModel):
     partition: str | None = None
     name: str | None = None
     submit_time: int | None = None
+    test_only: bool = False
     code: str | int | None = None
     text: str | None = None
     error: str | None = None

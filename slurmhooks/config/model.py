@@ -22,6 +22,7 @@ from slurmhooks.config.sections import (
     Log,
     Lua,
     Metrics,
+    Policies,
     Policy,
     PolicyDefaults,
     Prep,
@@ -58,7 +59,7 @@ class Config(Section):
     log: Log = Log()
     decisions: Decisions = Decisions()
     metrics: Metrics = Metrics()
-    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy: Policies = Policies()
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made rules, each with its name in the key rule"
@@ -66,13 +67,13 @@ class Config(Section):
 
     def rollouts(self) -> dict[str, Rollout]:
         """Return modes and shares by the labels of handlers."""
-        return {label: policy.rollout() for label, policy in self.policy.items()}
+        return {label: policy.rollout() for label, policy in self.policy.modes.items()}
 
 
 def sections() -> dict[str, type[Section]]:
     """Return the models of the tables by name, for the reference; the ready-made rules have a page of their own."""
     tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
-    del tables["policy"], tables["policies"]
+    del tables["policies"]
     return {**tables, 'policy."LABEL"': Policy}
 
 

@@ -214,6 +214,22 @@ class Policy(Section):
         return Rollout(**{key: getattr(self, key) for key in KEYS})
 
 
+class Policies(BaseModel):
+    """``[policy]``: what users are told by rules; its other tables are the modes of handlers, by their labels."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, Policy] = Field(init=False)
+
+    refusals: Annotated[str, _Words(keys.POLICY["refusals"])] = _field(keys.POLICY["refusals"])
+    rule_ids: bool = _field(keys.POLICY["rule_ids"])
+    notices: Annotated[str, _Words(keys.POLICY["notices"])] = _field(keys.POLICY["notices"])
+
+    @property
+    def modes(self) -> dict[str, Policy]:
+        """The tables of handlers, by their labels."""
+        return dict(self.__pydantic_extra__)
+
+
 class PolicyDefaults(Section):
     """``[policy_defaults]``: defaults for all ready-made rules, which ``[[policies]]`` lists."""
 

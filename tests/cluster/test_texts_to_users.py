@@ -35,7 +35,10 @@ rule = "notice"
 name = "hello"
 message = "hello {user}"
 """
-REFUSED = ("name a time [policies:require_time]", "the job name sys-x is reserved [policies:reserved_names]")
+REFUSED = (
+    "name a time [policies:require_time]",
+    "the job name sys-x is reserved: choose another one with --job-name [policies:reserved_names]",
+)
 LOG = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 
 
@@ -63,10 +66,11 @@ def sbatch(site: Site, *options: str, user: str = "alice") -> str:
     return site.said("sbatch", "--hold", "-o/dev/null", *options, "--wrap=true", user=user)
 
 
-def decisions(site: Site) -> list[dict[str, Any]]:
-    """Return the lines of the decision log."""
+def decisions(site: Site, user: str | None = None) -> list[dict[str, Any]]:
+    """Return the lines of the decision log, or those about one user."""
     text = site.cluster.root("sh", "-c", f"cat {LOG} || true").stdout
-    return [json.loads(line) for line in text.splitlines()]
+    made = [json.loads(line) for line in text.splitlines()]
+    return [line for line in made if user in (None, line.get("user"))]
 
 
 def test_all_refusals_at_once(site: Site) -> None:
@@ -80,7 +84,6 @@ def test_all_refusals_at_once(site: Site) -> None:
 
 def test_preflight(site: Site) -> None:
     """--test-only asks the same rules: the same refusals, the same texts, and no job; the decision log marks it."""
-    before = len(decisions(site))
     for command, accepted in (
         (("sbatch", "--test-only", "-J", "sys-x", "--wrap=true"), False),
         (("srun", "--test-only", "-J", "sys-x", "true"), False),
@@ -93,8 +96,8 @@ def test_preflight(site: Site) -> None:
         assert found == ([] if accepted else list(REFUSED)), done.stderr
         assert ("to start at" in done.stderr) is accepted, done.stderr
     assert "Submitted" in sbatch(site, "-t1", "-J", "real", user="bob")
-    site.cluster.wait(lambda: len(decisions(site)) >= before + 5, what="decisions")
-    made = decisions(site)[before:]
+    site.cluster.wait(lambda: len(decisions(site, "bob")) == 5, what="decisions")
+    made = decisions(site, "bob")
     assert [line.get("test_only", False) for line in made] == [True] * 4 + [False], made
     assert "probe" not in site.said("squeue", "-ho%j", user="root")
 

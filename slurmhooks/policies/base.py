@@ -91,6 +91,7 @@ class Rule(BaseModel):
         code: the error code of its refusals.
         example: its keys in an example, as TOML.
         after_refusal: whether it is tried on a request that is refused already, see slurmhooks.handlers.registry.
+        private: keys whose values are not published; see slurmhooks.policies.published.
         inner: the models of the tables in its keys, by the keys.
     """
 
@@ -104,6 +105,7 @@ class Rule(BaseModel):
     code: ClassVar[str | None] = None
     example: ClassVar[str] = ""
     inner: ClassVar[dict[str, type[BaseModel]]] = {}
+    private: ClassVar[tuple[str, ...]] = ()
     after_refusal: ClassVar[int] = TRY
 
     name: Label | None = Field(

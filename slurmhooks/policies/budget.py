@@ -59,6 +59,7 @@ class Budget(Rule):
     The rule never takes longer than its deadline. Keep the deadline short, because slurmctld holds locks meanwhile.
     """
 
+    private: ClassVar[tuple[str, ...]] = ("command", "url", "member", "above", "deadline", "cache", "retry")
     after_refusal: ClassVar[int] = SKIP
     rule: Literal["budget"] = "budget"
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")

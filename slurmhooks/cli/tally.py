@@ -220,7 +220,7 @@ class Tally:
         """
         for label, rule in self._rules.items():
             rule.mean = round(self._times[label] / rule.runs)
-        hooks = sorted(self._hooks.values(), key=lambda each: (each.first, each.last))
+        hooks = sorted(self._hooks.values(), key=lambda each: (each.first, each.last, each.name))
         return Report(
             first=self._first,
             last=self._last,
@@ -242,7 +242,7 @@ class Tally:
         """Return what changed with the last set of hooks, or at the given time."""
         if self._change is not None:
             return self._differences(self._change, (False, self._sides[False]), (True, self._sides[True]))
-        by_end = sorted(hooks, key=lambda each: (each.last, each.first))
+        by_end = sorted(hooks, key=lambda each: (each.last, each.first, each.name))
         if len(by_end) < 2:
             return None
         before, after = by_end[-2:]

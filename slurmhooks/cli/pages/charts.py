@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +20,24 @@ BAR = 30
 """Height of a bar, in the same units."""
 LONGEST = 24
 """Maximum number of characters of a label; the table below the chart has the whole name."""
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 @cache
+def library() -> Any:
+    """Return pygal; None if it is not installed."""
+    before = list(sys.meta_path)
+    try:
+        import pygal
+    except ImportError:
+        return None
+    # It adds a finder of modules in the form that Python 3.12 no longer calls, and 3.11 warns of.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder in before]
+    return pygal
+
+
 def available() -> bool:
     """Tell whether charts can be made."""
-    try:
-        import pygal  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return library() is not None
 
 
 def bars(
@@ -47,32 +54,28 @@ def bars(
     """
     if not available() or not names:
         return Html("")
-    import pygal
-
+    pygal = library()
     kind = pygal.HorizontalStackedBar if stacked else pygal.HorizontalBar
     height = BAR if stacked else round(BAR * 0.7 * len(series))
-    chart = kind(height=90 + height * len(names), **_settings(number, series, unit))
+    chart = kind(height=90 + height * len(names), **_settings(series, unit))
     chart.x_labels = [_short(name) for name in reversed(names)]
     for title, values in series.items():
         chart.add(title, list(reversed(values)))
-    return _drawn(chart)
+    return _drawn(number, chart)
 
 
 def columns(number: int, names: Sequence[str], series: Mapping[str, Sequence[float]]) -> Html:
     """Return a chart with a column for each name, such as a day; see :func:`bars`."""
     if not available() or not names:
         return Html("")
-    import pygal
-
-    chart = pygal.StackedBar(
-        height=300, x_label_rotation=45, show_minor_x_labels=False, **_settings(number, series, "")
-    )
+    pygal = library()
+    chart = pygal.StackedBar(height=300, x_label_rotation=45, show_minor_x_labels=False, **_settings(series, ""))
     chart.x_labels = [_short(name) for name in names]
     every = max(1, -(-len(names) // 10))
     chart.x_labels_major = [_short(name) for name in names[::every]]
     for title, values in series.items():
         chart.add(title, list(values))
-    return _drawn(chart)
+    return _drawn(number, chart)
 
 
 def _short(name: str) -> str:
@@ -80,11 +83,9 @@ def _short(name: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
-def _settings(number: int, series: Mapping[str, Sequence[float]], unit: str) -> dict[str, Any]:
-    from pygal.style import Style
-
+def _settings(series: Mapping[str, Sequence[float]], unit: str) -> dict[str, Any]:
     colors = tuple(f"var(--series-{place})" for place in range(1, 6))
-    style = Style(
+    style = library().style.Style(
         background="transparent",
         plot_background="transparent",
         foreground="var(--text)",
@@ -102,7 +103,6 @@ def _settings(number: int, series: Mapping[str, Sequence[float]], unit: str) -> 
         "style": style,
         "js": (),
         "width": WIDTH,
-        "uuid": f"chart-{number}",
         "disable_xml_declaration": True,
         "show_legend": len(series) > 1,
         "legend_at_bottom": True,
@@ -121,6 +121,16 @@ def _settings(number: int, series: Mapping[str, Sequence[float]], unit: str) -> 
     }
 
 
-def _drawn(chart: Any) -> Html:
-    """Return the SVG without comments, which name the day and addresses."""
-    return Html(_COMMENT.sub("", chart.render(is_unicode=True)))
+def _drawn(number: int, chart: Any) -> Html:
+    """Return the SVG of a chart without scripts and comments; the comments name the day and addresses."""
+    chart.uuid = str(number)  # otherwise a random one
+    chart.add_xml_filter(_without_scripts)
+    return Html(chart.render(is_unicode=True))
+
+
+def _without_scripts(root: Any) -> Any:
+    for parent in root.iter():
+        for child in list(parent):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":
+                parent.remove(child)
+    return root

@@ -111,6 +111,7 @@ def _settings(series: Mapping[str, Sequence[float]], unit: str) -> dict[str, Any
         "truncate_legend": -1,
         "truncate_label": -1,
         "margin": 8,
+        "margin_right": 26,
         "spacing": 8,
         "show_y_guides": True,
         "min_scale": 3,

@@ -89,6 +89,7 @@ def page(report: Report) -> Page:
         "bars",
         [rule.rule for rule in rows],
         {"more": [rule.more for rule in rows], "fewer": [rule.fewer for rule in rows]},
+        stacked=False,
     )
     made.add(table(("rule", "more", "fewer"), [(rule.rule, rule.more, rule.fewer) for rule in report.rules]))
     for rule in report.rules:

@@ -129,12 +129,11 @@ class Page:
         return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
 
     def write(self, path: Path) -> None:
-        """Write the page to a file that others cannot read, because it shows what users do.
+        """Write the page; others cannot read a new file, because it shows what users do, and an old one keeps its mode.
 
         Raises:
             OSError: it cannot be written.
         """
-        # An older page may be readable by others.
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(self.html())

@@ -131,7 +131,10 @@ def test_the_same_report_is_the_same_page() -> None:
 
 
 def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
-    """The file is private, because it shows what users do."""
+    """A new file is private, because it shows what users do; a file that exists keeps its mode."""
     of_replay.page(replayed("\udc9b")).write(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    (tmp_path / "page.html").chmod(0o644)
+    of_replay.page(replayed("y")).write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o644

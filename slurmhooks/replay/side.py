@@ -88,7 +88,7 @@ def main(task: Task) -> None:
     tables = installed() or contents.newest()
     sys.dont_write_bytecode = True
     try:
-        registry = hooks.load(task.hooks, tables)
+        registry, settings = hooks.load(task.hooks, tables)
     except (ConfigError, LoadError) as error:
         send(task.results, json.dumps({"findings": error.findings}).encode())
         return
@@ -97,9 +97,8 @@ def main(task: Task) -> None:
     send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
     conversions = Conversions(contents, tables)
     snapshots = Snapshots(tables, conversions.rows())
-    engine = Engine(
-        tables, registry, Answers(tables, snapshots, conversions.facts(), contents.users), enforce_all=task.enforce_all
-    )
+    answers = Answers(tables, snapshots, conversions.facts(), contents.users)
+    engine = Engine(tables, registry, answers, enforce_all=task.enforce_all, settings=settings)
     with engine.running():
         _run(task, engine, contents, conversions)
         engine.stop()

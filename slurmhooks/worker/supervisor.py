@@ -20,7 +20,7 @@ from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, periodic, service, status
+from slurmhooks.worker import generation, periodic, service, status, told
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.polling import POLL, Looker
 from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
@@ -68,6 +68,7 @@ class Supervisor:
         self._requests = Requests()
         self._collector = Collector()
         periodic.state = periodic.State()
+        told.told = told.Told()
         reporting.reporter = self._collector.reporter
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes

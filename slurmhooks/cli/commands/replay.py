@@ -11,6 +11,7 @@ import click
 
 from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import Findings, word
+from slurmhooks.cli.pages import charts, of_replay
 from slurmhooks.log import visible
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
@@ -71,6 +72,10 @@ class BadInput(Findings):
 @click.option(
     "--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of requests to show for each."
 )
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page with charts."
+)
+@click.option("--anonymous", is_flag=True, help="Leave out names of users, accounts and jobs, and values of fields.")
 @click.option("--expect-same", is_flag=True, help="Exit with 1 if anything differs, or cannot be compared.")
 @output.json_option(Report)
 def command(
@@ -83,6 +88,8 @@ def command(
     processes: int,
     top: int,
     examples: int,
+    html: Path | None,
+    anonymous: bool,
     expect_same: bool,
     as_json: bool,
 ) -> None:
@@ -115,6 +122,12 @@ def command(
         raise BadInput([f"{recording}: {error}" if str(recording) not in str(error) else str(error)]) from error
     finally:
         os.close(fd)
+    if anonymous:
+        report = of_replay.anonymous(report)
+    if html is not None:
+        of_replay.page(report).write(html)
+        if not charts.available():
+            click.echo(f"note: {charts.MISSING}", err=True)
     if as_json:
         output.document(report)
     else:

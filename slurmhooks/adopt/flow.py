@@ -1,0 +1,617 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Follows the values of a script from the arguments of the functions that Slurm calls.
+
+The functions of the script are gone through several times, until what is known of their parameters and results no
+longer changes. What is reported is what the last pass finds, so that a check in one function counts in another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slurmhooks.adopt import conditions, library, members
+from slurmhooks.adopt.tree import (
+    Assign,
+    Binary,
+    Call,
+    Constant,
+    Do,
+    Expr,
+    Function,
+    If,
+    Index,
+    Jump,
+    Local,
+    Loop,
+    Name,
+    Return,
+    Stmt,
+    Table,
+    Unary,
+    Vararg,
+    expressions,
+    functions,
+    inside,
+    name_of,
+    statements,
+)
+from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, State, Use, Value
+from slurmhooks.lua.source import ENTRIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.adopt.script import Settings
+    from slurmhooks.adopt.tree import Tree
+
+PASSES = 6
+"""Enough for values that are handed on through as many functions; scripts have two or three."""
+ARITHMETIC = {"+", "-", "*", "/", "//", "%", "^", "&", "|", "~", "<<", ">>"}
+ORDER = {"<", "<=", ">", ">="}
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a call of a function does.
+
+    Attributes:
+        result: what it returns.
+        exits: the ways in which it ends.
+        writes: keys of fields of the request that it may assign.
+        assigned: global variables that it always assigns.
+    """
+
+    result: Value = ANY
+    exits: tuple[Exit, ...] = ()
+    writes: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Running:
+    """A function that is being followed."""
+
+    function: Function
+    results: list[Value] = field(default_factory=list)
+    exits: list[tuple[Exit, set[str]]] = field(default_factory=list)
+    writes: set[str] = field(default_factory=set)
+
+
+class Flow:
+    """The values of a script.
+
+    Attributes:
+        remarks: what the last pass found.
+        uses: what the script uses.
+        settings: see slurmhooks.adopt.script.
+        reachable: functions that run in a call of Slurm, not only while the script is loaded.
+        global_writes: lines on which functions assign global variables, by name, with whether Slurm's calls do.
+        early_reads: global variables that a call reads before it has assigned them, with the line.
+        top: names that the main chunk assigns.
+        ends: entries whose end is reached, or that return nothing, with the lines and what they return.
+    """
+
+    def __init__(self, tree: Tree, settings: Settings) -> None:
+        """Follow a script."""
+        self.settings = settings
+        self._tree = tree
+        self._functions = list(functions(tree.main))
+        self._defined = dict(self._definitions())
+        self._values_anywhere: dict[str, Value] = {}
+        self._texts: dict[str, str] = {}
+        self._summaries: dict[Function, Summary] = {}
+        self._sites: dict[Function, tuple[list[Value], State]] = {}
+        self._callers: dict[Function, set[Function]] = {}
+        self.listed = list(dict.fromkeys(part for part in self._in_tables() if part is not None))
+        self.ended: set[Function] = set()
+        self.top = {
+            name_of(target).split(".")[0]
+            for statement in statements(tree.main.body)
+            if isinstance(statement, Assign)
+            for target in statement.targets
+            if isinstance(target, Name) and target.variable is None
+        }
+        self.family = family_of(tree, self._defined)
+        self._assigned = set(self._targets())
+        self.entries = {
+            name: function for key, function in self._defined.items() if (name := key.removeprefix("G.")) in ENTRIES
+        }
+        for _ in range(PASSES):
+            self._pass()
+
+    def _definitions(self) -> Iterable[tuple[str, Function]]:
+        """Yield all functions that have a name, with their keys."""
+        for function in self._functions:
+            for statement in statements(function.body):
+                match statement:
+                    case Local(variables=variables, values=values):
+                        for variable, value in zip(variables, values, strict=False):
+                            if isinstance(value, Function):
+                                value.name = value.name or variable.name
+                                yield str(variable.number), value
+                            yield from self._members_of(str(variable.number), value)
+                    case Assign(targets=targets, values=values):
+                        for target, value in zip(targets, values, strict=False):
+                            key = self.static_key(target)
+                            if key and isinstance(value, Function):
+                                value.name = value.name or name_of(target)
+                                yield key, value
+                            if key:
+                                yield from self._members_of(key, value)
+
+    def _members_of(self, key: str, value: Expr) -> Iterable[tuple[str, Function]]:
+        if isinstance(value, Table):
+            for name, item in value.items:
+                if isinstance(item, Function) and isinstance(name, Constant) and isinstance(name.value, str):
+                    item.name = item.name or name.value
+                    yield f"{key}.{name.value}", item
+
+    def _in_tables(self) -> Iterable[Function | None]:
+        """Yield the functions that the script keeps in tables: a call of an element may be a call of each of them."""
+        for function in self._functions:
+            for statement in statements(function.body):
+                for expression in expressions(statement):
+                    for part in inside(expression):
+                        if isinstance(part, Table):
+                            for _, item in part.items:
+                                key = self.static_key(item)
+                                yield item if isinstance(item, Function) else self._defined.get(key) if key else None
+
+    def static_key(self, expression: Expr) -> str:
+        """Return the key of a variable or of a member of a table, without regard to roles."""
+        match expression:
+            case Name(name=name, variable=variable):
+                return f"G.{name}" if variable is None else str(variable.number)
+            case Index(of=of, key=Constant(value=str(name))):
+                start = self.static_key(of)
+                return f"{start}.{name}" if start else ""
+        return ""
+
+    def _targets(self) -> Iterable[str]:
+        for function in self._functions:
+            for statement in statements(function.body):
+                if isinstance(statement, Assign):
+                    yield from filter(None, map(self.static_key, statement.targets))
+
+    def assigns(self, key: str) -> bool:
+        """Tell whether the script assigns a global variable anywhere."""
+        return key in self._assigned
+
+    def all_names(self) -> set[str]:
+        """Return the names of global variables that the script assigns."""
+        return {key.removeprefix("G.") for key in self._assigned if key.startswith("G.")}
+
+    def defined(self, key: str) -> Function | None:
+        """Return the function of the script with a key."""
+        return self._defined.get(key)
+
+    def summary(self, function: Function) -> Summary:
+        """Return what a call of a function of the script does."""
+        return self._summaries.get(function, Summary())
+
+    def remark(self, remark: Remark) -> None:
+        """Report something."""
+        self.remarks.add(remark)
+
+    def shown(self, key: str) -> str:
+        """Return a key as a script would write it."""
+        start, dot, name = key.partition(".")
+        if start == "environment":
+            return f'job_desc.environment["{name}"]'
+        return f'options["{name}"]' if start == "options" and dot else key
+
+    def start_of(self, expression: Expr) -> str:
+        """Return the constant text with which a text begins, such as a command."""
+        match expression:
+            case Constant(value=str(text)):
+                return text
+            case Binary(operator="..", left=left):
+                return self.start_of(left)
+            case Call(function=called, arguments=[first, *_], method=None) if name_of(called) == "string.format":
+                return self.start_of(first)
+            case Name():
+                constant = self._values_anywhere.get(self.static_key(expression), ANY).constant
+                return constant if isinstance(constant, str) else self._texts.get(self.static_key(expression), "")
+        return ""
+
+    # One pass over all functions.
+
+    def _pass(self) -> None:
+        self.remarks: set[Remark] = set()
+        self.undefined: dict[str, int] = {}
+        self.uses: dict[Use, None] = {}
+        self.global_writes: dict[str, dict[int, bool]] = {}
+        self.early_reads: dict[str, int] = {}
+        self.returned: list[tuple[str, int, Value | None]] = []
+        self.kept: dict[str, int] = {}
+        sites, self._sites = self._sites, {}
+        self.reachable = self._reached(sites, self.entries.values())
+        only = [function for name, function in self.entries.items() if name == "slurm_job_modify"]
+        others = [function for function in self.entries.values() if function not in only]
+        self._of_modify = self._reached(sites, only) - self._reached(sites, others)
+        self._callers: dict[Function, set[Function]] = {}
+        self._ways: dict[Function, bool] = {}
+        self.loading = True
+        self.in_call = False
+        self.in_modify = False
+        self._run(self._tree.main, [], State())
+        self.loading = False
+        for name, function in self.entries.items():
+            roles = ENTRIES[name]
+            values = [members.argument(role) for role in roles[: len(function.parameters)]]
+            self.site(function, values, State())
+        for function in [*self._functions]:
+            if function is self._tree.main:
+                continue
+            values, state = sites.get(function, ([], State()))
+            self.in_call = function in self.reachable
+            self.in_modify = function in self._of_modify
+            self._run(function, values, state.copy())
+        self.ended = {function for function, ways in self._ways.items() if not ways and function.body}
+
+    def _reached(self, sites: Iterable[Function], starts: Iterable[Function]) -> set[Function]:
+        """Return functions and those that they call, also by way of others."""
+        found = set(starts)
+        known = set(sites)
+        waiting = list(found)
+        while waiting:
+            caller = waiting.pop()
+            for function in known - found:
+                if caller in self._callers.get(function, ()):
+                    found.add(function)
+                    waiting.append(function)
+        return found
+
+    def _run(self, function: Function, values: list[Value], state: State) -> None:
+        self.running = _Running(function)
+        for index, parameter in enumerate(function.parameters):
+            state.values[str(parameter.number)] = values[index] if index < len(values) else ANY
+        self.block(function.body, state)
+        if not state.dead:
+            self._leave(state, NIL, None)
+            if function.name in self.entries and self.entries[function.name] is function:
+                self.returned.append((function.name, function.end, None))
+        running = self.running
+        self._ways[function] = bool(running.exits)
+        result = running.results[0] if running.results else ANY
+        for other in running.results[1:]:
+            result = result.joined(other)
+        assigned = frozenset.intersection(*(frozenset(names) for _, names in running.exits)) if running.exits else ()
+        self._summaries[function] = Summary(
+            replace(result, exits=()),
+            tuple(dict.fromkeys(exit_ for exit_, _ in running.exits)),
+            frozenset(running.writes),
+            frozenset(assigned),
+        )
+
+    def _leave(self, state: State, result: Value, expression: Expr | None) -> None:
+        self.running.results.append(result)
+        shown = "nil" if expression is None else conditions.constant_text(expression, result)
+        if result.exits and not shown:
+            self.running.exits += [
+                (Exit(way.result, frozenset(state.known | way.known)), set(state.assigned)) for way in result.exits
+            ]
+        else:
+            self.running.exits.append((Exit(shown, frozenset(state.known)), set(state.assigned)))
+
+    def site(self, function: Function, values: list[Value], state: State) -> None:
+        """Note a call of a function of the script."""
+        shared = State(
+            known={key for key in state.known if not key.split(".")[0].isdecimal()},
+            checked=set(state.checked),
+            clean={key for key in state.clean if not key.split(".")[0].isdecimal()},
+            assigned=set(state.assigned),
+        )
+        values = [replace(value, exits=()) for value in values]
+        self._callers.setdefault(function, set()).add(self.running.function)
+        if function not in self._sites:
+            self._sites[function] = values, shared
+            return
+        old, before = self._sites[function]
+        joined = [one.joined(other) for one, other in zip(old, values, strict=False)]
+        longer = old if len(old) > len(values) else values
+        self._sites[function] = joined + longer[len(joined) :], before.joined(shared)
+
+    # Statements.
+
+    def block(self, body: list[Stmt], state: State) -> None:
+        """Follow statements; the state becomes that behind them."""
+        for statement in body:
+            if state.dead:
+                return
+            self._statement(statement, state)
+
+    def _statement(self, statement: Stmt, state: State) -> None:
+        match statement:
+            case Local(variables=variables, values=values):
+                results = self._several(values, len(variables), state)
+                for variable, value in zip(variables, results, strict=True):
+                    self._set(str(variable.number), value, state)
+                for variable, expression in zip(variables, values, strict=False):
+                    self._texts[str(variable.number)] = self.start_of(expression)
+            case Assign(targets=targets, values=values):
+                results = self._several(values, len(targets), state)
+                for target, value in zip(targets, results, strict=True):
+                    self._assign(target, value, state)
+            case Do(call=call, body=body):
+                if call is not None:
+                    self.value(call, state)
+                    if library.never_returns(self, call, state):
+                        state.dead = True
+                self.block(body, state)
+            case If():
+                self._if(statement, state)
+            case Loop():
+                self._loop(statement, state)
+            case Return(values=values):
+                results = [self.value(value, state) for value in values]
+                name = self.running.function.name
+                if name in self.entries and self.entries[name] is self.running.function:
+                    self.returned.append((name, statement.line, results[0] if results else None))
+                self._leave(state, results[0] if results else NIL, values[0] if values else None)
+                state.dead = True
+            case Jump():
+                state.dead = True
+
+    def _several(self, values: list[Expr], count: int, state: State) -> list[Value]:
+        results = [self.value(value, state) for value in values]
+        open_end = bool(values) and isinstance(values[-1], (Call, Vararg))
+        missing = ANY if open_end else NIL
+        return (results + [missing] * count)[:count]
+
+    def _set(self, key: str, value: Value, state: State) -> None:
+        state.forget(key)
+        state.values[key] = value
+        old = self._values_anywhere.get(key)
+        plain = replace(value, exits=())
+        self._values_anywhere[key] = plain if old is None or old.kind == "nil" else old.joined(plain)
+
+    def _assign(self, target: Expr, value: Value, state: State) -> None:
+        if isinstance(target, Name):
+            if target.variable is None and self.running.function is not self._tree.main:
+                self.global_writes.setdefault(target.name, {})[target.line] = self.in_call
+                state.assigned.add(target.name)
+            self._set(self.static_key(target), value, state)
+            return
+        assert isinstance(target, Index)
+        of = self.value(target.of, state, index=True)
+        self.need(target.of, of, state, "indexed")
+        self.value(target.key, state)
+        members.written(self, target, of, value, state)
+        key = self.key(target, state)
+        if not key:
+            return
+        self._set(key, value, state)
+        if value.kind != "nil" and not value.nil:
+            state.known.add(key)
+        if members.is_of_request(key):
+            self.running.writes.add(key)
+        elif self.in_call and not self.loading:
+            self._note_kept(target, state)
+
+    def _note_kept(self, target: Index, state: State) -> None:
+        """Note that a call changes a table that outlives it."""
+        root: Expr = target
+        while isinstance(root, Index):
+            root = root.of
+        if not isinstance(root, Name):
+            return
+        outlives = root.variable.function is None if root.variable is not None else root.name not in state.assigned
+        if outlives and self.running.function is not self._tree.main:
+            self.kept.setdefault(root.name, target.line)
+
+    def _if(self, statement: If, state: State) -> None:
+        outcomes: list[State] = []
+        for condition, block in statement.branches:
+            self.value(condition, state)
+            taken = state.copy()
+            conditions.assume(self, condition, True, taken)
+            self.block(block, taken)
+            outcomes.append(taken)
+            conditions.assume(self, condition, False, state)
+        self.block(statement.otherwise, state)
+        for outcome in outcomes:
+            state.become(state.joined(outcome))
+
+    def _loop(self, loop: Loop, state: State) -> None:
+        before = [self.value(value, state) for value in loop.values] if loop.kind != "repeat" else []
+        for changed in self._changed_in(loop.body):
+            state.forget(changed)
+        inner = state.copy()
+        if loop.kind == "while":
+            conditions.assume(self, loop.values[0], True, inner)
+        elif loop.kind == "numbers":
+            inner.values[str(loop.variables[0].number)] = Value(kind="number")
+        elif loop.kind == "each":
+            results = library.elements(self, loop.values, before, inner)
+            for variable, value in zip(loop.variables, (results + [ANY] * len(loop.variables)), strict=False):
+                inner.values[str(variable.number)] = value
+        self.block(loop.body, inner)
+        if loop.kind == "repeat":
+            self.value(loop.values[0], inner)
+            state.become(inner)
+            state.dead = False
+            return
+        if inner.dead:
+            inner = state.copy()
+        state.become(state.joined(inner))
+
+    def _changed_in(self, body: list[Stmt]) -> set[str]:
+        """Return the keys of variables that a loop assigns: what was known of them may not hold in its next round."""
+        return {
+            key
+            for statement in statements(body)
+            if isinstance(statement, Assign)
+            for target in statement.targets
+            if isinstance(target, Name) and (key := self.static_key(target))
+        }
+
+    # Expressions.
+
+    def key(self, expression: Expr, state: State) -> str:
+        """Return the key of an expression; empty if it has none."""
+        if isinstance(expression, Name):
+            return self.static_key(expression)
+        if isinstance(expression, Index) and isinstance(expression.key, Constant):
+            if not isinstance(expression.key.value, str):
+                return ""
+            role = self.look(expression.of, state).role
+            start = role if members.is_of_request(f"{role}.") else self.key(expression.of, state)
+            return f"{start}.{expression.key.value}" if start else ""
+        return ""
+
+    def look(self, expression: Expr, state: State) -> Value:
+        """Return the value of an expression without reporting anything."""
+        remarks, uses, sites, reads = self.remarks, self.uses, self._sites, self.early_reads
+        self.remarks, self.uses, self._sites, self.early_reads = set(), {}, {}, {}
+        try:
+            return self.value(expression, state.copy())
+        finally:
+            self.remarks, self.uses, self._sites, self.early_reads = remarks, uses, sites, reads
+
+    def need(self, expression: Expr, value: Value, state: State, how: str) -> None:
+        """Report a value that may be nil where nil is an error."""
+        if not value.nil or self.is_known(expression, value, state):
+            return
+        members.may_be_nil(self, expression, value, how)
+        key = self.key(expression, state)
+        state.known |= {known for known in (key, value.nil) if members.is_of_request(known) or known == key} - {""}
+
+    def is_known(self, expression: Expr, value: Value, state: State) -> bool:
+        """Tell whether an expression is known not to be nil."""
+        return not {self.key(expression, state), value.nil, ""}.isdisjoint(state.known)
+
+    def value(self, expression: Expr, state: State, *, index: bool = False) -> Value:
+        """Return what is known of an expression, and report what is dangerous in it.
+
+        Args:
+            expression: the expression.
+            state: what is known; calls in the expression change it.
+            index: it is indexed or called, so that a whole table is not used as a value.
+        """
+        match expression:
+            case Constant(value=constant):
+                return members.constant(constant)
+            case Name():
+                return self._name(expression, state, index)
+            case Index():
+                return self._index(expression, state, index)
+            case Call():
+                return library.call(self, expression, state)
+            case Function():
+                return Value(kind="function", function=expression)
+            case Unary(operator=operator, operand=operand):
+                value = self.value(operand, state)
+                if operator in ("-", "#", "~"):
+                    self.need(operand, value, state, "used with '#'" if operator == "#" else "calculated with")
+                return Value(kind="boolean" if operator == "not" else "number")
+            case Table(items=items):
+                parts = [self.value(item, state) for _, item in items]
+                for key, _ in items:
+                    if key is not None:
+                        self.value(key, state)
+                return Value(kind="table", users=next((part.users for part in parts if part.users), ""))
+            case Binary():
+                return self._binary(expression, state)
+        return ANY
+
+    def _name(self, expression: Name, state: State, index: bool) -> Value:
+        key = self.static_key(expression)
+        found = state.values.get(key)
+        if found is None and key in self._defined:
+            found = Value(kind="function", function=self._defined[key])
+        if found is None:
+            found = members.global_value(self, expression, state)
+        if found is None:
+            found = self._values_anywhere.get(key, ANY)
+        if expression.variable is None:
+            members.read_global(self, expression, found, state)
+        if key in state.known:
+            found = found.certain()
+        if key in state.clean:
+            found = replace(found, users="")
+        if found.role and not index:
+            self.uses[Use("whole", found.role, expression.line)] = None
+        return found
+
+    def _index(self, expression: Index, state: State, index: bool) -> Value:
+        of = self.value(expression.of, state, index=True)
+        self.need(expression.of, of, state, "indexed")
+        at = self.value(expression.key, state)
+        key = self.key(expression, state)
+        found = state.values.get(key) if key else None
+        if found is None and key in self._defined:
+            return Value(kind="function", function=self._defined[key])
+        member = members.read(self, expression, of, at, state)
+        if member is not None and (found is None or member.role.startswith("lib:")):
+            found = member
+        if found is None:
+            found = self._values_anywhere.get(key, ANY) if key else Value(users="")
+        if key in state.known:
+            found = found.certain()
+        if key in state.clean:
+            found = replace(found, users="")
+        del index
+        return found
+
+    def _binary(self, expression: Binary, state: State) -> Value:
+        operator, left, right = expression.operator, expression.left, expression.right
+        if operator in ("and", "or"):
+            return self._either(expression, state)
+        first, second = self.value(left, state), self.value(right, state)
+        pairs = ((left, first), (right, second))
+        if operator == "..":
+            for part, value in pairs:
+                self.need(part, value, state, "concatenated")
+            return Value(kind="text", users=first.users or second.users)
+        if operator in ARITHMETIC:
+            for part, value in pairs:
+                self.need(part, value, state, "calculated with")
+                members.unset_number(self, part, value, operator, state)
+            return Value(kind="number")
+        if operator in ORDER:
+            for part, value, other in ((left, first, second), (right, second, first)):
+                self.need(part, value, state, f"compared with '{operator}'")
+                members.compared(self, part, value, other, operator, part is left, state)
+        conditions.note_checks(self, expression, (first, second), state)
+        return Value(kind="boolean")
+
+    def _either(self, expression: Binary, state: State) -> Value:
+        left, right = expression.left, expression.right
+        first = self.value(left, state)
+        then = state.copy()
+        is_and = expression.operator == "and"
+        conditions.assume(self, left, is_and, then)
+        second = self.value(right, then)
+        state.checked |= then.checked
+        state.values.update({key: value for key, value in then.values.items() if key not in state.values})
+        if self.is_known(left, first, state):
+            first = first.certain()
+        if is_and:
+            if first.kind in ("number", "text", "table", "function") and not first.nil:
+                return second
+            # A false condition gives false, or nil if the condition is a value that may be nil.
+            return replace(second, nil=second.nil or first.nil, exits=(), kind=second.kind if first.nil else "")
+        joined = replace(first.certain(), exits=()).joined(replace(second, exits=()))
+        if first.kind == "nil":
+            joined = second
+        return replace(joined, nil=second.nil, kind=second.kind if first.kind in ("", "boolean") else joined.kind)
+
+
+def family_of(tree: Tree, defined: Iterable[str]) -> str:
+    """Return what a script is for: ``job_submit``, ``cli_filter``, ``spank`` or ``scrun``."""
+    for key in defined:
+        for family, start in FAMILIES:
+            if key.startswith(f"G.slurm_{start}"):
+                return family
+    has_options = any(
+        isinstance(target, Name) and target.name == "spank_options"
+        for statement in statements(tree.main.body)
+        if isinstance(statement, Assign)
+        for target in statement.targets
+    )
+    return "spank" if has_options else ""
+
+
+FAMILIES = (("job_submit", "job_"), ("cli_filter", "cli_"), ("spank", "spank_"), ("scrun", "scrun_"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import names
-from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Index, Name, Unary, name_of
+from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Index, Name, Unary, inside, name_of
 from slurmhooks.adopt.values import ANY, Value
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ SEARCHES = {"find", "match"}
 
 def assume(flow: Flow, condition: Expr, truth: bool, state: State) -> None:
     """Add to a state what holds if a condition is true, or false."""
+    if _is_impossible(flow, condition, truth, state):
+        state.dead = True
+        return
     known, clean = _facts(flow, condition, truth, state)
     for key in list(known):
         value = state.values.get(key)
@@ -36,12 +39,39 @@ def assume(flow: Flow, condition: Expr, truth: bool, state: State) -> None:
     state.clean |= clean
 
 
+def _is_impossible(flow: Flow, condition: Expr, truth: bool, state: State) -> bool:
+    """Tell whether a condition would need a number of Slurm to be nil."""
+    if not isinstance(condition, Binary) or condition.operator not in OPPOSITE:
+        return False
+    first, second = flow.look(condition.left, state), flow.look(condition.right, state)
+    kinds = {first.kind, second.kind}
+    return kinds == {"nil", "number"} and not (first.nil or second.nil) and (condition.operator == "==") == truth
+
+
 def note_checks(flow: Flow, comparison: Binary, values: tuple[Value, Value], state: State) -> None:
     """Note that a number has been compared with NO_VAL or INFINITE."""
     pairs = ((comparison.left, values[0], values[1]), (comparison.right, values[1], values[0]))
     for part, value, other in pairs:
         if is_unset(other):
             state.checked |= {key for key in (value.unset, flow.key(part, state)) if key}
+            flow.unset_checks.add(value.unset)
+        elif other.kind == "nil" and value.unset and comparison.operator in OPPOSITE:
+            flow.nil_checks.setdefault(value.unset, part.line)
+
+
+def note_parts(flow: Flow, condition: Binary, state: State) -> None:
+    """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
+    for part in inside(condition):
+        if isinstance(part, Binary) and part.operator in OPPOSITE:
+            values = flow.look(part.left, state), flow.look(part.right, state)
+            if any(map(is_unset, values)):
+                note_checks(flow, part, values, state)
+
+
+def note_truth(flow: Flow, condition: Expr, value: Value) -> None:
+    """Note that a number is used as a condition, as if it could be nil."""
+    if value.unset and isinstance(condition, (Name, Index)):
+        flow.nil_checks.setdefault(value.unset, condition.line)
 
 
 def is_unset(value: Value) -> bool:

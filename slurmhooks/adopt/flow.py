@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt import conditions, library, members
+from slurmhooks.adopt import conditions, library, members, names
 from slurmhooks.adopt.tree import (
     Assign,
     Binary,
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 PASSES = 6
 """Enough for values that are handed on through as many functions; scripts have two or three."""
 ARITHMETIC = {"+", "-", "*", "/", "//", "%", "^", "&", "|", "~", "<<", ">>"}
+NOTED = (
+    *("remarks", "uses", "_sites", "_callers", "early_reads", "undefined", "nil_checks", "unset_checks", "kept"),
+)  # fmt: skip
+"""Attributes of a flow that say what the script does, and that only an evaluation in its place changes."""
 ORDER = {"<", "<=", ">", ">="}
 
 
@@ -220,6 +224,8 @@ class Flow:
     def _pass(self) -> None:
         self.remarks: set[Remark] = set()
         self.undefined: dict[str, int] = {}
+        self.nil_checks: dict[str, int] = {}
+        self.unset_checks: set[str] = set()
         self.uses: dict[Use, None] = {}
         self.global_writes: dict[str, dict[int, bool]] = {}
         self.early_reads: dict[str, int] = {}
@@ -404,7 +410,7 @@ class Flow:
     def _if(self, statement: If, state: State) -> None:
         outcomes: list[State] = []
         for condition, block in statement.branches:
-            self.value(condition, state)
+            conditions.note_truth(self, condition, self.value(condition, state))
             taken = state.copy()
             conditions.assume(self, condition, True, taken)
             self.block(block, taken)
@@ -458,17 +464,20 @@ class Flow:
                 return ""
             role = self.look(expression.of, state).role
             start = role if members.is_of_request(f"{role}.") else self.key(expression.of, state)
-            return f"{start}.{expression.key.value}" if start else ""
+            member = expression.key.value
+            return f"{start}.{names.same_as(member) if role == 'job_desc' else member}" if start else ""
         return ""
 
     def look(self, expression: Expr, state: State) -> Value:
         """Return the value of an expression without reporting anything."""
-        remarks, uses, sites, reads = self.remarks, self.uses, self._sites, self.early_reads
-        self.remarks, self.uses, self._sites, self.early_reads = set(), {}, {}, {}
+        noted = {name: getattr(self, name) for name in NOTED}
+        for name, old in noted.items():
+            setattr(self, name, type(old)())
         try:
             return self.value(expression, state.copy())
         finally:
-            self.remarks, self.uses, self._sites, self.early_reads = remarks, uses, sites, reads
+            for name, old in noted.items():
+                setattr(self, name, old)
 
     def need(self, expression: Expr, value: Value, state: State, how: str) -> None:
         """Report a value that may be nil where nil is an error."""
@@ -503,6 +512,8 @@ class Flow:
                 return Value(kind="function", function=expression)
             case Unary(operator=operator, operand=operand):
                 value = self.value(operand, state)
+                if operator == "not":
+                    conditions.note_truth(self, operand, value)
                 if operator in ("-", "#", "~"):
                     self.need(operand, value, state, "used with '#'" if operator == "#" else "calculated with")
                 return Value(kind="boolean" if operator == "not" else "number")
@@ -558,6 +569,7 @@ class Flow:
     def _binary(self, expression: Binary, state: State) -> Value:
         operator, left, right = expression.operator, expression.left, expression.right
         if operator in ("and", "or"):
+            conditions.note_parts(self, expression, state)
             return self._either(expression, state)
         first, second = self.value(left, state), self.value(right, state)
         pairs = ((left, first), (right, second))
@@ -580,6 +592,7 @@ class Flow:
     def _either(self, expression: Binary, state: State) -> Value:
         left, right = expression.left, expression.right
         first = self.value(left, state)
+        conditions.note_truth(self, left, first)
         then = state.copy()
         is_and = expression.operator == "and"
         conditions.assume(self, left, is_and, then)

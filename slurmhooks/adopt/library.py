@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt import members, programs
+from slurmhooks.adopt import conditions, members, programs
 from slurmhooks.adopt.tree import Call, Constant, Expr, Function, Name, Vararg, name_of
 from slurmhooks.adopt.values import ANY, Exit, Use, Value
 
@@ -215,6 +215,9 @@ def _of_script(flow: Flow, function: Function, arguments: Arguments, state: Stat
         str(parameter.number): flow.key(argument, state)
         for parameter, (argument, _) in zip(function.parameters, arguments, strict=False)
     }
+    ends = {way.result for way in summary.exits}
+    if "nil" in ends and ends & {"", conditions.SOME} and not result.nil:
+        result = replace(result, nil=f"{function.name}(...)")
     exits = tuple(Exit(way.result, frozenset(_translated(way.known, keys, function))) for way in summary.exits)
     return replace(result, exits=exits)
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, names
 from slurmhooks.adopt.tree import Call, Constant, Expr, Index, Name
 from slurmhooks.adopt.values import ANY, NIL, Remark, Use, Value
-from slurmhooks.fields import JobFields
-from slurmhooks.fields.rows import rows
 from slurmhooks.lua import job_fields
-from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.flow import Flow
@@ -120,7 +117,7 @@ def _field(flow: Flow, role: str, name: str, line: int, state: State) -> Value:
     if name == "environment":
         return Value(kind="table", role="environment")
     kind = names.kind_of(name)
-    key = f"job_desc.{name}"
+    key = f"job_desc.{names.same_as(name)}"
     if kind == "text":
         nil = "" if name in names.ALWAYS_SENT and not flow.in_modify else key
         return Value(kind="text", nil=nil, users="" if name in names.NOT_OF_USERS else key)
@@ -317,15 +314,13 @@ def _checked(flow: Flow, expression: Expr, value: Value, state: State) -> bool:
 
 def _unset_remark(flow: Flow, expression: Expr, value: Value, how: str, effect: str) -> None:
     name = value.unset.removeprefix("job_desc.")
-    row = rows(JobFields).get(name)
-    bits = getattr(row, "bits", 32) or 32
     option = OPTION_OF.get(name)
     when = f"without {option}" if option else "if it is not given"
     flow.remark(
         Remark(
             expression.line, "unset", "warning", f"{value.unset} {how} without a check for NO_VAL",
-            f"{when} it is {NO_VAL[bits]}, and {effect}",
-            f"{value.unset} ~= slurm.NO_VAL{'' if bits == 32 else bits} first",
+            f"{when} it is {names.number_of_unset(name)}, and {effect}",
+            f"{value.unset} ~= {names.unset_name(name)} and ...",
         )
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
@@ -148,6 +149,17 @@ def unset_numbers() -> frozenset[str]:
     )
 
 
+def number_of_unset(field: str) -> int:
+    """Return the number of a field of a request that is not given."""
+    return NO_VAL[rows(JobFields)[field].bits or 32]
+
+
+def unset_name(field: str) -> str:
+    """Return how scripts name that number."""
+    bits = rows(JobFields)[field].bits or 32
+    return "slurm.NO_VAL" if bits == 32 else f"slurm.NO_VAL{bits}"
+
+
 def items() -> frozenset[str]:
     """Return the items of SPANK."""
     return frozenset(item.item for item in ITEMS)
@@ -172,6 +184,25 @@ def kind_of(field: str) -> str:
     if isinstance(row, Tagged):
         return "number?"
     return "boolean" if isinstance(row, Bit) else "number"
+
+
+@cache
+def same_as(field: str) -> str:
+    """Return the name that stands for all names of one member of the request, as gres does for tres_per_node."""
+    return _synonyms().get(field, field)
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    release = job_fields.NEWEST
+    places = tables_of(shown(release))["job"].places
+    first: dict[str, str] = {}
+    result = {}
+    for name, row in sorted(job_fields.names("job_desc", release).items(), key=lambda item: item[0] == "gres"):
+        member = row.member(release, places)
+        if member is not None and not isinstance(row, (Tagged, Bit)):
+            result[name] = first.setdefault(member, name)
+    return result
 
 
 def has(field: str, release: Release) -> bool:

@@ -67,7 +67,7 @@ class Script:
         self.family = flow.family
         self.entries = {name: function.line for name, function in flow.entries.items()}
         self.uses: list[Use] = list(flow.uses)
-        found = {*flow.remarks, *self._missing(), *self._globals(), *self._results(), *self._undefined()}
+        found = {*flow.remarks, *self._missing(), *self._globals(), *self._results(), *self._undefined(), *self._never_nil()}
         self.remarks = sorted(found, key=lambda remark: (remark.line, LEVELS.index(remark.level), remark.what))
 
     @property
@@ -129,6 +129,17 @@ class Script:
                 level = "note" if value.constant is True else "danger"
                 yield Remark(
                     line, "result", level, f"{name} returns {shown}", passes, "return slurm.SUCCESS or slurm.ERROR"  # type: ignore[arg-type]
+                )  # fmt: skip
+
+    def _never_nil(self) -> Iterator[Remark]:
+        """Report numbers that the script only compares with nil, although unset is NO_VAL."""
+        for key, line in self._flow.nil_checks.items():
+            if key not in self._flow.unset_checks:
+                name = key.removeprefix("job_desc.")
+                yield Remark(
+                    line, "unset", "warning", f"checks {key} for nil, and nowhere for NO_VAL",
+                    f"it is never nil: if it is not given it is {names.number_of_unset(name)}, so the check has no effect",
+                    f"{key} == {names.unset_name(name)}",
                 )  # fmt: skip
 
     def _undefined(self) -> Iterator[Remark]:

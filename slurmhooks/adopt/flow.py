@@ -182,6 +182,18 @@ class Flow:
         """Tell whether the script assigns a global variable anywhere."""
         return key in self._assigned
 
+    def constants(self) -> list[object]:
+        """Return the texts and numbers in the script, each once."""
+        found = (
+            part.value
+            for function in self._functions
+            for statement in statements(function.body)
+            for expression in expressions(statement)
+            for part in inside(expression)
+            if isinstance(part, Constant) and isinstance(part.value, (str, float))
+        )
+        return list(dict.fromkeys(found))
+
     def all_names(self) -> set[str]:
         """Return the names of global variables that the script assigns."""
         return {key.removeprefix("G.") for key in self._assigned if key.startswith("G.")}

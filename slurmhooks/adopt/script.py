@@ -71,6 +71,11 @@ class Script:
         self.remarks = sorted(found, key=lambda remark: (remark.line, LEVELS.index(remark.level), remark.what))
 
     @property
+    def constants(self) -> list[object]:
+        """The texts and numbers in the script, each once."""
+        return self._flow.constants()
+
+    @property
     def keeps(self) -> dict[str, int]:
         """Variables that outlive a call and are changed by it, with the line."""
         return self._flow.kept

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A request that a script is tried with, what it answered, and how two answers differ."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+USER = "alice"
+"""The name of the user of every request."""
+ERROR_PLACE = re.compile(r":(\d+): ")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A submission or an update.
+
+    Attributes:
+        hook: ``job_submit`` or ``job_modify``.
+        label: what is special in it, for people.
+        uid: user who asks.
+        release: of Slurm.
+        fields: values as handlers see them.
+        members: raw values by member, of a recorded request; they replace the fields.
+        variables: the environment of the job.
+        unknown: members that the recording does not have.
+    """
+
+    hook: str
+    label: str
+    uid: int = 1000
+    release: str = "24.11"
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+
+    def job(self) -> FakeJob:
+        """Return the request for handlers."""
+        given = dict(self.fields)
+        if self.variables:
+            given["environment"] = dict(self.variables)
+        job = FakeJob(release=self.release, user_name=USER, **given)
+        struct = struct_of(job)
+        if self.members:
+            struct.put({name: raw for name, raw in self.members.items() if name in struct.raws})
+        return job
+
+    def raws(self) -> dict[str, Any]:
+        """Return the raw values of members that are numbers or texts, as slurmctld would have them."""
+        struct = request_of(self.job(), self.hook)
+        raws = {name: _plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
+        return {**raws, "user_name": USER, "argc": len(struct.raws.get("argv") or ())}
+
+
+def _plain(raw: Any) -> Any:
+    return raw.rstrip(b"\0").decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a script answered.
+
+    Attributes:
+        code: the number that it returned; 0 if Slurm takes the result for that.
+        messages: for the user.
+        writes: raw values of the members that it changed, if the request was accepted.
+        log: its lines in the log, each as ``level: text``.
+        error: the message of an error that ended it; None if there was none.
+        stopped: what it used that cannot be tried out.
+    """
+
+    code: int
+    messages: list[str]
+    writes: dict[str, Any]
+    log: list[str]
+    error: str | None = None
+    stopped: list[str] = field(default_factory=list)
+
+
+def difference(first: Answer, second: Answer) -> str | None:
+    """Return in which way two answers differ; None if they do not."""
+    if (first.error is None) != (second.error is None):
+        return f"error: {first.error} / {second.error}"
+    if first.error is not None and second.error is not None:
+        places = ERROR_PLACE.search(first.error), ERROR_PLACE.search(second.error)
+        if [place and place[1] for place in places][0] != [place and place[1] for place in places][1]:
+            return f"place of the error: {first.error} / {second.error}"
+    elif first.code & 0xFFFFFFFF != second.code & 0xFFFFFFFF:
+        return f"return code: {first.code} / {second.code}"
+    if _ends_dropped(first.messages) != _ends_dropped(second.messages):
+        return f"messages to the user: {first.messages} / {second.messages}"
+    if not first.code and first.writes != second.writes:
+        names = sorted(
+            name
+            for name in first.writes.keys() | second.writes.keys()
+            if first.writes.get(name) != second.writes.get(name)
+        )
+        return f"changed fields: {', '.join(names)}"
+    if _ends_dropped(first.log) != _ends_dropped(second.log):
+        return f"log lines: {first.log} / {second.log}"
+    return None
+
+
+def _ends_dropped(lines: list[str]) -> list[str]:
+    """Return lines without line feeds at their ends, which slurmhooks drops, see docs/lua.md."""
+    return [line.rstrip("\n") for line in lines]

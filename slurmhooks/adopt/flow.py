@@ -236,6 +236,7 @@ class Flow:
     def _pass(self) -> None:
         self.remarks: set[Remark] = set()
         self.undefined: dict[str, int] = {}
+        self.keeps_request = 0
         self.nil_checks: dict[str, int] = {}
         self.unset_checks: set[str] = set()
         self.uses: dict[Use, None] = {}
@@ -386,6 +387,8 @@ class Flow:
         self._values_anywhere[key] = plain if old is None or old.kind == "nil" else old.joined(plain)
 
     def _assign(self, target: Expr, value: Value, state: State) -> None:
+        if value.role == "job_desc" and not self.keeps_request and self._outlives(target, state):
+            self.keeps_request = target.line
         if isinstance(target, Name):
             if target.variable is None and self.running.function is not self._tree.main:
                 self.global_writes.setdefault(target.name, {})[target.line] = self.in_call
@@ -410,14 +413,18 @@ class Flow:
 
     def _note_kept(self, target: Index, state: State) -> None:
         """Note that a call changes a table that outlives it."""
-        root: Expr = target
-        while isinstance(root, Index):
-            root = root.of
-        if not isinstance(root, Name):
-            return
-        outlives = root.variable.function is None if root.variable is not None else root.name not in state.assigned
-        if outlives and self.running.function is not self._tree.main:
+        root = _root(target)
+        if root is not None and self._outlives(root, state) and self.running.function is not self._tree.main:
             self.kept.setdefault(root.name, target.line)
+
+    def _outlives(self, target: Expr, state: State) -> bool:
+        """Tell whether a variable outlives the call."""
+        root = _root(target)
+        if root is None:
+            return False
+        if root.variable is None:
+            return isinstance(target, Name) or root.name not in state.assigned
+        return root.variable.function is None
 
     def _if(self, statement: If, state: State) -> None:
         outcomes: list[State] = []
@@ -640,3 +647,9 @@ def family_of(tree: Tree, defined: Iterable[str]) -> str:
 
 
 FAMILIES = (("job_submit", "job_"), ("cli_filter", "cli_"), ("spank", "spank_"), ("scrun", "scrun_"))
+
+
+def _root(target: Expr) -> Name | None:
+    while isinstance(target, Index):
+        target = target.of
+    return target if isinstance(target, Name) else None

@@ -80,6 +80,11 @@ class Script:
         """Variables that outlive a call and are changed by it, with the line."""
         return self._flow.kept
 
+    @property
+    def keeps_request(self) -> int:
+        """Line on which job_desc is kept in a variable that outlives the call; 0 if it is not."""
+        return self._flow.keeps_request
+
     def _missing(self) -> Iterator[Remark]:
         wanted = REQUIRED.get(self.family, ())
         for name in wanted:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import pwd
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
@@ -12,8 +14,6 @@ from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-USER = "alice"
-"""The name of the user of every request."""
 ERROR_PLACE = re.compile(r":(\d+): ")
 
 
@@ -46,17 +46,21 @@ class Request:
         given = dict(self.fields)
         if self.variables:
             given["environment"] = dict(self.variables)
-        job = FakeJob(release=self.release, user_name=USER, **given)
+        job = FakeJob(release=self.release, user_name=user_name(1000), **given)
         struct = struct_of(job)
         if self.members:
             struct.put({name: raw for name, raw in self.members.items() if name in struct.raws})
         return job
 
+    def job_raws(self) -> dict[str, Any]:
+        """Return the raw values of all members, arrays included."""
+        return dict(request_of(self.job(), self.hook).raws)
+
     def raws(self) -> dict[str, Any]:
         """Return the raw values of members that are numbers or texts, as slurmctld would have them."""
         struct = request_of(self.job(), self.hook)
         raws = {name: _plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
-        return {**raws, "user_name": USER, "argc": len(struct.raws.get("argv") or ())}
+        return {**raws, "user_name": user_name(1000), "argc": len(struct.raws.get("argv") or ())}
 
 
 def _plain(raw: Any) -> Any:
@@ -82,6 +86,15 @@ class Answer:
     log: list[str]
     error: str | None = None
     stopped: list[str] = field(default_factory=list)
+
+
+@cache
+def user_name(uid: int) -> str | None:
+    """Return the name of a user on this machine; None if it has no such user."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return None
 
 
 def difference(first: Answer, second: Answer) -> str | None:

@@ -9,11 +9,15 @@ import select
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.adopt.answers import Answer, Request, difference
 from slurmhooks.adopt.ours import Ours
+from slurmhooks.adopt.own import Own
 from slurmhooks.adopt.reference import Reference
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields.rows import release_of
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.fields.rows import Release
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds that a script may take to load or to answer a request."""
 EXAMPLES = 5
 PARTITIONS: dict[str, dict[str, Any]] = {
@@ -91,45 +95,96 @@ class Outcome:
             self.examples.append((f"{request.hook} with {request.label}", found))
 
 
-def run(path: str, release: Release, version: str, requests: Sequence[Request], uses: frozenset[str]) -> Outcome:
-    """Try a script with requests.
+@dataclass(frozen=True)
+class SlurmsOwn:
+    """Where Slurm's own plugin is.
+
+    Attributes:
+        build: the folder of the build with slurmhooks_own_lua.so.
+        plugin: job_submit_lua.so.
+        library: libslurmfull.so.
+        release: of Slurm.
+    """
+
+    build: str
+    plugin: str
+    library: str
+    release: str
+
+
+def run(
+    path: str,
+    release: Release,
+    version: str,
+    requests: Sequence[Request],
+    uses: frozenset[str],
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Try a script with requests, in plain Lua and under slurmhooks.
 
     Raises:
         TrialError: it does not load, or does not end.
     """
-    outcome = Outcome("plain Lua " + version)
+    outcome = Outcome(f"plain Lua {version}, with a table of fields like that of job_submit/lua")
     task = {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version}
-    with _child(task) as child:
-        for request in requests:
-            theirs, ours = child.ask(request)
-            outcome.add(request, theirs, ours, uses)
+    with _Child({**task, "sides": ["plain", "ours"], "partitions": True}) as child:
+        for number, request in enumerate(requests, 1):
+            answers = child.ask(request)
+            outcome.add(request, answers["plain"], answers["ours"], uses)
+            if progress is not None:
+                progress(number, len(requests))
     return outcome
 
 
-class _child:  # noqa: N801 - a context manager that reads as a function
-    """The process that runs the script: it can hang, or end."""
+def run_own(
+    path: str, own: SlurmsOwn, release: Release, version: str, requests: Sequence[Request], uses: frozenset[str]
+) -> Outcome:
+    """Try a script with submissions, in Slurm's own plugin and under slurmhooks.
 
-    def __init__(self, task: dict[str, str]) -> None:
+    Raises:
+        TrialError: it does not load, or does not end.
+    """
+    outcome = Outcome(f"Slurm's own job_submit/lua ({own.release}, without partitions and jobs)")
+    task = {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version}
+    with (
+        _Child({**task, "sides": ["own"], "own": asdict(own)}) as theirs,
+        _Child({**task, "sides": ["ours"], "partitions": False}) as ours,
+    ):
+        for request in requests:
+            if request.hook == "job_submit":
+                outcome.add(request, theirs.ask(request)["own"], ours.ask(request)["ours"], uses)
+    return outcome
+
+
+class _Child:
+    """A process that runs the script: it can hang, or end."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "slurmhooks.adopt.trial", json.dumps(task)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
-    def __enter__(self) -> _child:
-        answer = json.loads(self._line("the script was not loaded"))
-        if "failure" in answer:
-            raise TrialError(answer["failure"])
+    def __enter__(self) -> _Child:
+        try:
+            answer = json.loads(self._line("the script was not loaded"))
+            if "failure" in answer:
+                raise TrialError(answer["failure"])
+        except TrialError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *failure: object) -> None:
         self._process.kill()
+        self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None
-            stream.close()
-        self._process.wait()
+            with suppress(BrokenPipeError):
+                stream.close()
 
-    def ask(self, request: Request) -> tuple[Answer, Answer]:
-        """Return the answers of plain Lua and of slurmhooks."""
+    def ask(self, request: Request) -> dict[str, Answer]:
+        """Return the answers of the sides that this process has."""
         assert self._process.stdin is not None
         shown = {**asdict(request), "unknown": [], "members": _to_json(request.members)}
         shown["fields"] = _to_json(request.fields)
@@ -138,21 +193,21 @@ class _child:  # noqa: N801 - a context manager that reads as a function
             self._process.stdin.flush()
         except OSError:
             self._fail(request.label)
-        answer = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
-        return Answer(**answer["theirs"]), Answer(**answer["ours"])
+        answers = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
+        return {side: Answer(**answer) for side, answer in answers.items()}
 
     def _line(self, what: str) -> bytes:
         stream = self._process.stdout
         assert stream is not None
-        ready, _, _ = select.select([stream], [], [], PATIENCE * 3)
+        ready, _, _ = select.select([stream], [], [], PATIENCE)
         if not ready:
-            raise TrialError(f"{what} within {PATIENCE * 3:g} s: does the script have an endless loop?")
+            raise TrialError(f"{what} within {PATIENCE:g} s: does the script have an endless loop?")
         line = stream.readline()
         if not line:
             self._fail(what)
         return line
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str) -> NoReturn:
         self._process.wait()
         assert self._process.stderr is not None
         last = self._process.stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -187,23 +242,36 @@ def _from_json(values: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def main(task: dict[str, str]) -> None:
+def main(task: dict[str, Any]) -> None:
     """Answer requests from standard input, until it ends."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the script prints
-    release = release_of(task["release"])
     try:
-        reference = Reference(
-            task["path"], read_script(task["path"]), finding.find(task["version"]), table_constants(release), IN_LUA
-        )
-        ours = Ours(task["path"], task["release"], task["version"], PARTITIONS)
-    except (SlurmhooksError, ValueError) as error:
+        sides = {name: SIDES[name](task) for name in task["sides"]}
+    except (SlurmhooksError, ValueError, OSError) as error:
         out.write(json.dumps({"failure": str(error)}) + "\n")
         return
     out.write(json.dumps({}) + "\n")
     for request in _requests():
-        answers = {"theirs": asdict(reference.answer(request)), "ours": asdict(ours.answer(request))}
-        out.write(json.dumps(answers) + "\n")
+        out.write(json.dumps({name: asdict(side.answer(request)) for name, side in sides.items()}) + "\n")
+
+
+def _plain(task: dict[str, Any]) -> Reference:
+    release = release_of(task["release"])
+    lua = finding.find(task["version"])
+    return Reference(task["path"], read_script(task["path"]), lua, table_constants(release), IN_LUA)
+
+
+def _ours(task: dict[str, Any]) -> Ours:
+    return Ours(task["path"], task["release"], task["version"], PARTITIONS if task["partitions"] else {})
+
+
+def _own(task: dict[str, Any]) -> Own:
+    own = SlurmsOwn(**task["own"])
+    return Own(read_script(task["path"]), Path(own.build), Path(own.plugin), Path(own.library))
+
+
+SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {"plain": _plain, "ours": _ours, "own": _own}
 
 
 def _requests() -> Iterator[Request]:

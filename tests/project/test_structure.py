@@ -34,6 +34,7 @@ FLOORS = (
     ("types",),
     ("testing",),
     ("replay",),
+    ("adopt",),
     ("pytest_plugin",),
     ("cli",),
 )

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.adopt import differs, requests, setup, trial
+from slurmhooks.adopt import differs, own, requests, setup, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.report import Changes, Compared, Differs, Found, Report, Used
 from slurmhooks.adopt.script import Script, Settings
 from slurmhooks.adopt.tree import NoParserError
-from slurmhooks.cli import output, parameters, slurm
+from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.fields.rows import Release, release_of
 from slurmhooks.files import slurm_conf
@@ -38,6 +38,10 @@ TITLES = {
     "system": "programs, files and the process",
 }
 COLORS = {"danger": "red", "warning": "yellow", "note": "blue"}
+NO_OWN = (
+    "Slurm's own plugin: this machine lacks it or a build of slurmhooks for it; run the command again on the controller"
+    " after 'slurmhooks build' and 'slurmhooks install'"
+)
 DEFAULT_REQUESTS = 400
 
 
@@ -128,18 +132,42 @@ def _compared(script: Script, path: str, recording: Path | None, count: int) -> 
         return [], f"scripts of {script.family} are not run: their answers depend on the command or the node"
     if count == 0:
         return [], "--requests=0"
-    uses = {use.name for use in script.uses if use.of == "job_desc"}
+    uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
+    settings = script.settings
+    wanted = _requests(script, set(uses), recording, count)
+    own = _slurms_own(settings.release)
+    outcomes = []
     try:
-        wanted = _requests(script, uses, recording, count)
-        outcome = trial.run(path, script.settings.release, script.settings.version, wanted, frozenset(uses))
+        with progress.bar("trying") as advance:
+            outcomes.append(trial.run(path, settings.release, settings.version, wanted, uses, advance))
+        if own is not None:
+            outcomes.append(trial.run_own(path, own, settings.release, settings.version, wanted, uses))
     except trial.TrialError as error:
         return [], str(error)
-    compared = Compared(
-        oracle=outcome.oracle, requests=outcome.requests, same=outcome.same, different=outcome.different,
-        not_compared=dict(outcome.unknown), refused=outcome.refused, errors=dict(outcome.errors),
-        examples=[Differs(request=request, difference=text) for request, text in outcome.examples],
-    )  # fmt: skip
-    return [compared], None
+    missing = None if own is not None else NO_OWN
+    return [
+        Compared(
+            oracle=outcome.oracle, requests=outcome.requests, same=outcome.same, different=outcome.different,
+            not_compared=dict(outcome.unknown), refused=outcome.refused, errors=dict(outcome.errors),
+            examples=[Differs(request=request, difference=text) for request, text in outcome.examples],
+        )
+        for outcome in outcomes
+    ], missing  # fmt: skip
+
+
+def _slurms_own(release: Release) -> trial.SlurmsOwn | None:
+    """Return where Slurm's own plugin is; None if this machine lacks it, or has no build of slurmhooks."""
+    library = slurm.library()
+    if library is None:
+        return None
+    configured = (slurm_conf.own_value("PluginDir") or "").split(":")
+    folders = [*map(Path, filter(None, configured)), *slurm.usual_plugin_dirs()]
+    plugin = next((folder / own.PLUGIN for folder in folders if (folder / own.PLUGIN).exists()), None)
+    builds = [folder / "slurmhooks" for folder in folders if (folder / "slurmhooks" / own.LIBRARY).exists()]
+    version = next(slurm.installed_versions(), None)
+    if plugin is None or not builds or version is None or version[1][:2] != release:
+        return None
+    return trial.SlurmsOwn(str(builds[0]), str(plugin), str(library), str(version[1]))
 
 
 def _requests(script: Script, uses: set[str], recording: Path | None, count: int) -> list[Request]:
@@ -202,7 +230,7 @@ def _show(report: Report, show_uses: bool) -> None:
     for compared in report.comparisons:
         _show_compared(compared)
     if report.why_not_compared:
-        click.echo(shown(f"answers not compared: {report.why_not_compared}"))
+        click.echo(shown(f"not compared with {report.why_not_compared}" if report.comparisons else f"answers not compared: {report.why_not_compared}"))
     click.echo()
     changes = report.changes
     if changes.toml:
@@ -243,7 +271,7 @@ def _show_found(found: Sequence[Found]) -> None:
 
 def _show_compared(compared: Compared) -> None:
     color = "yellow" if compared.different else "green"
-    summary = f"{compared.same} of {compared.requests} answers are the same in {compared.oracle} and under slurmhooks"
+    summary = f"{compared.same} of {compared.requests} answers are the same under slurmhooks and in {compared.oracle}"
     click.echo(click.style(summary, fg=color, bold=True) + f", {compared.different} differ")
     for reason, number in compared.not_compared.items():
         click.echo(shown(f"  {number} not compared, because the script uses {reason}"))

@@ -67,15 +67,18 @@ static void keep(unsigned level, const char *format, va_list arguments)
 LOGS(log_var, int level, const char *format, ...)
 LOGS(slurm_log_var, int level, const char *format, ...)
 
-EXPORTED int slurm_error(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    keep(LEVEL_ERROR, format, arguments);
-    va_end(arguments);
-    return SLURM_ERROR;
-}
+/* Some of Slurm's sources call it by its short name, which is also that of a function of the C library. */
+#define LOGS_ERROR(function)                         \
+    EXPORTED int function(const char *format, ...)   \
+    {                                                \
+        va_list arguments;                           \
+        va_start(arguments, format);                 \
+        keep(LEVEL_ERROR, format, arguments);        \
+        va_end(arguments);                           \
+        return SLURM_ERROR;                          \
+    }
+LOGS_ERROR(slurm_error)
+LOGS_ERROR(error)
 
 EXPORTED int get_log_level(void) { return LEVELS - 1; }
 EXPORTED int slurm_get_log_level(void) { return LEVELS - 1; }
@@ -86,6 +89,11 @@ EXPORTED void *get_job_script(const void *job)
     (void)job;
     return NULL;
 }
+
+/* Accounting, which this process does not have. */
+EXPORTED int assoc_mgr_fill_in_user(void) { return SLURM_ERROR; }
+EXPORTED int assoc_mgr_fill_in_assoc(void) { return SLURM_ERROR; }
+EXPORTED int assoc_mgr_fill_in_qos(void) { return SLURM_ERROR; }
 
 static int (*submit)(job_desc_msg_t *, uint32_t, char **);
 

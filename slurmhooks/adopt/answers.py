@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.log import visible
 from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Answer:
         log: its lines in the log, each as ``level: text``.
         error: the message of an error that ended it; None if there was none.
         stopped: what it used that cannot be tried out.
+        also: the number that stands for the same error code where Slurm's numbers are not known.
     """
 
     code: int
@@ -86,6 +88,7 @@ class Answer:
     log: list[str]
     error: str | None = None
     stopped: list[str] = field(default_factory=list)
+    also: int | None = None
 
 
 @cache
@@ -105,9 +108,9 @@ def difference(first: Answer, second: Answer) -> str | None:
         places = ERROR_PLACE.search(first.error), ERROR_PLACE.search(second.error)
         if [place and place[1] for place in places][0] != [place and place[1] for place in places][1]:
             return f"place of the error: {first.error} / {second.error}"
-    elif first.code & 0xFFFFFFFF != second.code & 0xFFFFFFFF:
+    elif second.code & 0xFFFFFFFF not in (first.code & 0xFFFFFFFF, first.also):
         return f"return code: {first.code} / {second.code}"
-    if _ends_dropped(first.messages) != _ends_dropped(second.messages):
+    if _lines(first.messages) != _lines(second.messages):
         return f"messages to the user: {first.messages} / {second.messages}"
     if not first.code and first.writes != second.writes:
         names = sorted(
@@ -116,11 +119,12 @@ def difference(first: Answer, second: Answer) -> str | None:
             if first.writes.get(name) != second.writes.get(name)
         )
         return f"changed fields: {', '.join(names)}"
-    if _ends_dropped(first.log) != _ends_dropped(second.log):
+    if _lines(first.log) != _lines(second.log):
         return f"log lines: {first.log} / {second.log}"
     return None
 
 
-def _ends_dropped(lines: list[str]) -> list[str]:
-    """Return lines without line feeds at their ends, which slurmhooks drops, see docs/lua.md."""
-    return [line.rstrip("\n") for line in lines]
+def _lines(texts: list[str]) -> list[str]:
+    """Return the lines of texts, as slurmhooks shows them: without empty ones at the end of a text, see docs/lua.md."""
+    shown = (visible(line.removeprefix("| ")) for text in texts for line in text.rstrip("\n").split("\n"))
+    return [line for line in shown if line]

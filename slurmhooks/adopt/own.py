@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.adopt.answers import ERROR_PLACE, Answer, Request
 from slurmhooks.adopt.ours import FAILURES
+from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.values import ENCODING, ERRORS
 from slurmhooks.wire.message import Message, Packed, decode, number_value, text_value, texts_value
 from slurmhooks.wire.protocol import Type
@@ -33,11 +33,12 @@ GUARD = os.path.join(os.path.dirname(__file__), "guard.lua")
 class Own:
     """A script in Slurm's own plugin. A process can have only one."""
 
-    def __init__(self, content: bytes, build: Path, plugin: Path, slurm: Path) -> None:
+    def __init__(self, content: bytes, folder: str, build: Path, plugin: Path, slurm: Path) -> None:
         """Load a script.
 
         Args:
             content: of the script.
+            folder: an empty folder, where the plugin reads the script with each request.
             build: the folder with our library and its tables.
             plugin: job_submit_lua.so.
             slurm: libslurmfull.so.
@@ -46,7 +47,8 @@ class Own:
             ValueError: it does not load.
         """
         self._tables = parse((build / FILE_NAME).read_text())
-        folder = tempfile.mkdtemp(prefix="slurmhooks-")
+        known = stand_ins()
+        self._codes = {number: known[name] for name, number in self._tables.constants["ESLURM"].items() if name in known}
         os.environ["SLURM_CONF"] = os.path.join(folder, "slurm.conf")
         with open(os.path.join(folder, "job_submit.lua"), "wb") as file:
             file.write(_guarded(content))
@@ -60,9 +62,6 @@ class Own:
         self._lib.slurmhooks_own_lua_log.restype = ctypes.c_void_p
         wrong = self._lib.slurmhooks_own_lua_load(str(plugin).encode())
         log = self._log()
-        for name in ("job_submit.lua", "slurm.conf"):
-            if os.path.exists(os.path.join(folder, name)) and name != "job_submit.lua":
-                os.unlink(os.path.join(folder, name))
         if wrong is not None:
             raise ValueError(f"{plugin}: {wrong.decode(ENCODING, ERRORS)} {' | '.join(log)}")
 
@@ -110,7 +109,7 @@ class Own:
             elif words.startswith(("lua: ", "_set_job_field: ")):
                 log.append(f"{level}: {words}")
         writes_made = {name: raw for name, raw in after.items() if raw != before[name]}
-        return Answer(code.value, message.split("\n") if message else [], writes_made, log, error, stopped)
+        return Answer(code.value, message.split("\n") if message else [], writes_made, log, error, stopped, self._codes.get(code.value))
 
     def _members(self, address: int | None, size: int) -> Iterator[tuple[str, Any]]:
         assert address is not None

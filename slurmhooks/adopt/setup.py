@@ -51,18 +51,18 @@ def setup(family: str, script: str, folder: str, current: str | None, version: s
     relative = os.path.relpath(script, folder)
     name = script if relative.startswith("..") else relative
     key = {"job_submit": "JobSubmitPlugins", "cli_filter": "CliFilterPlugins"}[family]
-    plugins = [word.strip() for word in (current or "lua").split(",") if word.strip()]
-    replaced = ["python" if plugin.removeprefix(f"{family}/") == "lua" else plugin for plugin in plugins]
-    if "python" not in replaced:
-        replaced.append("python")
-    replaced = list(dict.fromkeys(replaced))
+    plugins = [word.strip().removeprefix(f"{family}/") for word in (current or "lua").split(",") if word.strip()]
+    before = plugins if "lua" in plugins else ["lua" if plugin == "python" else plugin for plugin in plugins]
+    after = list(dict.fromkeys("python" if plugin == "lua" else plugin for plugin in plugins))
+    if "python" not in after:
+        after.append("python")
     then = "restart slurmctld" if family == "job_submit" else "slurmhooks compile, on every machine where users submit"
-    back = f"put {key}={','.join(plugins)} back and {'restart slurmctld' if family == 'job_submit' else 'nothing else'}"
+    back = f"put {key}={','.join(before)} back{' and restart slurmctld' if family == 'job_submit' else ''}"
     return Setup(
         f"[{family}]\nlua = {json.dumps(name)}\n{lua}",
         f"{folder}/slurm.conf",
-        f"{key}={','.join(plugins)}",
-        f"{key}={','.join(replaced)}",
+        f"{key}={','.join(before)}",
+        f"{key}={','.join(after)}",
         then,
         f"{back}; the script and slurmhooks.toml may stay",
     )

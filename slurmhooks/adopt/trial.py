@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.adopt.answers import Answer, Request, difference
 from slurmhooks.adopt.ours import Ours
-from slurmhooks.adopt.own import Own
+from slurmhooks.adopt.own import LIBRARY, Own
 from slurmhooks.adopt.reference import Reference
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields.rows import release_of
@@ -147,7 +148,9 @@ def run_own(
     outcome = Outcome(f"Slurm's own job_submit/lua ({own.release}, without partitions and jobs)")
     task = {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version}
     with (
-        _Child({**task, "sides": ["own"], "own": asdict(own)}) as theirs,
+        tempfile.TemporaryDirectory(prefix="slurmhooks-") as folder,
+        # Before the C library, which also has a function error().
+        _Child({**task, "sides": ["own"], "own": asdict(own), "folder": folder}, f"{own.build}/{LIBRARY}") as theirs,
         _Child({**task, "sides": ["ours"], "partitions": False}) as ours,
     ):
         for request in requests:
@@ -159,10 +162,11 @@ def run_own(
 class _Child:
     """A process that runs the script: it can hang, or end."""
 
-    def __init__(self, task: dict[str, Any]) -> None:
+    def __init__(self, task: dict[str, Any], preload: str | None = None) -> None:
+        environment = dict(os.environ) if preload is None else {**os.environ, "LD_PRELOAD": preload}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "slurmhooks.adopt.trial", json.dumps(task)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
         )  # fmt: skip
 
     def __enter__(self) -> _Child:
@@ -268,7 +272,7 @@ def _ours(task: dict[str, Any]) -> Ours:
 
 def _own(task: dict[str, Any]) -> Own:
     own = SlurmsOwn(**task["own"])
-    return Own(read_script(task["path"]), Path(own.build), Path(own.plugin), Path(own.library))
+    return Own(read_script(task["path"]), task["folder"], Path(own.build), Path(own.plugin), Path(own.library))
 
 
 SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {"plain": _plain, "ours": _ours, "own": _own}

@@ -38,7 +38,7 @@ TITLES = {
     "system": "programs, files and the process",
 }
 COLORS = {"danger": "red", "warning": "yellow", "note": "blue"}
-NO_OWN = (
+NO_OWN: str | None = (
     "Slurm's own plugin: this machine lacks it or a build of slurmhooks for it; run the command again on the controller"
     " after 'slurmhooks build' and 'slurmhooks install'"
 )
@@ -135,16 +135,19 @@ def _compared(script: Script, path: str, recording: Path | None, count: int) -> 
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     settings = script.settings
     wanted = _requests(script, set(uses), recording, count)
-    own = _slurms_own(settings.release)
-    outcomes = []
+    found = _slurms_own(settings.release)
     try:
         with progress.bar("trying") as advance:
-            outcomes.append(trial.run(path, settings.release, settings.version, wanted, uses, advance))
-        if own is not None:
-            outcomes.append(trial.run_own(path, own, settings.release, settings.version, wanted, uses))
+            outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance)]
     except trial.TrialError as error:
         return [], str(error)
-    missing = None if own is not None else NO_OWN
+    missing = NO_OWN
+    if found is not None:
+        try:
+            outcomes.append(trial.run_own(path, found, settings.release, settings.version, wanted, uses))
+            missing = None
+        except trial.TrialError as error:
+            missing = f"Slurm's own plugin: {error}"
     return [
         Compared(
             oracle=outcome.oracle, requests=outcome.requests, same=outcome.same, different=outcome.different,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `slurmhooks adopt` finds out about a Lua script: what it uses, what is dangerous, and whether it decides alike."""
+"""Finds out what a Lua script uses, what is dangerous in it, and whether it decides the same under slurmhooks."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import visible
 from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
+from slurmhooks.values import ENCODING, ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,14 @@ class Request:
             struct.put({name: raw for name, raw in self.members.items() if name in struct.raws})
         return job
 
+    def environment(self) -> dict[str, str]:
+        """Return the environment of the job."""
+        recorded = self.members.get("environment")
+        if not recorded:
+            return dict(self.variables)
+        pairs = (item.decode(ENCODING, ERRORS).partition("=") for item in recorded)
+        return {name: value for name, _, value in pairs}
+
     def job_raws(self) -> dict[str, Any]:
         """Return the raw values of all members, arrays included."""
         return dict(request_of(self.job(), self.hook).raws)
@@ -61,11 +70,15 @@ class Request:
         """Return the raw values of members that are numbers or texts, as slurmctld would have them."""
         struct = request_of(self.job(), self.hook)
         raws = {name: _plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
-        return {**raws, "user_name": user_name(1000), "argc": len(struct.raws.get("argv") or ())}
+        return {**raws, "user_name": user_name(1000), "argc": len(_items(struct.raws.get("argv")))}
+
+
+def _items(raw: Any) -> list[bytes]:
+    return raw if isinstance(raw, list) else []
 
 
 def _plain(raw: Any) -> Any:
-    return raw.rstrip(b"\0").decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
+    return raw.rstrip(b"\0").decode(ENCODING, ERRORS) if isinstance(raw, bytes) else raw
 
 
 @dataclass(frozen=True)
@@ -106,11 +119,11 @@ def difference(first: Answer, second: Answer) -> str | None:
         return f"error: {first.error} / {second.error}"
     if first.error is not None and second.error is not None:
         places = ERROR_PLACE.search(first.error), ERROR_PLACE.search(second.error)
-        if [place and place[1] for place in places][0] != [place and place[1] for place in places][1]:
+        if len({place[1] if place else "" for place in places}) > 1:
             return f"place of the error: {first.error} / {second.error}"
     elif second.code & 0xFFFFFFFF not in (first.code & 0xFFFFFFFF, first.also):
         return f"return code: {first.code} / {second.code}"
-    if _lines(first.messages) != _lines(second.messages):
+    if _shown(first) != _shown(second):
         return f"messages to the user: {first.messages} / {second.messages}"
     if not first.code and first.writes != second.writes:
         names = sorted(
@@ -122,6 +135,14 @@ def difference(first: Answer, second: Answer) -> str | None:
     if _lines(first.log) != _lines(second.log):
         return f"log lines: {first.log} / {second.log}"
     return None
+
+
+def _shown(answer: Answer) -> list[str]:
+    """Return the messages to the user without that of an error, which has the path of the script."""
+    if answer.error is None:
+        return _lines(answer.messages)
+    text = ERROR_PLACE.split(answer.error, maxsplit=1)[-1]
+    return _lines([message for message in answer.messages if not message.endswith(text)])
 
 
 def _lines(texts: list[str]) -> list[str]:

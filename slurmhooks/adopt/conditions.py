@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a condition says about values: which of them are not nil, and which texts are harmless, if it is true or false."""
+"""What holds if a condition is true, or false: which values are not nil, and which texts are harmless."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slurmhooks.adopt.values import ANY, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slurmhooks.adopt.flow import Flow
+    from slurmhooks.adopt.context import Following
     from slurmhooks.adopt.values import Exit, State
 
 Facts = tuple[set[str], set[str]]
@@ -25,7 +25,7 @@ OPPOSITE = {"==": "~=", "~=": "=="}
 SEARCHES = {"find", "match"}
 
 
-def assume(flow: Flow, condition: Expr, truth: bool, state: State) -> None:
+def assume(flow: Following, condition: Expr, truth: bool, state: State) -> None:
     """Add to a state what holds if a condition is true, or false."""
     if _is_impossible(flow, condition, truth, state):
         state.dead = True
@@ -39,7 +39,7 @@ def assume(flow: Flow, condition: Expr, truth: bool, state: State) -> None:
     state.clean |= clean
 
 
-def _is_impossible(flow: Flow, condition: Expr, truth: bool, state: State) -> bool:
+def _is_impossible(flow: Following, condition: Expr, truth: bool, state: State) -> bool:
     """Tell whether a condition would need a number of Slurm to be nil."""
     if not isinstance(condition, Binary) or condition.operator not in OPPOSITE:
         return False
@@ -48,7 +48,7 @@ def _is_impossible(flow: Flow, condition: Expr, truth: bool, state: State) -> bo
     return kinds == {"nil", "number"} and not (first.nil or second.nil) and (condition.operator == "==") == truth
 
 
-def note_checks(flow: Flow, comparison: Binary, values: tuple[Value, Value], state: State) -> None:
+def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value], state: State) -> None:
     """Note that a number has been compared with NO_VAL or INFINITE."""
     pairs = ((comparison.left, values[0], values[1]), (comparison.right, values[1], values[0]))
     for part, value, other in pairs:
@@ -59,7 +59,7 @@ def note_checks(flow: Flow, comparison: Binary, values: tuple[Value, Value], sta
             flow.nil_checks.setdefault(value.unset, part.line)
 
 
-def note_parts(flow: Flow, condition: Binary, state: State) -> None:
+def note_parts(flow: Following, condition: Binary, state: State) -> None:
     """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
     for part in inside(condition):
         if isinstance(part, Binary) and part.operator in OPPOSITE:
@@ -68,7 +68,7 @@ def note_parts(flow: Flow, condition: Binary, state: State) -> None:
                 note_checks(flow, part, values, state)
 
 
-def note_truth(flow: Flow, condition: Expr, value: Value) -> None:
+def note_truth(flow: Following, condition: Expr, value: Value) -> None:
     """Note that a number is used as a condition, as if it could be nil."""
     if value.unset and isinstance(condition, (Name, Index)):
         flow.nil_checks.setdefault(value.unset, condition.line)
@@ -99,7 +99,7 @@ def constant_text(expression: Expr, value: Value) -> str:
     return SOME if value.kind in ("text", "number", "table", "function") and not value.nil else ""
 
 
-def _facts(flow: Flow, condition: Expr, truth: bool, state: State) -> Facts:
+def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts:
     match condition:
         case Unary(operator="not", operand=operand):
             return _facts(flow, operand, not truth, state)
@@ -132,7 +132,7 @@ def _facts(flow: Flow, condition: Expr, truth: bool, state: State) -> Facts:
     return set(), set()
 
 
-def _call(flow: Flow, call: Call, truth: bool, state: State) -> Facts:
+def _call(flow: Following, call: Call, truth: bool, state: State) -> Facts:
     known, clean = _of_exits(flow.look(call, state).exits, truth)
     if not truth:
         return known, clean
@@ -174,7 +174,7 @@ def _is_strict(call: Call) -> bool:
     return "[^" not in text and not set(text) - set("[]()+*?_-,:/=@")
 
 
-def _equal(flow: Flow, left: Expr, right: Expr, equal: bool, state: State) -> Facts:
+def _equal(flow: Following, left: Expr, right: Expr, equal: bool, state: State) -> Facts:
     known: set[str] = set()
     clean: set[str] = set()
     first, second = flow.look(left, state), flow.look(right, state)
@@ -190,7 +190,7 @@ def _equal(flow: Flow, left: Expr, right: Expr, equal: bool, state: State) -> Fa
     return known, clean
 
 
-def _of_comparison(flow: Flow, part: Expr, value: Value, text: str, equal: bool, state: State) -> Facts:
+def _of_comparison(flow: Following, part: Expr, value: Value, text: str, equal: bool, state: State) -> Facts:
     """Return what follows from a comparison with a constant."""
     known: set[str] = set()
     clean: set[str] = set()
@@ -198,7 +198,9 @@ def _of_comparison(flow: Flow, part: Expr, value: Value, text: str, equal: bool,
         known |= _common(way for way in value.exits if _matches(way.result, text) or not equal)
         if not equal:
             known = _common(way for way in value.exits if way.result != text)
-    of_type = part.arguments[0] if isinstance(part, Call) and name_of(part.function) == "type" and part.arguments else None
+    of_type = (
+        part.arguments[0] if isinstance(part, Call) and name_of(part.function) == "type" and part.arguments else None
+    )
     if of_type is not None:
         if equal != (text == "'nil'"):
             known |= _keys(flow, of_type, state)
@@ -218,7 +220,7 @@ def _of_comparison(flow: Flow, part: Expr, value: Value, text: str, equal: bool,
     return known, clean
 
 
-def _keys(flow: Flow, expression: Expr, state: State) -> set[str]:
+def _keys(flow: Following, expression: Expr, state: State) -> set[str]:
     key = flow.key(expression, state)
     return {key} if key else set()
 

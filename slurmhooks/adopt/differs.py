@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is different for a script under slurmhooks, as far as the script would notice; docs/lua.md has the whole list."""
+"""What differs for a script under slurmhooks, as far as it uses it; docs/lua.md has the whole list."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _of_job_submit(script: Script) -> Iterator[str]:
             yield f"slurm.{kind} ({where}): to_yaml writes JSON, which is valid YAML; from_yaml needs PyYAML"
     if script.keeps_request:
         yield (
-            f"job_desc is kept in a variable (line {script.keeps_request}): in a later call it raises an error here, and"
+            f"job_desc is kept in a variable (line {script.keeps_request}): in a later call it raises an error, and"
             " reads freed memory under job_submit/lua"
         )
     if any(isinstance(text, str) and "\\n" in text for text in script.constants):
@@ -74,14 +74,14 @@ def _of_spank(script: Script) -> Iterator[str]:
     if where := _lines(script, "spank", "register_option"):
         yield (
             f"options ({where}) belong to the plugin python: their variables are"
-            " SLURM_SPANK__SLURM_SPANK_OPTION_python_NAME instead of ..._lua_NAME; change login and compute nodes together"
+            " SLURM_SPANK__SLURM_SPANK_OPTION_python_NAME instead of ..._lua_NAME; change all nodes together"
         )
     if where := _lines(script, "spank", "getopt"):
         yield f"spank:getopt ({where}) of a flag is true, where spank-lua reads uninitialized memory"
     if "slurm_spank_slurmd_init" in script.entries:
         yield "slurm_spank_slurmd_init runs when slurmd starts; Slurm has not called it for spank-lua since 20.02"
     if where := _lines(script, "item"):
-        yield f"numbers of spank:get_item ({where}) are right also where spank-lua's are not, see the table in docs/lua.md"
+        yield f"numbers of spank:get_item ({where}) are right also where spank-lua's are not, see docs/lua.md"
 
 
 def _of_all(script: Script) -> Iterator[str]:

@@ -7,10 +7,12 @@ longer changes. What is reported is what the last pass finds, so that a check in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import conditions, library, members, names
+from slurmhooks.adopt.definitions import Definitions, static_key
+from slurmhooks.adopt.expressions import evaluate
 from slurmhooks.adopt.tree import (
     Assign,
     Binary,
@@ -27,22 +29,16 @@ from slurmhooks.adopt.tree import (
     Name,
     Return,
     Stmt,
-    Table,
-    Unary,
     Vararg,
-    expressions,
-    functions,
-    inside,
     name_of,
     statements,
 )
-from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, State, Use, Value
+from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, Running, Settings, State, Summary, Use, Value
 from slurmhooks.lua.source import ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slurmhooks.adopt.script import Settings
     from slurmhooks.adopt.tree import Tree
 
 PASSES = 6
@@ -53,33 +49,6 @@ NOTED = (
 )  # fmt: skip
 """Attributes of a flow that say what the script does, and that only an evaluation in its place changes."""
 ORDER = {"<", "<=", ">", ">="}
-
-
-@dataclass(slots=True)
-class Summary:
-    """What a call of a function does.
-
-    Attributes:
-        result: what it returns.
-        exits: the ways in which it ends.
-        writes: keys of fields of the request that it may assign.
-        assigned: global variables that it always assigns.
-    """
-
-    result: Value = ANY
-    exits: tuple[Exit, ...] = ()
-    writes: frozenset[str] = frozenset()
-    assigned: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
-class _Running:
-    """A function that is being followed."""
-
-    function: Function
-    results: list[Value] = field(default_factory=list)
-    exits: list[tuple[Exit, set[str]]] = field(default_factory=list)
-    writes: set[str] = field(default_factory=set)
 
 
 class Flow:
@@ -100,107 +69,17 @@ class Flow:
         """Follow a script."""
         self.settings = settings
         self._tree = tree
-        self._functions = list(functions(tree.main))
-        self._defined = dict(self._definitions())
+        self.script = script = Definitions(tree)
+        self.family, self.entries = script.family, script.entries
         self._values_anywhere: dict[str, Value] = {}
         self._texts: dict[str, str] = {}
         self._summaries: dict[Function, Summary] = {}
         self._sites: dict[Function, tuple[list[Value], State]] = {}
         self._callers: dict[Function, set[Function]] = {}
-        self.listed = list(dict.fromkeys(part for part in self._in_tables() if part is not None))
+        self._ways: dict[Function, bool] = {}
         self.ended: set[Function] = set()
-        self.top = {
-            name_of(target).split(".")[0]
-            for statement in statements(tree.main.body)
-            if isinstance(statement, Assign)
-            for target in statement.targets
-            if isinstance(target, Name) and target.variable is None
-        }
-        self.family = family_of(tree, self._defined)
-        self._assigned = set(self._targets())
-        self.entries = {
-            name: function for key, function in self._defined.items() if (name := key.removeprefix("G.")) in ENTRIES
-        }
         for _ in range(PASSES):
             self._pass()
-
-    def _definitions(self) -> Iterable[tuple[str, Function]]:
-        """Yield all functions that have a name, with their keys."""
-        for function in self._functions:
-            for statement in statements(function.body):
-                match statement:
-                    case Local(variables=variables, values=values):
-                        for variable, value in zip(variables, values, strict=False):
-                            if isinstance(value, Function):
-                                value.name = value.name or variable.name
-                                yield str(variable.number), value
-                            yield from self._members_of(str(variable.number), value)
-                    case Assign(targets=targets, values=values):
-                        for target, value in zip(targets, values, strict=False):
-                            key = self.static_key(target)
-                            if key and isinstance(value, Function):
-                                value.name = value.name or name_of(target)
-                                yield key, value
-                            if key:
-                                yield from self._members_of(key, value)
-
-    def _members_of(self, key: str, value: Expr) -> Iterable[tuple[str, Function]]:
-        if isinstance(value, Table):
-            for name, item in value.items:
-                if isinstance(item, Function) and isinstance(name, Constant) and isinstance(name.value, str):
-                    item.name = item.name or name.value
-                    yield f"{key}.{name.value}", item
-
-    def _in_tables(self) -> Iterable[Function | None]:
-        """Yield the functions that the script keeps in tables: a call of an element may be a call of each of them."""
-        for function in self._functions:
-            for statement in statements(function.body):
-                for expression in expressions(statement):
-                    for part in inside(expression):
-                        if isinstance(part, Table):
-                            for _, item in part.items:
-                                key = self.static_key(item)
-                                yield item if isinstance(item, Function) else self._defined.get(key) if key else None
-
-    def static_key(self, expression: Expr) -> str:
-        """Return the key of a variable or of a member of a table, without regard to roles."""
-        match expression:
-            case Name(name=name, variable=variable):
-                return f"G.{name}" if variable is None else str(variable.number)
-            case Index(of=of, key=Constant(value=str(name))):
-                start = self.static_key(of)
-                return f"{start}.{name}" if start else ""
-        return ""
-
-    def _targets(self) -> Iterable[str]:
-        for function in self._functions:
-            for statement in statements(function.body):
-                if isinstance(statement, Assign):
-                    yield from filter(None, map(self.static_key, statement.targets))
-
-    def assigns(self, key: str) -> bool:
-        """Tell whether the script assigns a global variable anywhere."""
-        return key in self._assigned
-
-    def constants(self) -> list[object]:
-        """Return the texts and numbers in the script, each once."""
-        found = (
-            part.value
-            for function in self._functions
-            for statement in statements(function.body)
-            for expression in expressions(statement)
-            for part in inside(expression)
-            if isinstance(part, Constant) and isinstance(part.value, (str, float))
-        )
-        return list(dict.fromkeys(found))
-
-    def all_names(self) -> set[str]:
-        """Return the names of global variables that the script assigns."""
-        return {key.removeprefix("G.") for key in self._assigned if key.startswith("G.")}
-
-    def defined(self, key: str) -> Function | None:
-        """Return the function of the script with a key."""
-        return self._defined.get(key)
 
     def summary(self, function: Function) -> Summary:
         """Return what a call of a function of the script does."""
@@ -227,8 +106,8 @@ class Flow:
             case Call(function=called, arguments=[first, *_], method=None) if name_of(called) == "string.format":
                 return self.start_of(first)
             case Name():
-                constant = self._values_anywhere.get(self.static_key(expression), ANY).constant
-                return constant if isinstance(constant, str) else self._texts.get(self.static_key(expression), "")
+                constant = self._values_anywhere.get(static_key(expression), ANY).constant
+                return constant if isinstance(constant, str) else self._texts.get(static_key(expression), "")
         return ""
 
     # One pass over all functions.
@@ -249,8 +128,7 @@ class Flow:
         only = [function for name, function in self.entries.items() if name == "slurm_job_modify"]
         others = [function for function in self.entries.values() if function not in only]
         self._of_modify = self._reached(sites, only) - self._reached(sites, others)
-        self._callers: dict[Function, set[Function]] = {}
-        self._ways: dict[Function, bool] = {}
+        self._callers, self._ways = {}, {}
         self.loading = True
         self.in_call = False
         self.in_modify = False
@@ -260,7 +138,7 @@ class Flow:
             roles = ENTRIES[name]
             values = [members.argument(role) for role in roles[: len(function.parameters)]]
             self.site(function, values, State())
-        for function in [*self._functions]:
+        for function in [*self.script.functions]:
             if function is self._tree.main:
                 continue
             values, state = sites.get(function, ([], State()))
@@ -283,7 +161,7 @@ class Flow:
         return found
 
     def _run(self, function: Function, values: list[Value], state: State) -> None:
-        self.running = _Running(function)
+        self.running = Running(function)
         for index, parameter in enumerate(function.parameters):
             state.values[str(parameter.number)] = values[index] if index < len(values) else ANY
         self.block(function.body, state)
@@ -393,7 +271,7 @@ class Flow:
             if target.variable is None and self.running.function is not self._tree.main:
                 self.global_writes.setdefault(target.name, {})[target.line] = self.in_call
                 state.assigned.add(target.name)
-            self._set(self.static_key(target), value, state)
+            self._set(static_key(target), value, state)
             return
         assert isinstance(target, Index)
         of = self.value(target.of, state, index=True)
@@ -469,15 +347,23 @@ class Flow:
             for statement in statements(body)
             if isinstance(statement, Assign)
             for target in statement.targets
-            if isinstance(target, Name) and (key := self.static_key(target))
+            if isinstance(target, Name) and (key := static_key(target))
         }
 
     # Expressions.
 
+    def value(self, expression: Expr, state: State, *, index: bool = False) -> Value:
+        """Return what is known of an expression; see slurmhooks.adopt.expressions."""
+        return evaluate(self, expression, state, index=index)
+
+    def anywhere(self, key: str) -> Value:
+        """Return what is known of a variable of another function."""
+        return self._values_anywhere.get(key, ANY)
+
     def key(self, expression: Expr, state: State) -> str:
         """Return the key of an expression; empty if it has none."""
         if isinstance(expression, Name):
-            return self.static_key(expression)
+            return static_key(expression)
         if isinstance(expression, Index) and isinstance(expression.key, Constant):
             if not isinstance(expression.key.value, str):
                 return ""
@@ -509,144 +395,6 @@ class Flow:
     def is_known(self, expression: Expr, value: Value, state: State) -> bool:
         """Tell whether an expression is known not to be nil."""
         return not {self.key(expression, state), value.nil, ""}.isdisjoint(state.known)
-
-    def value(self, expression: Expr, state: State, *, index: bool = False) -> Value:
-        """Return what is known of an expression, and report what is dangerous in it.
-
-        Args:
-            expression: the expression.
-            state: what is known; calls in the expression change it.
-            index: it is indexed or called, so that a whole table is not used as a value.
-        """
-        match expression:
-            case Constant(value=constant):
-                return members.constant(constant)
-            case Name():
-                return self._name(expression, state, index)
-            case Index():
-                return self._index(expression, state, index)
-            case Call():
-                return library.call(self, expression, state)
-            case Function():
-                return Value(kind="function", function=expression)
-            case Unary(operator=operator, operand=operand):
-                value = self.value(operand, state)
-                if operator == "not":
-                    conditions.note_truth(self, operand, value)
-                if operator in ("-", "#", "~"):
-                    self.need(operand, value, state, "used with '#'" if operator == "#" else "calculated with")
-                return Value(kind="boolean" if operator == "not" else "number")
-            case Table(items=items):
-                parts = [self.value(item, state) for _, item in items]
-                for key, _ in items:
-                    if key is not None:
-                        self.value(key, state)
-                return Value(kind="table", users=next((part.users for part in parts if part.users), ""))
-            case Binary():
-                return self._binary(expression, state)
-        return ANY
-
-    def _name(self, expression: Name, state: State, index: bool) -> Value:
-        key = self.static_key(expression)
-        found = state.values.get(key)
-        if found is None and key in self._defined:
-            found = Value(kind="function", function=self._defined[key])
-        if found is None:
-            found = members.global_value(self, expression, state)
-        if found is None:
-            found = self._values_anywhere.get(key, ANY)
-        if expression.variable is None:
-            members.read_global(self, expression, found, state)
-        if key in state.known:
-            found = found.certain()
-        if key in state.clean:
-            found = replace(found, users="")
-        if found.role and not index:
-            self.uses[Use("whole", found.role, expression.line)] = None
-        return found
-
-    def _index(self, expression: Index, state: State, index: bool) -> Value:
-        of = self.value(expression.of, state, index=True)
-        self.need(expression.of, of, state, "indexed")
-        at = self.value(expression.key, state)
-        key = self.key(expression, state)
-        found = state.values.get(key) if key else None
-        if found is None and key in self._defined:
-            return Value(kind="function", function=self._defined[key])
-        member = members.read(self, expression, of, at, state)
-        if member is not None and (found is None or member.role.startswith("lib:")):
-            found = member
-        if found is None:
-            found = self._values_anywhere.get(key, ANY) if key else Value(users="")
-        if key in state.known:
-            found = found.certain()
-        if key in state.clean:
-            found = replace(found, users="")
-        del index
-        return found
-
-    def _binary(self, expression: Binary, state: State) -> Value:
-        operator, left, right = expression.operator, expression.left, expression.right
-        if operator in ("and", "or"):
-            conditions.note_parts(self, expression, state)
-            return self._either(expression, state)
-        first, second = self.value(left, state), self.value(right, state)
-        pairs = ((left, first), (right, second))
-        if operator == "..":
-            for part, value in pairs:
-                self.need(part, value, state, "concatenated")
-            return Value(kind="text", users=first.users or second.users)
-        if operator in ARITHMETIC:
-            for part, value in pairs:
-                self.need(part, value, state, "calculated with")
-                members.unset_number(self, part, value, operator, state)
-            return Value(kind="number")
-        if operator in ORDER:
-            for part, value, other in ((left, first, second), (right, second, first)):
-                self.need(part, value, state, f"compared with '{operator}'")
-                members.compared(self, part, value, other, operator, part is left, state)
-        conditions.note_checks(self, expression, (first, second), state)
-        return Value(kind="boolean")
-
-    def _either(self, expression: Binary, state: State) -> Value:
-        left, right = expression.left, expression.right
-        first = self.value(left, state)
-        conditions.note_truth(self, left, first)
-        then = state.copy()
-        is_and = expression.operator == "and"
-        conditions.assume(self, left, is_and, then)
-        second = self.value(right, then)
-        state.checked |= then.checked
-        state.values.update({key: value for key, value in then.values.items() if key not in state.values})
-        if self.is_known(left, first, state):
-            first = first.certain()
-        if is_and:
-            if first.kind in ("number", "text", "table", "function") and not first.nil:
-                return second
-            # A false condition gives false, or nil if the condition is a value that may be nil.
-            return replace(second, nil=second.nil or first.nil, exits=(), kind=second.kind if first.nil else "")
-        joined = replace(first.certain(), exits=()).joined(replace(second, exits=()))
-        if first.kind == "nil":
-            joined = second
-        return replace(joined, nil=second.nil, kind=second.kind if first.kind in ("", "boolean") else joined.kind)
-
-
-def family_of(tree: Tree, defined: Iterable[str]) -> str:
-    """Return what a script is for: ``job_submit``, ``cli_filter``, ``spank`` or ``scrun``."""
-    for key in defined:
-        for family, start in FAMILIES:
-            if key.startswith(f"G.slurm_{start}"):
-                return family
-    has_options = any(
-        isinstance(target, Name) and target.name == "spank_options"
-        for statement in statements(tree.main.body)
-        if isinstance(statement, Assign)
-        for target in statement.targets
-    )
-    return "spank" if has_options else ""
-
-
-FAMILIES = (("job_submit", "job_"), ("cli_filter", "cli_"), ("spank", "spank_"), ("scrun", "scrun_"))
 
 
 def _root(target: Expr) -> Name | None:

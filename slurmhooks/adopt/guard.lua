@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Runs before a script that is tried out: what would start a program, end the process or change a file raises an error.
-local stop = ...
+-- Runs before a script that is tried out: what would start a program, end the process or change a file raises an error,
+-- and time and chance are the same in all trials.
+local stop, now = ...
 local error, pcall, setmetatable, type = error, pcall, setmetatable, type
 
 local function stopped(name)
@@ -16,6 +17,13 @@ end
 for _, name in ipairs { "popen", "output", "tmpfile" } do
    io[name] = stopped("io." .. name)
 end
+
+local time, date = os.time, os.date
+function os.time(of, ...) return of == nil and now or time(of, ...) end
+function os.date(format, of, ...) return date(format or "%c", of or now, ...) end
+os.clock = function() return 0 end
+math.randomseed(1)
+math.randomseed = function() end
 
 local open, find = io.open, string.find
 function io.open(path, mode, ...)

@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import conditions, members, programs
+from slurmhooks.adopt.definitions import static_key
 from slurmhooks.adopt.tree import Call, Constant, Expr, Function, Name, Vararg, name_of
 from slurmhooks.adopt.values import ANY, Exit, Use, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slurmhooks.adopt.flow import Flow
+    from slurmhooks.adopt.context import Arguments, Following
     from slurmhooks.adopt.values import State
-
-Arguments = list[tuple[Expr, Value]]
 
 OF_TEXT = {"byte", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper"}
 """Functions of string whose first argument must not be nil."""
@@ -30,7 +29,7 @@ QUOTES = re.compile(r"quote|escape|sanit", re.IGNORECASE)
 LOGS = re.compile(r"lib:(slurm|SPANK)\.(log_\w+)$")
 
 
-def call(flow: Flow, expression: Call, state: State) -> Value:
+def call(flow: Following, expression: Call, state: State) -> Value:
     """Follow a call; return what is known of its first result."""
     of = flow.value(expression.function, state, index=True)
     arguments: Arguments = [(argument, flow.value(argument, state)) for argument in expression.arguments]
@@ -45,7 +44,7 @@ def call(flow: Flow, expression: Call, state: State) -> Value:
     return ANY
 
 
-def never_returns(flow: Flow, expression: Expr, state: State) -> bool:
+def never_returns(flow: Following, expression: Expr, state: State) -> bool:
     """Tell whether a call ends the function."""
     if not isinstance(expression, Call) or expression.method is not None:
         return False
@@ -55,7 +54,7 @@ def never_returns(flow: Flow, expression: Expr, state: State) -> bool:
     return function is not None and function in flow.ended
 
 
-def elements(flow: Flow, values: Sequence[Expr], results: Sequence[Value], state: State) -> list[Value]:
+def elements(flow: Following, values: Sequence[Expr], results: Sequence[Value], state: State) -> list[Value]:
     """Return what is known of the variables of ``for ... in``."""
     walked = values[0] if values else None
     if not isinstance(walked, Call):
@@ -72,12 +71,12 @@ def elements(flow: Flow, values: Sequence[Expr], results: Sequence[Value], state
     return [Value(kind="text", users=users)] if name == "string.gmatch" or walked.method == "gmatch" else []
 
 
-def _method(flow: Flow, expression: Call, of: Value, arguments: Arguments, state: State) -> Value:
+def _method(flow: Following, expression: Call, of: Value, arguments: Arguments, state: State) -> Value:
     method = expression.method
     assert method is not None
     flow.need(expression.function, of, state, f"used with ':{method}()'")
-    key = flow.static_key(expression.function)
-    function = flow.defined(f"{key}.{method}") if key else None
+    key = static_key(expression.function)
+    function = flow.script.defined.get(f"{key}.{method}") if key else None
     if function is not None:
         return _of_script(flow, function, [(expression.function, of), *arguments], state)
     if of.role == "spank":
@@ -90,7 +89,7 @@ def _method(flow: Flow, expression: Call, of: Value, arguments: Arguments, state
     return ANY
 
 
-def _of_library(flow: Flow, expression: Call, role: str, arguments: Arguments, state: State) -> Value:
+def _of_library(flow: Following, expression: Call, role: str, arguments: Arguments, state: State) -> Value:
     name = role.removeprefix("lib:")
     logs = LOGS.match(role)
     if logs:
@@ -135,7 +134,7 @@ def _of_library(flow: Flow, expression: Call, role: str, arguments: Arguments, s
     return ANY
 
 
-def _inserted(flow: Flow, arguments: Arguments, state: State) -> None:
+def _inserted(flow: Following, arguments: Arguments, state: State) -> None:
     """Note that a table now contains text of a user."""
     users = next((value.users for _, value in arguments[1:] if value.users), "")
     key = flow.key(arguments[0][0], state) if arguments else ""
@@ -143,7 +142,7 @@ def _inserted(flow: Flow, arguments: Arguments, state: State) -> None:
         state.values[key] = replace(state.values.get(key, Value(kind="table")), users=users)
 
 
-def _required(flow: Flow, expression: Call, arguments: Arguments) -> Value:
+def _required(flow: Following, expression: Call, arguments: Arguments) -> Value:
     module = arguments[0][0].value if arguments and isinstance(arguments[0][0], Constant) else None
     shown = module if isinstance(module, str) else ""
     flow.uses[Use("require", shown, expression.line)] = None
@@ -168,7 +167,7 @@ def _text(function: str, arguments: Arguments) -> Value:
 
 
 def _formatted(
-    flow: Flow, expression: Call, arguments: Arguments, state: State, name: str, *, is_log: bool
+    flow: Following, expression: Call, arguments: Arguments, state: State, name: str, *, is_log: bool
 ) -> Value:
     """Check the arguments of a format; return the text."""
     if not arguments:
@@ -178,8 +177,8 @@ def _formatted(
     wanted = []
     if isinstance(template, Constant) and isinstance(template.value, str):
         wanted = [letter for letter in SPECIFIER.findall(template.value) if letter != "%"]
-        is_open = bool(given) and isinstance(given[-1][0], Call)
-        if len(given) < len(wanted) and not is_open and not (given and isinstance(given[-1][0], Vararg)):
+        is_open = bool(given) and isinstance(given[-1][0], (Call, Vararg))
+        if len(given) < len(wanted) and not is_open:
             members.too_few(flow, expression, name, len(wanted), len(given))
     users = arguments[0][1].users
     for index, (argument, value) in enumerate(given):
@@ -193,7 +192,7 @@ def _formatted(
     return Value(kind="text", users=users)
 
 
-def _of_script(flow: Flow, function: Function, arguments: Arguments, state: State) -> Value:
+def _of_script(flow: Following, function: Function, arguments: Arguments, state: State) -> Value:
     """Follow a call of a function of the script."""
     values = []
     for argument, value in arguments:
@@ -236,13 +235,13 @@ def _translated(known: frozenset[str], keys: dict[str, str], function: Function)
     return result
 
 
-def _unknown(flow: Flow, arguments: Arguments, state: State) -> None:
+def _unknown(flow: Following, arguments: Arguments, state: State) -> None:
     """Follow a call of something that is not known: an element of a table, or a function of a module."""
     for _, value in arguments:
         if value.function is not None:
             flow.site(value.function, [], state)
     if any(value.role and not value.role.startswith("lib:") for _, value in arguments):
-        for function in flow.listed:
+        for function in flow.script.listed:
             if len(function.parameters) >= 1:
                 _of_script(flow, function, arguments, state)
 

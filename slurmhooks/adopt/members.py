@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import conditions, names
 from slurmhooks.adopt.tree import Call, Constant, Expr, Index, Name
-from slurmhooks.adopt.values import ANY, NIL, Remark, Use, Value
+from slurmhooks.adopt.values import ANY, NIL, Level, Remark, Use, Value
 from slurmhooks.lua import job_fields
 
 if TYPE_CHECKING:
-    from slurmhooks.adopt.flow import Flow
-    from slurmhooks.adopt.library import Arguments
+    from slurmhooks.adopt.context import Following
+    from slurmhooks.adopt.context import Arguments
     from slurmhooks.adopt.values import State
 
 ROLES = ("job_desc", "job_rec", "environment", "options")
@@ -51,7 +51,7 @@ def is_of_request(key: str) -> bool:
     return key.split(".")[0] in ROLES
 
 
-def global_value(flow: Flow, name: Name, state: State) -> Value | None:
+def global_value(flow: Following, name: Name, state: State) -> Value | None:
     """Return the value of a global variable that the script does not define."""
     if name.variable is not None:
         return None
@@ -60,7 +60,7 @@ def global_value(flow: Flow, name: Name, state: State) -> Value | None:
     if name.name == "SPANK" and flow.family == "spank":
         return Value(kind="table", role="lib:SPANK")
     key = f"G.{name.name}"
-    if name.name == "posix" or (name.name in names.globals_of(flow.settings.version) and not flow.assigns(key)):
+    if name.name == "posix" or (name.name in names.globals_of(flow.settings.version) and not flow.script.assigns(key)):
         return Value(kind="table" if name.name in TABLES_OF_LUA else "function", role=f"lib:{name.name}")
     del state
     return None
@@ -69,18 +69,24 @@ def global_value(flow: Flow, name: Name, state: State) -> Value | None:
 TABLES_OF_LUA = {"string", "table", "math", "os", "io", "debug", "coroutine", "package", "posix", "bit32", "utf8"}
 
 
-def read_global(flow: Flow, name: Name, found: Value, state: State) -> None:
+def read_global(flow: Following, name: Name, found: Value, state: State) -> None:
     """Note a read of a global variable: before this call has assigned it, or one that does not exist."""
     if name.name not in state.assigned and not flow.loading:
         flow.early_reads.setdefault(name.name, name.line)
-    if not (flow.loading or flow.in_call) or found.role or found.function is not None or flow.assigns(f"G.{name.name}") or name.name == "slurm":
+    if (
+        not (flow.loading or flow.in_call)
+        or found.role
+        or found.function is not None
+        or flow.script.assigns(f"G.{name.name}")
+        or name.name == "slurm"
+    ):
         return
     known = names.globals_of(flow.settings.version) | names.OF_OLD_SCRIPTS | {"posix", "arg"}
     if name.name not in known:
         flow.undefined.setdefault(name.name, name.line)
 
 
-def read(flow: Flow, expression: Index, of: Value, at: Value, state: State) -> Value | None:
+def read(flow: Following, expression: Index, of: Value, at: Value, state: State) -> Value | None:
     """Return the value of a member of something that Slurm gives; None for other tables."""
     name = at.constant if isinstance(at.constant, str) else None
     line = expression.line
@@ -109,7 +115,7 @@ def read(flow: Flow, expression: Index, of: Value, at: Value, state: State) -> V
     return None
 
 
-def _field(flow: Flow, role: str, name: str, line: int, state: State) -> Value:
+def _field(flow: Following, role: str, name: str, line: int, state: State) -> Value:
     del state
     _check_name(flow, role, name, line)
     if role != "job_desc":
@@ -128,7 +134,7 @@ def _field(flow: Flow, role: str, name: str, line: int, state: State) -> Value:
     return Value(kind=kind if kind != "unknown" else "", nil="")
 
 
-def _check_name(flow: Flow, role: str, name: str, line: int, *, writes: bool = False) -> None:
+def _check_name(flow: Following, role: str, name: str, line: int, *, writes: bool = False) -> None:
     release = flow.settings.release
     known = names.fields(role, release)
     if name in known:
@@ -147,7 +153,7 @@ def _check_name(flow: Flow, role: str, name: str, line: int, *, writes: bool = F
     flow.remark(Remark(line, "unknown", "warning", f"uses {owner}.{name}", why, "the right name, or nothing"))
 
 
-def _option(flow: Flow, name: str, line: int) -> Value:
+def _option(flow: Following, name: str, line: int) -> Value:
     if name == "argv":
         return Value(kind="table")
     if name == "spank":
@@ -163,7 +169,7 @@ def _option(flow: Flow, name: str, line: int) -> Value:
     return Value(kind="text", nil=f"options.{name}" if name in names.texts_of_options() else "")
 
 
-def _of_spank(flow: Flow, name: str | None, line: int) -> Value:
+def _of_spank(flow: Following, name: str | None, line: int) -> Value:
     if name is None or name in names.SPANK_FIELDS | names.SPANK_METHODS:
         if name is not None:
             flow.uses[Use("spank", name, line)] = None
@@ -177,7 +183,7 @@ def _of_spank(flow: Flow, name: str | None, line: int) -> Value:
     return ANY
 
 
-def spank_method(flow: Flow, expression: Call, method: str, arguments: Arguments) -> Value:
+def spank_method(flow: Following, expression: Call, method: str, arguments: Arguments) -> Value:
     """Return the result of a method of the handle of spank-lua."""
     _of_spank(flow, method, expression.line)
     first = arguments[0][1].constant if arguments else None
@@ -196,7 +202,7 @@ def spank_method(flow: Flow, expression: Call, method: str, arguments: Arguments
     return ANY
 
 
-def _of_table(flow: Flow, table: str, name: str, line: int) -> Value:
+def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
     flow.uses[Use(table, name, line)] = None
     if table == "SPANK":
         known = frozenset(names.SPANK_TABLE)
@@ -217,7 +223,7 @@ def _of_table(flow: Flow, table: str, name: str, line: int) -> Value:
     return Value(kind="number", constant=f"slurm.{name}")
 
 
-def _lacks(flow: Flow, name: str, line: int, known: frozenset[str]) -> None:
+def _lacks(flow: Following, name: str, line: int, known: frozenset[str]) -> None:
     """Report a member of the table slurm that does not exist."""
     tables = {other: names.slurm_table(flow.family, other) for other in names.RELEASES}
     where = names.releases_with(name, tables)
@@ -232,7 +238,7 @@ def _lacks(flow: Flow, name: str, line: int, known: frozenset[str]) -> None:
     flow.remark(Remark(line, "unknown", "danger" if is_code else "warning", f"uses slurm.{name}", why))
 
 
-def written(flow: Flow, target: Index, of: Value, value: Value, state: State) -> None:
+def written(flow: Following, target: Index, of: Value, value: Value, state: State) -> None:
     """Note an assignment to a member of something that Slurm gives."""
     del state
     name = target.key.value if isinstance(target.key, Constant) and isinstance(target.key.value, str) else None
@@ -261,7 +267,7 @@ def written(flow: Flow, target: Index, of: Value, value: Value, state: State) ->
         flow.remark(Remark(target.line, "read-only", "warning", f"assigns to {role}.{name}", why))
 
 
-def may_be_nil(flow: Flow, expression: Expr, value: Value, how: str) -> None:
+def may_be_nil(flow: Following, expression: Expr, value: Value, how: str) -> None:
     """Report a value that may be nil where nil is an error."""
     origin = flow.shown(value.nil)
     field = origin.removeprefix("job_desc.")
@@ -271,29 +277,27 @@ def may_be_nil(flow: Flow, expression: Expr, value: Value, how: str) -> None:
         reason = "the user may name one that does not exist, or several"
     if flow.in_modify and origin.startswith("job_desc."):
         reason = f"{origin} is nil unless the update changes it"
-    if flow.family == "job_submit":
-        effect = AFTER_ERROR
-    else:
-        effect = "the error ends the function, and the command goes on"
+    effect = AFTER_ERROR if flow.family == "job_submit" else "the error ends the function, and the command goes on"
     what = f"{origin} is {how} without a check for nil"
     instead = f"if {origin} ~= nil then ... end, or ({origin} or '')"
-    flow.remark(Remark(expression.line, "nil", "danger", what, f"{reason}; {effect}", instead))
+    level: Level = "warning" if origin.endswith("(...)") else "danger"
+    flow.remark(Remark(expression.line, "nil", level, what, f"{reason}; {effect}", instead))
 
 
-def too_few(flow: Flow, expression: Call, name: str, wanted: int, given: int) -> None:
+def too_few(flow: Following, expression: Call, name: str, wanted: int, given: int) -> None:
     """Report a format with fewer arguments than it needs."""
     what = f"{name}() has {given} arguments for {wanted} places of its format"
     flow.remark(Remark(expression.line, "format", "danger", what, f"it raises an error: {AFTER_ERROR}"))
 
 
-def unset_number(flow: Flow, expression: Expr, value: Value, operator: str, state: State) -> None:
+def unset_number(flow: Following, expression: Expr, value: Value, operator: str, state: State) -> None:
     """Report a calculation with a number that may be NO_VAL."""
     if value.unset and not _checked(flow, expression, value, state) and not flow.in_modify:
         _unset_remark(flow, expression, value, f"is calculated with ('{operator}')", "the result is huge")
 
 
 def compared(
-    flow: Flow, part: Expr, value: Value, other: Value, operator: str, is_left: bool, state: State
+    flow: Following, part: Expr, value: Value, other: Value, operator: str, is_left: bool, state: State
 ) -> None:
     """Report a comparison by size that is wrong for an unset number, or for an option, which is a text."""
     if flow.family == "cli_filter" and value.kind == "text" and other.kind == "number":
@@ -308,11 +312,11 @@ def compared(
     _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}")
 
 
-def _checked(flow: Flow, expression: Expr, value: Value, state: State) -> bool:
+def _checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
     return value.unset in state.checked or flow.key(expression, state) in state.checked
 
 
-def _unset_remark(flow: Flow, expression: Expr, value: Value, how: str, effect: str) -> None:
+def _unset_remark(flow: Following, expression: Expr, value: Value, how: str, effect: str) -> None:
     name = value.unset.removeprefix("job_desc.")
     option = OPTION_OF.get(name)
     when = f"without {option}" if option else "if it is not given"
@@ -323,4 +327,3 @@ def _unset_remark(flow: Flow, expression: Expr, value: Value, how: str, effect: 
             f"{value.unset} ~= {names.unset_name(name)} and ...",
         )
     )  # fmt: skip
-

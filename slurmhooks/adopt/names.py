@@ -64,11 +64,11 @@ SPANK_TABLE = {"SUCCESS", "FAILURE", "_log_msg"} | {
     f"log_{level}" for level in ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 }
 
-BASE = set(
-    "_G _VERSION assert collectgarbage dofile error getmetatable ipairs load loadfile next pairs pcall print rawequal"
-    " rawget rawset require select setmetatable tonumber tostring type xpcall coroutine debug io math os package string"
-    " table".split()
-)
+BASE = {
+    *("_G", "_VERSION", "assert", "collectgarbage", "dofile", "error", "getmetatable", "ipairs", "load", "loadfile"),
+    *("next", "pairs", "pcall", "print", "rawequal", "rawget", "rawset", "require", "select", "setmetatable"),
+    *("tonumber", "tostring", "type", "xpcall", "coroutine", "debug", "io", "math", "os", "package", "string", "table"),
+}
 ONLY = {
     "5.1": {"unpack", "loadstring", "setfenv", "getfenv", "module", "gcinfo", "newproxy"},
     "5.2": {"rawlen", "bit32"},

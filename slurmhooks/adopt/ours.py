@@ -28,8 +28,15 @@ FAILURES = ("job_submit/lua: ", "job_modify/lua: ")
 class Ours:
     """A script under slurmhooks."""
 
-    def __init__(self, path: str, release: str, version: str, partitions: Any) -> None:
+    def __init__(self, path: str, release: str, version: str, partitions: Any, now: int) -> None:
         """Load a script.
+
+        Args:
+            path: of the script.
+            release: of Slurm.
+            version: of Lua.
+            partitions: see slurmhooks.testing.run.
+            now: the time that it sees.
 
         Raises:
             LoadError: it does not load.
@@ -37,16 +44,15 @@ class Ours:
         self._stopped: list[str] = []
         self._path = path
         self._partitions = partitions
+        self._now = now
         options = job_submit.Options(version)
         number = release_of(release)
-        read = loader.Source(
-            path=path, read=lambda name: job_submit.load(name, options, number, prepare=self._prepare)
-        )
+        read = loader.Source(path=path, read=lambda name: job_submit.load(name, options, number, prepare=self._prepare))
         with CapturedLog().capturing():
             self._registry: Registry = Named([read]).load()
 
     def _prepare(self, state: State) -> None:
-        state.call(state.load(GUARD), state.function(self._note))
+        state.call(state.load(GUARD), state.function(self._note), float(self._now))
 
     def _note(self, what: object) -> tuple[()]:
         self._stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
@@ -76,7 +82,7 @@ class Ours:
                 error = place.removeprefix(f"{self._path}: ")
             elif text.startswith(("lua: ", "_set_job_field: ")):
                 log.append(f"{level}: {text}")
-        messages = captured.user_messages
+        messages = [*captured.user_messages, *filter(None, [outcome.text])]
         return Answer(0 if outcome.passed else _code(outcome.code), messages, writes, log, error, self._stopped[:])
 
 

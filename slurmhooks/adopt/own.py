@@ -33,7 +33,7 @@ GUARD = os.path.join(os.path.dirname(__file__), "guard.lua")
 class Own:
     """A script in Slurm's own plugin. A process can have only one."""
 
-    def __init__(self, content: bytes, folder: str, build: Path, plugin: Path, slurm: Path) -> None:
+    def __init__(self, content: bytes, folder: str, build: Path, plugin: Path, slurm: Path, now: int) -> None:
         """Load a script.
 
         Args:
@@ -42,16 +42,19 @@ class Own:
             build: the folder with our library and its tables.
             plugin: job_submit_lua.so.
             slurm: libslurmfull.so.
+            now: the time that the script sees.
 
         Raises:
             ValueError: it does not load.
         """
         self._tables = parse((build / FILE_NAME).read_text())
         known = stand_ins()
-        self._codes = {number: known[name] for name, number in self._tables.constants["ESLURM"].items() if name in known}
+        self._codes = {
+            number: known[name] for name, number in self._tables.constants["ESLURM"].items() if name in known
+        }
         os.environ["SLURM_CONF"] = os.path.join(folder, "slurm.conf")
         with open(os.path.join(folder, "job_submit.lua"), "wb") as file:
-            file.write(_guarded(content))
+            file.write(_guarded(content, now))
         # In this order: the plugin finds the log functions of our library before those of Slurm's.
         self._lib = ctypes.CDLL(str(build / LIBRARY), mode=ctypes.RTLD_GLOBAL | os.RTLD_LAZY)
         ctypes.CDLL(str(slurm), mode=ctypes.RTLD_GLOBAL | os.RTLD_LAZY)
@@ -99,17 +102,25 @@ class Own:
         log, error = [], None
         for line in self._log():
             level, _, words = line.partition(": ")
-            place = ERROR_PLACE.search(words)
+            failed = ERROR_PLACE.search(words)
             if MARK in words:
                 stopped.append(words.partition(MARK)[2])
             elif "non-numeric return code" in words:
                 log.append("info: non-numeric return code")
-            elif words.startswith(FAILURES) and place is not None:
+            elif words.startswith(FAILURES) and failed is not None:
                 error = words.partition(": ")[2]
             elif words.startswith(("lua: ", "_set_job_field: ")):
                 log.append(f"{level}: {words}")
         writes_made = {name: raw for name, raw in after.items() if raw != before[name]}
-        return Answer(code.value, message.split("\n") if message else [], writes_made, log, error, stopped, self._codes.get(code.value))
+        return Answer(
+            code.value,
+            message.split("\n") if message else [],
+            writes_made,
+            log,
+            error,
+            stopped,
+            self._codes.get(code.value),
+        )
 
     def _members(self, address: int | None, size: int) -> Iterator[tuple[str, Any]]:
         assert address is not None
@@ -127,9 +138,9 @@ class Own:
         return [line.decode(ENCODING, ERRORS) for line in data.split(b"\0")[:-1]]
 
 
-def _guarded(content: bytes) -> bytes:
+def _guarded(content: bytes, now: int) -> bytes:
     """Return a script that runs the guard first, in its first line, so that all lines keep their numbers."""
     if content.startswith(b"#"):
         content = content[content.find(b"\n") :] if b"\n" in content else b""
     note = f'function(name) slurm.log_error("%s%s", "{MARK}", name) end'
-    return f"assert(loadfile({GUARD!r}))({note}) ".encode() + content
+    return f"assert(loadfile({GUARD!r}))({note}, {now}) ".encode() + content

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt.values import Level, Remark, Use
 
 if TYPE_CHECKING:
-    from slurmhooks.adopt.flow import Flow
-    from slurmhooks.adopt.library import Arguments
+    from slurmhooks.adopt.context import Following
+    from slurmhooks.adopt.context import Arguments
     from slurmhooks.adopt.tree import Call
     from slurmhooks.adopt.values import State
 
@@ -56,7 +56,7 @@ TABLES = {
 """What scripts can use instead of some programs."""
 
 
-def check(flow: Flow, expression: Call, name: str, arguments: Arguments, state: State) -> bool:
+def check(flow: Following, expression: Call, name: str, arguments: Arguments, state: State) -> bool:
     """Report a call that leaves the process; tell whether it is one."""
     line = expression.line
     root, _, rest = name.partition(".")
@@ -96,14 +96,14 @@ def check(flow: Flow, expression: Call, name: str, arguments: Arguments, state: 
     return False
 
 
-def _program(flow: Flow, name: str, line: int, arguments: Arguments) -> None:
+def _program(flow: Following, name: str, line: int, arguments: Arguments) -> None:
     program = program_of(flow, arguments)
     what = f"starts {'the program ' + program if program else 'a program'} with {name}()"
     instead = TABLES.get(program, "a table of slurmctld, or a file that a timer refreshes")
     _remark(flow, line, "program", what, instead)
 
 
-def _remark(flow: Flow, line: int, kind: str, what: str, instead: str) -> None:
+def _remark(flow: Following, line: int, kind: str, what: str, instead: str) -> None:
     level: Level = "danger"
     if flow.family == "cli_filter":
         level, why = "note", "it runs as the user in each sbatch, salloc and srun, which wait for it"
@@ -116,7 +116,7 @@ def _remark(flow: Flow, line: int, kind: str, what: str, instead: str) -> None:
     flow.remark(Remark(line, kind, level, what, why, instead))
 
 
-def _file(flow: Flow, name: str, line: int, arguments: Arguments) -> None:
+def _file(flow: Following, name: str, line: int, arguments: Arguments) -> None:
     if flow.family != "job_submit" or not flow.in_call:
         return
     writes = len(arguments) > 1 and str(arguments[1][1].constant or "")[:1] in ("w", "a")
@@ -128,7 +128,7 @@ def _file(flow: Flow, name: str, line: int, arguments: Arguments) -> None:
     flow.remark(Remark(line, "file", "warning", what, why, instead))
 
 
-def _command(flow: Flow, name: str, line: int, arguments: Arguments, state: State) -> None:
+def _command(flow: Following, name: str, line: int, arguments: Arguments, state: State) -> None:
     """Report text of a user in a command."""
     if flow.family == "cli_filter":  # the command runs as that user
         return
@@ -145,7 +145,7 @@ def _command(flow: Flow, name: str, line: int, arguments: Arguments, state: Stat
             return
 
 
-def program_of(flow: Flow, arguments: Arguments) -> str:
+def program_of(flow: Following, arguments: Arguments) -> str:
     """Return the name of the program that a command starts; empty if the script computes it."""
     text = flow.start_of(arguments[0][0]) if arguments else ""
     words = [word for word in text.replace("|", " ").split() if "=" not in word]

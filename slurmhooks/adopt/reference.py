@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.adopt.answers import Answer, Request
 from slurmhooks.lua import library
+from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.slurm_table import time_str2mins
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from slurmhooks.fields.rows import Release
     from slurmhooks.lua.library import Lua
 
 TEXTS = (
@@ -57,8 +59,16 @@ def _pairs(text: str) -> dict[str, str]:
 class Reference:
     """A script in plain Lua."""
 
-    def __init__(self, path: str, content: bytes, lua: Lua, constants: Mapping[str, object], partitions: Any) -> None:
+    def __init__(self, path: str, content: bytes, lua: Lua, release: Release, partitions: Any, now: int) -> None:
         """Load a script.
+
+        Args:
+            path: of the script.
+            content: of the script.
+            lua: the Lua to run it.
+            release: of Slurm.
+            partitions: the fields of each partition, by its name, as Slurm gives them to Lua.
+            now: the time that the script sees.
 
         Raises:
             ValueError: it does not load.
@@ -77,7 +87,9 @@ class Reference:
         scope.package.path, scope.package.cpath = path_of, cpath_of
         here = os.path.dirname(__file__)
         guard = self._lua.compile(_read(os.path.join(here, "guard.lua")))
-        guard(self._stopped)
+        guard(self._stopped, float(now))
+        self._keeps_messages = release < (26, 5)
+        constants = table_constants(release)
         fields = {**_pairs(TEXTS), **_pairs(READ_ONLY)}
         writable: dict[str, object] = dict.fromkeys(_pairs(TEXTS), "text")
         for bits, text in NUMBERS.items():
@@ -85,7 +97,9 @@ class Reference:
             writable.update(dict.fromkeys(_pairs(text), float(bits)))
         known = {**fields, **dict.fromkeys(NOT_KNOWN.split(), True)}
         glue = self._lua.compile(_read(os.path.join(here, "reference.lua")))
-        rows = None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})
+        rows = (
+            None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})
+        )
         numbers = {name: value for name, value in {**constants, **RESULTS}.items() if value is not None}
         self._submit, self._modify, self._seen, self._begin = glue(
             self._convert(known), self._convert(writable), self._convert({}), self._convert({}),
@@ -108,7 +122,7 @@ class Reference:
         known = {name: float(raw) if isinstance(raw, int) else raw for name, raw in raws.items()}
         known.update(_memory(raws["pn_min_memory"]))
         values = self._convert({name: raw for name, raw in known.items() if raw is not None})
-        self._begin(values, self._convert(request.variables))
+        self._begin(values, self._convert(request.environment()))
         error = None
         code = 0
         try:
@@ -118,11 +132,12 @@ class Reference:
             error = str(failure).partition("\nstack traceback")[0]
         seen = self._seen
         log = list(seen.log.values())
+        messages = list(seen.messages.values()) if error is None or self._keeps_messages else []
         if error is None and not _is_number(result):
             log.append("info: non-numeric return code")
         writes = dict(_written(seen.writes, values))
         writes = {name: raw for name, raw in writes.items() if raw != raws[name]}
-        return Answer(code, list(seen.messages.values()), writes, log, error, self._unknown[:])
+        return Answer(code, messages, writes, log, error, self._unknown[:])
 
 
 def _memory(raw: int) -> dict[str, float | None]:

@@ -74,11 +74,12 @@ def generated(script_uses: set[str], constants: list[Any], release: str, hook: s
 
 
 KINDS = {"text", "number", "number?"}
-NOT_SET = {"user_id", "group_id", "argc", "spank_job_env_size", "pn_min_memory", "user_name", "bitflags", "mail_type"} | {
-    "site_factor", "alloc_node", "default_account", "default_qos", "assoc_comment", "assoc_qos", "begin_time",
-    "end_time", "req_context", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov", "het_job_offset", "shared",
-    "oversubscribe", "nice", "reboot", "requeue", "immediate", "contiguous", "delay_boot",
-}  # fmt: skip
+NOT_SET = {
+    *("user_id", "group_id", "argc", "spank_job_env_size", "pn_min_memory", "user_name", "bitflags", "mail_type"),
+    *("site_factor", "alloc_node", "default_account", "default_qos", "assoc_comment", "assoc_qos", "begin_time"),
+    *("end_time", "req_context", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov", "het_job_offset", "shared"),
+    *("oversubscribe", "nice", "reboot", "requeue", "immediate", "contiguous", "delay_boot"),
+}
 """Fields that are not varied."""
 
 
@@ -131,6 +132,4 @@ def recorded(contents: Contents, release: str, count: int) -> Iterator[Request]:
                 for member in tables["job"].members
                 if member.name in known.raws and member.name not in absent
             }
-            yield Request(
-                item.hook, item.id, message.sender, release, members=members, unknown=frozenset(absent)
-            )
+            yield Request(item.hook, item.id, message.sender, release, members=members, unknown=frozenset(absent))

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt import names, tree
+from slurmhooks.adopt import names
 from slurmhooks.adopt.flow import Flow
-from slurmhooks.adopt.values import LEVELS, Remark, Use
-from slurmhooks.lua import job_fields
+from slurmhooks.adopt.parser import parse
+from slurmhooks.adopt.values import LEVELS, Remark, Settings, Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurmhooks.fields.rows import Release
 
 REQUIRED = {
     "job_submit": ("slurm_job_submit", "slurm_job_modify"),
@@ -23,24 +21,6 @@ REQUIRED = {
 """Functions without which Slurm does not load a script."""
 MOST_LINES = 6
 """Number of lines that a remark on several lines names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """For which Slurm and Lua a script is read.
-
-    Attributes:
-        release: of Slurm.
-        version: of Lua, as in ``[lua] version``.
-    """
-
-    release: Release = job_fields.NEWEST
-    version: str = "5.4"
-
-    @property
-    def is_old(self) -> bool:
-        """Whether ``%s`` of nil is an error in string.format."""
-        return self.version.startswith(("5.1", "luajit"))
 
 
 class Script:
@@ -61,19 +41,33 @@ class Script:
             NoParserError: the parser is not installed.
         """
         self.settings = settings or Settings()
-        parsed = tree.parse(source)
+        parsed = parse(source)
         self.damaged = parsed.damaged
         self._flow = flow = Flow(parsed, self.settings)
         self.family = flow.family
         self.entries = {name: function.line for name, function in flow.entries.items()}
         self.uses: list[Use] = list(flow.uses)
-        found = {*flow.remarks, *self._missing(), *self._globals(), *self._results(), *self._undefined(), *self._never_nil()}
+        found = {
+            *flow.remarks,
+            *self._missing(),
+            *self._globals(),
+            *self._results(),
+            *self._undefined(),
+            *self._never_nil(),
+        }
+        checks = {remark.line for remark in found if remark.kind == "unset" and remark.what.startswith("checks ")}
+        # One remark is enough where a number is taken for nil and then compared.
+        found = {
+            remark
+            for remark in found
+            if remark.kind != "unset" or remark.line not in checks or remark.what.startswith("checks ")
+        }
         self.remarks = sorted(found, key=lambda remark: (remark.line, LEVELS.index(remark.level), remark.what))
 
     @property
     def constants(self) -> list[object]:
         """The texts and numbers in the script, each once."""
-        return self._flow.constants()
+        return self._flow.script.constants()
 
     @property
     def keeps(self) -> dict[str, int]:
@@ -103,7 +97,7 @@ class Script:
         harmless: dict[str, int] = {}
         for name, places in sorted(self._flow.global_writes.items()):
             lines = sorted(line for line, in_call in places.items() if in_call)
-            if not lines or self._flow.defined(f"G.{name}") is not None or name == "_":
+            if not lines or self._flow.script.defined.get(f"G.{name}") is not None or name == "_":
                 continue
             read = self._flow.early_reads.get(name)
             if read is None:
@@ -111,14 +105,18 @@ class Script:
                 continue
             why = f"a call that does not assign it first reads what the previous request left in it (line {read})"
             instead = f"local {name} = ..."
-            if name in self._flow.top:
-                why = f"it keeps its value from request to request (line {read}), in slurmhooks separately in each worker"
+            if name in self._flow.script.top:
+                why = (
+                    f"it keeps its value from request to request (line {read}), in slurmhooks separately in each worker"
+                )
                 instead = "a local variable, unless requests are meant to influence each other"
             where = f", also in {_listed(lines[1:])}" if len(lines) > 1 else ""
             yield Remark(lines[0], "global", "warning", f"assigns the global variable {name}{where}", why, instead)
         if harmless:
             line = min(harmless.values())
-            shown = ", ".join(f"{name} ({number})" for name, number in sorted(harmless.items(), key=lambda item: item[1]))
+            shown = ", ".join(
+                f"{name} ({number})" for name, number in sorted(harmless.items(), key=lambda item: item[1])
+            )
             why = "they live on after the call; each call assigns them before it reads them, so nothing leaks today"
             yield Remark(line, "global", "note", f"assigns global variables in functions: {shown}", why, "local")
 
@@ -127,7 +125,7 @@ class Script:
         if self.family not in ("job_submit", "cli_filter"):
             return
         for name, line, value in self._flow.returned:
-            if name.endswith("post_submit") or name.endswith("setup_defaults"):
+            if name.endswith(("post_submit", "setup_defaults")):
                 continue
             passes = "the job is accepted, and the log has 'non-numeric return code'"
             if value is None:
@@ -146,9 +144,10 @@ class Script:
         for key, line in self._flow.nil_checks.items():
             if key not in self._flow.unset_checks:
                 name = key.removeprefix("job_desc.")
+                number = names.number_of_unset(name)
                 yield Remark(
                     line, "unset", "warning", f"checks {key} for nil, and nowhere for NO_VAL",
-                    f"it is never nil: if it is not given it is {names.number_of_unset(name)}, so the check has no effect",
+                    f"it is never nil, so the check has no effect: if it is not given it is {number}",
                     f"{key} == {names.unset_name(name)}",
                 )  # fmt: skip
 
@@ -161,7 +160,7 @@ class Script:
         ):
             return
         for name, line in sorted(self._flow.undefined.items()):
-            everything = frozenset(names.globals_of(self.settings.version) | self._flow.all_names())
+            everything = frozenset(names.globals_of(self.settings.version) | self._flow.script.all_names())
             hint = names.similar(name, everything)
             why = f"nothing in the script or in Lua {self.settings.version} defines it: it is nil{hint}"
             yield Remark(line, "undefined", "warning", f"uses the global variable {name}", why)

@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +24,6 @@ from slurmhooks.adopt.reference import Reference
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields.rows import release_of
 from slurmhooks.lua import finding
-from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.runtime import read_script
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def run(
         TrialError: it does not load, or does not end.
     """
     outcome = Outcome(f"plain Lua {version}, with a table of fields like that of job_submit/lua")
-    task = {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version}
+    task = _task(path, release, version)
     with _Child({**task, "sides": ["plain", "ours"], "partitions": True}) as child:
         for number, request in enumerate(requests, 1):
             answers = child.ask(request)
@@ -146,7 +146,7 @@ def run_own(
         TrialError: it does not load, or does not end.
     """
     outcome = Outcome(f"Slurm's own job_submit/lua ({own.release}, without partitions and jobs)")
-    task = {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version}
+    task = _task(path, release, version)
     with (
         tempfile.TemporaryDirectory(prefix="slurmhooks-") as folder,
         # Before the C library, which also has a function error().
@@ -157,6 +157,10 @@ def run_own(
             if request.hook == "job_submit":
                 outcome.add(request, theirs.ask(request)["own"], ours.ask(request)["ours"], uses)
     return outcome
+
+
+def _task(path: str, release: Release, version: str) -> dict[str, Any]:
+    return {"path": path, "release": f"{release[0]}.{release[1]:02d}", "version": version, "now": int(time.time())}
 
 
 class _Child:
@@ -263,16 +267,18 @@ def main(task: dict[str, Any]) -> None:
 def _plain(task: dict[str, Any]) -> Reference:
     release = release_of(task["release"])
     lua = finding.find(task["version"])
-    return Reference(task["path"], read_script(task["path"]), lua, table_constants(release), IN_LUA)
+    return Reference(task["path"], read_script(task["path"]), lua, release, IN_LUA, task["now"])
 
 
 def _ours(task: dict[str, Any]) -> Ours:
-    return Ours(task["path"], task["release"], task["version"], PARTITIONS if task["partitions"] else {})
+    return Ours(task["path"], task["release"], task["version"], PARTITIONS if task["partitions"] else {}, task["now"])
 
 
 def _own(task: dict[str, Any]) -> Own:
     own = SlurmsOwn(**task["own"])
-    return Own(read_script(task["path"]), task["folder"], Path(own.build), Path(own.plugin), Path(own.library))
+    return Own(
+        read_script(task["path"]), task["folder"], Path(own.build), Path(own.plugin), Path(own.library), task["now"]
+    )
 
 
 SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {"plain": _plain, "ours": _ours, "own": _own}

@@ -6,11 +6,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from slurmhooks.lua import job_fields
+
 if TYPE_CHECKING:
     from slurmhooks.adopt.tree import Function
+    from slurmhooks.fields.rows import Release
 
 Level = Literal["danger", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("danger", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """For which Slurm and Lua a script is read.
+
+    Attributes:
+        release: of Slurm.
+        version: of Lua, as in ``[lua] version``.
+    """
+
+    release: Release = job_fields.NEWEST
+    version: str = "5.4"
+
+    @property
+    def is_old(self) -> bool:
+        """Whether ``%s`` of nil is an error in string.format."""
+        return self.version.startswith(("5.1", "luajit"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -172,3 +193,30 @@ class State:
             keys -= {other for other in keys if other == key or other.startswith(start)}
         for other in [other for other in self.values if other == key or other.startswith(start)]:
             del self.values[other]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a call of a function does.
+
+    Attributes:
+        result: what it returns.
+        exits: the ways in which it ends.
+        writes: keys of fields of the request that it may assign.
+        assigned: global variables that it always assigns.
+    """
+
+    result: Value = ANY
+    exits: tuple[Exit, ...] = ()
+    writes: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Running:
+    """A function that is being followed."""
+
+    function: Function
+    results: list[Value] = field(default_factory=list)
+    exits: list[tuple[Exit, set[str]]] = field(default_factory=list)
+    writes: set[str] = field(default_factory=set)

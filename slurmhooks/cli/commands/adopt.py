@@ -10,9 +10,10 @@ import click
 
 from slurmhooks.adopt import differs, own, requests, setup, trial
 from slurmhooks.adopt.answers import Request
+from slurmhooks.adopt.parser import NoParserError
 from slurmhooks.adopt.report import Changes, Compared, Differs, Found, Report, Used
-from slurmhooks.adopt.script import Script, Settings
-from slurmhooks.adopt.tree import NoParserError
+from slurmhooks.adopt.script import Script
+from slurmhooks.adopt.values import Settings
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.fields.rows import Release, release_of
@@ -49,7 +50,10 @@ DEFAULT_REQUESTS = 400
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--release", metavar="RELEASE", help="Release of Slurm, such as 24.11. Default: the one installed here.")
 @click.option(
-    "--lua", "version", type=click.Choice(list(finding.VERSIONS)), help="Version of Lua. Default: that of Slurm's plugins."
+    "--lua",
+    "version",
+    type=click.Choice(list(finding.VERSIONS)),
+    help="Version of Lua. Default: that of Slurm's plugins.",
 )
 @click.option(
     "--recording",
@@ -83,9 +87,9 @@ def command(
 ) -> None:
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
-    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried with many requests, in
-    plain Lua and under slurmhooks; it starts no programs and writes no files then. Exit codes: 0 fine, 1 something is
-    dangerous or differs, 2 wrong use.
+    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried with many requests,
+    under slurmhooks, in plain Lua, and in Slurm's own plugin if this machine has it; then it starts no programs and
+    writes no files. Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
     """
     settings = Settings(_release(release), _version(version))
     try:
@@ -197,9 +201,7 @@ def _changes(script: Script, path: str, folder: str, version: str | None) -> Cha
     return Changes(**vars(setup.setup(script.family, path, folder, current, version)))
 
 
-def _report(
-    script: Script, path: str, comparisons: list[Compared], why: str | None, changes: Changes
-) -> Report:
+def _report(script: Script, path: str, comparisons: list[Compared], why: str | None, changes: Changes) -> Report:
     uses: dict[str, list[Used]] = {}
     for kind in TITLES:
         by_name: dict[str, Used] = {}
@@ -233,7 +235,13 @@ def _show(report: Report, show_uses: bool) -> None:
     for compared in report.comparisons:
         _show_compared(compared)
     if report.why_not_compared:
-        click.echo(shown(f"not compared with {report.why_not_compared}" if report.comparisons else f"answers not compared: {report.why_not_compared}"))
+        click.echo(
+            shown(
+                f"not compared with {report.why_not_compared}"
+                if report.comparisons
+                else f"answers not compared: {report.why_not_compared}"
+            )
+        )
     click.echo()
     changes = report.changes
     if changes.toml:
@@ -261,7 +269,9 @@ def _show_uses(report: Report, show_all: bool) -> None:
 
 
 def _show_found(found: Sequence[Found]) -> None:
-    counts = [f"{number} of level {level}" for level in COLORS if (number := sum(each.level == level for each in found))]
+    counts = [
+        f"{number} of level {level}" for level in COLORS if (number := sum(each.level == level for each in found))
+    ]
     click.echo(f"dangerous or wrong today: {', '.join(counts) or 'nothing found'} (endless loops are not searched for)")
     for each in found:
         level = click.style(each.level, fg=COLORS[each.level], bold=each.level == "danger")

@@ -81,6 +81,16 @@ def is_unset(value: Value) -> bool:
     return isinstance(value.constant, str) and value.constant.removeprefix("slurm.") in names.NUMBERS_UNSET
 
 
+def is_condition(expression: Expr) -> bool:
+    """Tell whether a result is true or false by what it says of other values."""
+    match expression:
+        case Binary(operator=operator):
+            return operator in ("and", "or", *OPPOSITE)
+        case Unary(operator="not"):
+            return True
+    return False
+
+
 def constant_text(expression: Expr, value: Value) -> str:
     """Return a result as an exit has it; empty if it is not known."""
     match expression:
@@ -122,7 +132,11 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
                 known.add(key)
             if truth and isinstance(condition, Index) and not isinstance(condition.key, Constant):
                 # ``if allowed[name]``: the name is not nil, and one of those that the script lists.
-                inner = flow.key(condition.key, state)
+                # As in ``allowed[name or ""]``.
+                named = condition.key
+                if isinstance(named, Binary) and named.operator == "or":
+                    named = named.left
+                inner = flow.key(named, state)
                 if inner:
                     known.add(inner)
                     clean.add(inner)

@@ -189,6 +189,12 @@ class Flow:
             self.running.exits += [
                 (Exit(way.result, frozenset(state.known | way.known)), set(state.assigned)) for way in result.exits
             ]
+        elif not shown and expression is not None and conditions.is_condition(expression):
+            for truth, name in ((True, "true"), (False, "false")):
+                then = state.copy()
+                conditions.assume(self, expression, truth, then)
+                if not then.dead:
+                    self.running.exits.append((Exit(name, frozenset(then.known)), set(state.assigned)))
         else:
             self.running.exits.append((Exit(shown, frozenset(state.known)), set(state.assigned)))
 
@@ -260,6 +266,8 @@ class Flow:
     def _set(self, key: str, value: Value, state: State) -> None:
         state.forget(key)
         state.values[key] = value
+        if value.kind != "nil" and not value.nil:
+            state.known.add(key)
         old = self._values_anywhere.get(key)
         plain = replace(value, exits=())
         self._values_anywhere[key] = plain if old is None or old.kind == "nil" else old.joined(plain)
@@ -282,8 +290,6 @@ class Flow:
         if not key:
             return
         self._set(key, value, state)
-        if value.kind != "nil" and not value.nil:
-            state.known.add(key)
         if members.is_of_request(key):
             self.running.writes.add(key)
         elif self.in_call and not self.loading:
@@ -320,7 +326,10 @@ class Flow:
     def _loop(self, loop: Loop, state: State) -> None:
         before = [self.value(value, state) for value in loop.values] if loop.kind != "repeat" else []
         for changed in self._changed_in(loop.body):
+            old = state.values.get(changed, ANY)
+            nil = "" if changed in state.known else old.nil
             state.forget(changed)
+            state.values[changed] = Value(nil=nil, users=old.users, unset=old.unset)
         inner = state.copy()
         if loop.kind == "while":
             conditions.assume(self, loop.values[0], True, inner)

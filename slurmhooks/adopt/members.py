@@ -11,8 +11,7 @@ from slurmhooks.adopt.values import ANY, NIL, Level, Remark, Use, Value
 from slurmhooks.lua import job_fields
 
 if TYPE_CHECKING:
-    from slurmhooks.adopt.context import Following
-    from slurmhooks.adopt.context import Arguments
+    from slurmhooks.adopt.context import Arguments, Following
     from slurmhooks.adopt.values import State
 
 ROLES = ("job_desc", "job_rec", "environment", "options")
@@ -270,6 +269,8 @@ def written(flow: Following, target: Index, of: Value, value: Value, state: Stat
 def may_be_nil(flow: Following, expression: Expr, value: Value, how: str) -> None:
     """Report a value that may be nil where nil is an error."""
     origin = flow.shown(value.nil)
+    if origin.startswith("job_desc.") and isinstance(expression, Index) and isinstance(expression.key, Constant):
+        origin = f"job_desc.{expression.key.value}"  # as the script calls it
     field = origin.removeprefix("job_desc.")
     option = OPTION_OF.get(field)
     reason = f"{origin} is nil without {option}" if option and origin != field else f"{origin} may be nil"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt.values import Level, Remark, Use
 
 if TYPE_CHECKING:
-    from slurmhooks.adopt.context import Following
-    from slurmhooks.adopt.context import Arguments
+    from slurmhooks.adopt.context import Arguments, Following
     from slurmhooks.adopt.tree import Call
     from slurmhooks.adopt.values import State
 

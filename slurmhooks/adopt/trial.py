@@ -77,10 +77,10 @@ class Outcome:
     def add(self, request: Request, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
         """Compare the answers to a request."""
         self.requests += 1
-        self.refused += bool(ours.code)
-        if ours.error is not None:
-            self.errors[ours.error] += 1
         stopped = [*theirs.stopped, *ours.stopped]
+        self.refused += bool(ours.code) and not stopped
+        if ours.error is not None and not stopped:
+            self.errors[ours.error] += 1
         missing = sorted(request.unknown & uses)
         if missing:
             stopped.insert(0, f"{missing[0]}, which was not recorded")

@@ -245,7 +245,7 @@ def _show(report: Report, show_uses: bool) -> None:
     click.echo()
     changes = report.changes
     if changes.toml:
-        output.show("add to slurmhooks.toml", changes.toml.strip().split("\n"))
+        output.show("add to slurmhooks.toml", [line for line in changes.toml.split("\n") if line])
     output.show(f"change in {changes.file}", [f"- {changes.before}", f"+ {changes.after}"])
     click.echo(shown(f"then: {changes.then}"))
     click.echo(shown(f"the way back: {changes.back}"))
@@ -288,9 +288,9 @@ def _show_compared(compared: Compared) -> None:
     click.echo(click.style(summary, fg=color, bold=True) + f", {compared.different} differ")
     for reason, number in compared.not_compared.items():
         click.echo(shown(f"  {number} not compared, because the script uses {reason}"))
-    click.echo(f"  the script refused {compared.refused} of them")
+    click.echo(f"  the script refused {compared.refused} of these requests")
     for message, number in compared.errors.items():
-        click.echo(shown(f"  it failed on {number} of them: {message}"))
+        click.echo(shown(f"  it failed on {number} of these requests: {message}"))
     for example in compared.examples:
         click.echo(shown(f"  {example.request}: {example.difference}"))
 

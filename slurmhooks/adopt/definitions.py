@@ -50,6 +50,7 @@ class Definitions:
         defined: those that have a name, by their keys.
         listed: those that the script keeps in tables.
         entries: those that Slurm calls, by name.
+        callbacks: functions of options of spank-lua.
         top: names of the global variables that the main chunk assigns.
         family: ``job_submit``, ``cli_filter``, ``spank`` or ``scrun``; empty if it is none of these.
     """
@@ -72,6 +73,7 @@ class Definitions:
             name: function for key, function in self.defined.items() if (name := key.removeprefix("G.")) in ENTRIES
         }
         self.family = self._family()
+        self.callbacks = list(self._callbacks()) if self.family == "spank" else []
 
     def _family(self) -> str:
         for key in self.defined:
@@ -117,6 +119,23 @@ class Definitions:
                             for _, item in part.items:
                                 key = static_key(item)
                                 yield item if isinstance(item, Function) else self.defined.get(key)
+
+    def _callbacks(self) -> Iterable[Function]:
+        """Yield the functions of options, which spank-lua takes as functions or by their names."""
+        for function in self.functions:
+            for statement in statements(function.body):
+                for expression in expressions(statement):
+                    for part in inside(expression):
+                        if isinstance(part, Table):
+                            yield from self._called_back(part)
+
+    def _called_back(self, table: Table) -> Iterable[Function]:
+        for key, item in table.items:
+            if isinstance(key, Constant) and key.value == "cb":
+                name = f"G.{item.value}" if isinstance(item, Constant) else static_key(item)
+                function = item if isinstance(item, Function) else self.defined.get(name)
+                if function is not None:
+                    yield function
 
     def _targets(self) -> Iterable[str]:
         for function in self.functions:

@@ -37,7 +37,7 @@ def _of_job_submit(script: Script) -> Iterator[str]:
     records = [
         (name, _lines(script, of, *names))
         for name, of, names in (
-            ("part_list", "part_list", ()), ("part_list", "part", ()), ("slurm.jobs", "slurm", ("jobs",)),
+            ("part_list", "whole", ("part_list",)), ("part_list", "part_list", ()), ("part_list", "part", ()), ("slurm.jobs", "slurm", ("jobs",)),
             ("slurm.reservations", "slurm", ("reservations",)), ("job_rec", "job_rec", ()),
         )
     ]  # fmt: skip

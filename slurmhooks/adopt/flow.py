@@ -124,7 +124,7 @@ class Flow:
         self.returned: list[tuple[str, int, Value | None]] = []
         self.kept: dict[str, int] = {}
         sites, self._sites = self._sites, {}
-        self.reachable = self._reached(sites, self.entries.values())
+        self.reachable = self._reached(sites, [*self.entries.values(), *self.script.callbacks])
         only = [function for name, function in self.entries.items() if name == "slurm_job_modify"]
         others = [function for function in self.entries.values() if function not in only]
         self._of_modify = self._reached(sites, only) - self._reached(sites, others)
@@ -138,7 +138,9 @@ class Flow:
             roles = ENTRIES[name]
             values = [members.argument(role) for role in roles[: len(function.parameters)]]
             self.site(function, values, State())
-        for function in [*self.script.functions]:
+        for function in self.script.callbacks:
+            self.site(function, [ANY, Value(kind="text", users="the option's argument")], State())
+        for function in self.script.functions:
             if function is self._tree.main:
                 continue
             values, state = sites.get(function, ([], State()))
@@ -287,13 +289,13 @@ class Flow:
         self.value(target.key, state)
         members.written(self, target, of, value, state)
         key = self.key(target, state)
+        if self.in_call and not self.loading and not members.is_of_request(key or f"{of.role}."):
+            self._note_kept(target, state)
         if not key:
             return
         self._set(key, value, state)
         if members.is_of_request(key):
             self.running.writes.add(key)
-        elif self.in_call and not self.loading:
-            self._note_kept(target, state)
 
     def _note_kept(self, target: Index, state: State) -> None:
         """Note that a call changes a table that outlives it."""

@@ -214,7 +214,7 @@ def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
     known = names.slurm_table(flow.family, release)
     if name not in known:
         _lacks(flow, name, line, known)
-        return NIL
+        return ANY
     if name in ("jobs", "reservations"):
         return Value(kind="table", role=name)
     if name.startswith("log_") or name in ("time_str2mins", "get_qos_priority", "user_msg", "log", "error"):

@@ -139,7 +139,7 @@ def _compared(script: Script, path: str, recording: Path | None, count: int) -> 
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     settings = script.settings
     wanted = _requests(script, set(uses), recording, count)
-    found = _slurms_own(settings.release)
+    found = slurms_own(settings.release)
     try:
         with progress.bar("trying") as advance:
             outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance)]
@@ -162,7 +162,7 @@ def _compared(script: Script, path: str, recording: Path | None, count: int) -> 
     ], missing  # fmt: skip
 
 
-def _slurms_own(release: Release) -> trial.SlurmsOwn | None:
+def slurms_own(release: Release) -> trial.SlurmsOwn | None:
     """Return where Slurm's own plugin is; None if this machine lacks it, or has no build of slurmhooks."""
     library = slurm.library()
     if library is None:

@@ -7,6 +7,7 @@ import pwd
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import visible
@@ -124,7 +125,7 @@ def difference(first: Answer, second: Answer) -> str | None:
     elif second.code & 0xFFFFFFFF not in (first.code & 0xFFFFFFFF, first.also):
         return f"return code: {first.code} / {second.code}"
     if _shown(first) != _shown(second):
-        return f"messages to the user: {first.messages} / {second.messages}"
+        return f"messages to the user: {_first_other(_shown(first), _shown(second))}"
     if not first.code and first.writes != second.writes:
         names = sorted(
             name
@@ -133,8 +134,14 @@ def difference(first: Answer, second: Answer) -> str | None:
         )
         return f"changed fields: {', '.join(names)}"
     if _lines(first.log) != _lines(second.log):
-        return f"log lines: {first.log} / {second.log}"
+        return f"log lines: {_first_other(_lines(first.log), _lines(second.log))}"
     return None
+
+
+def _first_other(lines: list[str], others: list[str]) -> str:
+    """Return the first line in which two lists differ, of both."""
+    pairs = zip_longest(lines, others, fillvalue="(nothing)")
+    return next(f"{line} / {other}" for line, other in pairs if line != other)
 
 
 def _shown(answer: Answer) -> list[str]:

@@ -6,7 +6,6 @@ Prints a list of two outcomes as JSON: Slurm's own plugin, then plain Lua.
 
 import json
 import sys
-from dataclasses import asdict
 
 from slurmhooks.adopt import requests, trial
 from slurmhooks.cli.commands.adopt import slurms_own
@@ -25,4 +24,4 @@ outcomes = [
     trial.run_own(script, own, release, version, wanted, frozenset(fields)),
     trial.run(script, release, version, wanted, frozenset(fields)),
 ]
-print(json.dumps([asdict(outcome) for outcome in outcomes]))
+sys.stdout.write(json.dumps([vars(outcome) for outcome in outcomes]))

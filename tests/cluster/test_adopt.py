@@ -42,7 +42,7 @@ def outcomes(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def test_slurms_own_plugin_answers_the_same(outcomes: list[dict[str, Any]], cluster: Cluster) -> None:
-    """All fields, writes, codes, messages, log lines and errors are the same in job_submit_lua.so; slurmctld lives on."""
+    """Fields, writes, codes, messages, log lines and errors are the same in job_submit_lua.so; slurmctld lives on."""
     own, plain = outcomes
     for outcome in (own, plain):
         assert outcome["examples"] == []

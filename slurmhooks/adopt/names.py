@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.flag_rows import Bit
-from slurmhooks.fields.number_rows import Tagged
+from slurmhooks.fields.number_rows import Number, Tagged
 from slurmhooks.fields.rows import Computed, Gres, Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.lua import job_fields
@@ -203,6 +203,12 @@ def _synonyms() -> dict[str, str]:
         if member is not None and not isinstance(row, (Tagged, Bit)):
             result[name] = first.setdefault(member, name)
     return result
+
+
+def takes_values(field: str) -> bool:
+    """Tell whether a field of a request is a text or a plain number, rather than flags or one of some values."""
+    row = rows(JobFields).get(field)
+    return isinstance(row, (Text, Gres, Number, Tagged)) and not isinstance(row, Computed)
 
 
 def has(field: str, release: Release) -> bool:

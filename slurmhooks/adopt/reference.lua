@@ -72,6 +72,10 @@ end
 
 local function write(_, name, value)
    local kind = writable[name]
+   if kind == nil and fields[name] == true then
+      not_known("an assignment to job_desc." .. name)
+      error("it is not known", 2)
+   end
    if kind == nil then
       seen.log[#seen.log + 1] = "error: _set_job_field: unrecognized field: " .. shown(name)
       return

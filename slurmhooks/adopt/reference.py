@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.adopt.answers import Answer, Request
-from slurmhooks.lua import library
+from slurmhooks.lua import job_fields, library
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.slurm_table import time_str2mins
 from slurmhooks.values import NO_VAL
@@ -95,7 +95,8 @@ class Reference:
         for bits, text in NUMBERS.items():
             fields.update(_pairs(text))
             writable.update(dict.fromkeys(_pairs(text), float(bits)))
-        known = {**fields, **dict.fromkeys(NOT_KNOWN.split(), True)}
+        others = (*NOT_KNOWN.split(), *job_fields.names("job_desc", release))
+        known = {**dict.fromkeys(others, True), **fields}
         glue = self._lua.compile(_read(os.path.join(here, "reference.lua")))
         rows = (
             None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})

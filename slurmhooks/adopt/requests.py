@@ -38,7 +38,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "user_name": (),
 }
 """Texts for fields that have a form; all others get ``x``."""
-NUMBERS = (0, 1, 2, 7, 60, 1440, 60_000)
+NUMBERS = (0, 1, 2, 7, 60, 1440, 30_000)
 MOST = 400
 SEED = 20
 
@@ -54,7 +54,7 @@ def generated(script_uses: set[str], constants: list[Any], release: str, hook: s
         count: how many at most.
     """
     lacks = missing_fields(release)
-    fields = sorted({names.same_as(name) for name in script_uses if names.kind_of(name) in KINDS} - lacks - NOT_SET)
+    fields = sorted({names.same_as(name) for name in script_uses if names.takes_values(name)} - lacks - NOT_SET)
     chosen = {name: list(_values(name, constants)) for name in fields}
     base: dict[str, Any] = {} if hook == "job_modify" else {"name": "job", "work_dir": "/home/alice", "min_cpus": 1}
     made: list[Request] = [Request(hook, "nothing given", release=release, fields=base)]
@@ -73,7 +73,6 @@ def generated(script_uses: set[str], constants: list[Any], release: str, hook: s
     return made[:count]
 
 
-KINDS = {"text", "number", "number?"}
 NOT_SET = {
     *("user_id", "group_id", "argc", "spank_job_env_size", "pn_min_memory", "user_name", "bitflags", "mail_type"),
     *("site_factor", "alloc_node", "default_account", "default_qos", "assoc_comment", "assoc_qos", "begin_time"),
@@ -90,7 +89,7 @@ def _values(name: str, constants: list[Any]) -> Iterator[Any]:
         yield from TEXTS.get(name, ("x",))
         yield from plain[:30]
         return
-    numbers = {int(number) for number in constants if isinstance(number, float) and 0 <= number < 60_000}
+    numbers = {int(number) for number in constants if isinstance(number, float) and 0 <= number < 30_000}
     around = {number + more for number in numbers for more in (-1, 0, 1) if number + more >= 0}
     yield from sorted(around | set(NUMBERS))[:40]
     if name in ("time_limit", "time_min"):

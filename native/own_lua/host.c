@@ -3,8 +3,8 @@
  * What job_submit_lua.so, Slurm's own plugin, finds in slurmctld, for a process that is not slurmctld.
  *
  * 'slurmhooks adopt' loads this library into a process of its own, then Slurm's library and the plugin, and calls the
- * plugin with requests (slurmhooks/adopt/own.py). There are no jobs, partitions and reservations. The plugin's lines for
- * the log are kept in memory: the log functions here come before those of Slurm's library.
+ * plugin with requests (slurmhooks/adopt/own.py). There are no jobs, partitions and reservations. The plugin's lines
+ * for the log are kept in memory: the log functions here come before those of Slurm's library.
  */
 #include <slurm/slurm.h>
 
@@ -19,8 +19,8 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 /* The names of Slurm's levels, by number. */
-static const char *const levels[] = {"quiet",   "fatal",  "error",  "info",   "verbose",
-                                     "debug",   "debug2", "debug3", "debug4", "debug5"};
+static const char *const levels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                     "debug", "debug2", "debug3", "debug4", "debug5"};
 #define LEVELS (sizeof(levels) / sizeof(*levels))
 #define LEVEL_ERROR 2
 
@@ -56,32 +56,38 @@ static void keep(unsigned level, const char *format, va_list arguments)
     free(text);
 }
 
-#define LOGS(function, ...)                          \
-    EXPORTED void function(__VA_ARGS__)              \
-    {                                                \
-        va_list arguments;                           \
-        va_start(arguments, format);                 \
-        keep((unsigned)level, format, arguments);    \
-        va_end(arguments);                           \
+#define LOGS(function, ...)                       \
+    EXPORTED void function(__VA_ARGS__)           \
+    {                                             \
+        va_list arguments;                        \
+        va_start(arguments, format);              \
+        keep((unsigned)level, format, arguments); \
+        va_end(arguments);                        \
     }
 LOGS(log_var, int level, const char *format, ...)
 LOGS(slurm_log_var, int level, const char *format, ...)
 
 /* Some of Slurm's sources call it by its short name, which is also that of a function of the C library. */
-#define LOGS_ERROR(function)                         \
-    EXPORTED int function(const char *format, ...)   \
-    {                                                \
-        va_list arguments;                           \
-        va_start(arguments, format);                 \
-        keep(LEVEL_ERROR, format, arguments);        \
-        va_end(arguments);                           \
-        return SLURM_ERROR;                          \
+#define LOGS_ERROR(function)                       \
+    EXPORTED int function(const char *format, ...) \
+    {                                              \
+        va_list arguments;                         \
+        va_start(arguments, format);               \
+        keep(LEVEL_ERROR, format, arguments);      \
+        va_end(arguments);                         \
+        return SLURM_ERROR;                        \
     }
 LOGS_ERROR(slurm_error)
 LOGS_ERROR(error)
 
-EXPORTED int get_log_level(void) { return LEVELS - 1; }
-EXPORTED int slurm_get_log_level(void) { return LEVELS - 1; }
+EXPORTED int get_log_level(void)
+{
+    return LEVELS - 1;
+}
+EXPORTED int slurm_get_log_level(void)
+{
+    return LEVELS - 1;
+}
 
 /* A script of a job in slurmctld. There is none. */
 EXPORTED void *get_job_script(const void *job)
@@ -91,9 +97,18 @@ EXPORTED void *get_job_script(const void *job)
 }
 
 /* Accounting, which this process does not have. */
-EXPORTED int assoc_mgr_fill_in_user(void) { return SLURM_ERROR; }
-EXPORTED int assoc_mgr_fill_in_assoc(void) { return SLURM_ERROR; }
-EXPORTED int assoc_mgr_fill_in_qos(void) { return SLURM_ERROR; }
+EXPORTED int assoc_mgr_fill_in_user(void)
+{
+    return SLURM_ERROR;
+}
+EXPORTED int assoc_mgr_fill_in_assoc(void)
+{
+    return SLURM_ERROR;
+}
+EXPORTED int assoc_mgr_fill_in_qos(void)
+{
+    return SLURM_ERROR;
+}
 
 static int (*submit)(job_desc_msg_t *, uint32_t, char **);
 
@@ -121,7 +136,10 @@ EXPORTED const char *slurmhooks_own_lua_load(const char *path)
 }
 
 /* Forget the log. */
-EXPORTED void slurmhooks_own_lua_forget(void) { lines.size = 0; }
+EXPORTED void slurmhooks_own_lua_forget(void)
+{
+    lines.size = 0;
+}
 
 /* RET the log. OUT size  in bytes. */
 EXPORTED const char *slurmhooks_own_lua_log(size_t *size)

@@ -52,6 +52,8 @@ def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value]
     """Note that a number has been compared with NO_VAL or INFINITE."""
     pairs = ((comparison.left, values[0], values[1]), (comparison.right, values[1], values[0]))
     for part, value, other in pairs:
+        if isinstance(part, Name) and other.kind == "nil":
+            flow.tested.add(part.name)
         if is_unset(other):
             state.checked |= {key for key in (value.unset, flow.key(part, state)) if key}
             flow.unset_checks.add(value.unset)
@@ -70,6 +72,8 @@ def note_parts(flow: Following, condition: Binary, state: State) -> None:
 
 def note_truth(flow: Following, condition: Expr, value: Value) -> None:
     """Note that a number is used as a condition, as if it could be nil."""
+    if isinstance(condition, Name):
+        flow.tested.add(condition.name)
     if value.unset and isinstance(condition, (Name, Index)):
         flow.nil_checks.setdefault(value.unset, condition.line)
 

@@ -31,6 +31,7 @@ class Following(Protocol):
         early_reads: global variables that are read before the call has assigned them, with a line.
         nil_checks: fields with numbers that are compared with nil, with a line.
         unset_checks: fields with numbers that are compared with NO_VAL.
+        tested: variables whose existence the script tests.
     """
 
     settings: Settings
@@ -46,6 +47,7 @@ class Following(Protocol):
     early_reads: dict[str, int]
     nil_checks: dict[str, int]
     unset_checks: set[str]
+    tested: set[str]
 
     def remark(self, remark: Remark, /) -> None:
         """Report something."""

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from slurmhooks.adopt.script import Script
 
 C_MODULES = {"posix", "cjson", "lpeg", "lfs", "socket", "ssl", "luasql", "cURL", "cqueues", "term", "rex_pcre"}
-PRIVATE = {"slurm.jobs", "slurm.reservations"}
+RECORDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("part_list", "whole", ("part_list",)),
+    ("part_list", "part_list", ()),
+    ("part_list", "part", ()),
+    ("slurm.jobs", "slurm", ("jobs",)),
+    ("slurm.reservations", "slurm", ("reservations",)),
+    ("job_rec", "job_rec", ()),
+)
+"""Uses of records of slurmctld, which only builds with Slurm's sources have."""
 
 
 def differences(script: Script) -> list[str]:
@@ -34,13 +42,7 @@ def _of_job_submit(script: Script) -> Iterator[str]:
             f"{name} keeps what a call writes into it (line {line}): with [job_submit] workers above 1 each worker has"
             " its own copy, and each reload begins with an empty one"
         )
-    records = [
-        (name, _lines(script, of, *names))
-        for name, of, names in (
-            ("part_list", "whole", ("part_list",)), ("part_list", "part_list", ()), ("part_list", "part", ()), ("slurm.jobs", "slurm", ("jobs",)),
-            ("slurm.reservations", "slurm", ("reservations",)), ("job_rec", "job_rec", ()),
-        )
-    ]  # fmt: skip
+    records = [(name, _lines(script, of, *names)) for name, of, names in RECORDS]
     used = {name: where for name, where in reversed(records) if where}
     if used:
         shown = ", ".join(f"{name} ({where})" for name, where in used.items())

@@ -118,6 +118,7 @@ class Flow:
         self.keeps_request = 0
         self.nil_checks: dict[str, int] = {}
         self.unset_checks: set[str] = set()
+        self.tested: set[str] = set()
         self.uses: dict[Use, None] = {}
         self.global_writes: dict[str, dict[int, bool]] = {}
         self.early_reads: dict[str, int] = {}

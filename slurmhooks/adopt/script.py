@@ -160,6 +160,8 @@ class Script:
         ):
             return
         for name, line in sorted(self._flow.undefined.items()):
+            if name in self._flow.tested:
+                continue
             everything = frozenset(names.globals_of(self.settings.version) | self._flow.script.all_names())
             hint = names.similar(name, everything)
             why = f"nothing in the script or in Lua {self.settings.version} defines it: it is nil{hint}"

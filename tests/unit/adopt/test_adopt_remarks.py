@@ -134,6 +134,7 @@ CASES = {
     "a write to a partition": (submit("part_list.debug.max_time = 1"), [(2, "warning", "read-only")]),
     "nil is assigned": (submit("job_desc.account = nil"), [(2, "warning", "nil")]),
     "an undefined global": (submit("local x = nill"), [(2, "warning", "undefined")]),
+    "a global that may be undefined": (submit("if optional ~= nil then job_desc.comment = optional end"), []),
     "an undefined function": (submit("splitstr('a')"), [(2, "warning", "undefined")]),
     "the user's message in cli_filter": (pre_submit("slurm.log_user('no')"), [(2, "warning", "unknown")]),
     "an option and a number": (

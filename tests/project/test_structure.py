@@ -36,6 +36,7 @@ FLOORS = (
     ("testing",),
     ("accounting",),
     ("replay",),
+    ("adopt",),
     ("pytest_plugin",),
     ("cli",),
 )

@@ -246,7 +246,8 @@ class Nodes:
     def _cpus_on_node(self) -> int:
         """Return the CPUs that each node must have at most."""
         asked = self.asked
-        most = max((asked.pn_min_cpus or 1) * self.cpus_for_one, self.cpus_per_task, (asked.ntasks_per_node or 0) * self.cpus_per_task)
+        named = (asked.pn_min_cpus or 1) * self.cpus_for_one
+        most = max(named, max(asked.ntasks_per_node or 0, 1) * self.cpus_per_task)
         limit = self.partition.defaults.max_mem_per_cpu
         if limit and asked.memory_per_node and not asked.memory_per_cpu:
             most = max(most, quotient(asked.memory_per_node, limit))

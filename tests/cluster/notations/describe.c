@@ -72,6 +72,7 @@ int main(int argc, char **argv)
     submit_response_msg_t *answer = NULL;
     job_desc_msg_t job;
 
+    slurm_init(NULL);
     slurm_init_job_desc_msg(&job);
     job.user_id = getuid();
     job.group_id = getgid();

@@ -123,8 +123,8 @@ CASES = {
         "function slurm_job_submit() return slurm.SUCCESS end\n",
         [(1, "danger", "missing")],
     ),
-    "a misspelled field": (submit("local p = job_desc.partiton"), [(2, "warning", "unknown")]),
-    "a misspelled write": (submit("job_desc.partiton = 'x'"), [(2, "warning", "unknown")]),
+    "a misspelled field": (submit("local p = job_desc.partitionn"), [(2, "warning", "unknown")]),
+    "a misspelled write": (submit("job_desc.partitionn = 'x'"), [(2, "warning", "unknown")]),
     "a misspelled code": (submit("if submit_uid == 0 then return slurm.ESLURM_NO end"), [(2, "danger", "unknown")]),
     "a field of a partition": (
         submit("for name, part in pairs(part_list) do local p = part.priority end"),
@@ -227,7 +227,7 @@ def test_names_depend_on_the_release() -> None:
 
 def test_a_similar_name_is_offered() -> None:
     """A misspelled field comes with the nearest names."""
-    (remark,) = Script(submit("local p = job_desc.partiton").encode()).remarks
+    (remark,) = Script(submit("local p = job_desc.partitionn").encode()).remarks
     assert "partition" in remark.why
 
 

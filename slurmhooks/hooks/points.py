@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The table of plugin points and hooks: Slurm's functions, and the arguments of their handlers.
 
-The decorators, the checks of handlers, the numbers by which C names a hook (native/generate/hooks.py), the stubs for
+The decorators, the checks of handlers, the numbers by which C names a hook (native/generate/protocol.py), the stubs for
 type checkers and the reference are made from it.
 """
 

@@ -131,10 +131,3 @@ def test_entry_points_keep_errno() -> None:
     }
     assert len({name for name, _ in found}) >= 5
     assert [(name, first) for name, first in found if not KEEPS.fullmatch(first)] == []
-
-
-def test_plugins_reload_together() -> None:
-    """The plugins that load their hooks at the same time are all points of slurmctld."""
-    text = (NATIVE / "slurmctld" / "together.c").read_text()
-    named = re.findall(r'^    \{"(\w+)", offsetof', text, re.MULTILINE)
-    assert set(named) == {"job_submit", *(name for name, point in POINTS.items() if point.key)}

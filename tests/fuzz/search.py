@@ -11,7 +11,7 @@ from typing import Any
 def main(name: str, arguments: list[str]) -> None:
     """Run libFuzzer in this process; it ends with 0, or with a finding."""
     fuzzer: Any = importlib.import_module("atheris")  # not in `make venv`; `make soak` installs it
-    with fuzzer.instrument_imports(include=["slurmhooks"]):
+    with fuzzer.instrument_imports(include=["slurmhooks", "tomllib"]):
         from tests.fuzz import targets
 
     target = getattr(targets, name)

@@ -23,6 +23,7 @@ from slurmhooks.jobcomp.segment import Record, Segment
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
 from slurmhooks.lua.runtime import ScriptError, State
+from slurmhooks.policies import rules
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded, split
 from slurmhooks.scrun import oci
@@ -238,9 +239,10 @@ def _file(data: bytes) -> Any:
 
 
 def configuration(data: bytes) -> None:
-    """Read slurmhooks.toml."""
+    """Read slurmhooks.toml, with the ready-made rules in it."""
+    path = Path("/slurmhooks.toml")
     with contextlib.suppress(ConfigError), _file(data):
-        config.read(Path("/slurmhooks.toml"))
+        rules.of_config(path, config.read(path))
 
 
 def slurm_files(data: bytes) -> None:
@@ -279,7 +281,8 @@ ALL: list[Target] = [
 ]
 
 TOKENS: dict[str, Sequence[bytes]] = {
-    "configuration": b'[hooks]|paths|= [|"x"|]|[[policies]]|rule|true|1979-05-27|1e999|[policy."a:b"]|mode'.split(b"|"),
+    "configuration": b'[hooks]|paths|= [|"x"|]|[[policies]]|true|1979-05-27|1e999|[policy."a:b"]|mode'.split(b"|")
+    + [f'rule = "{name}"'.encode() for name in rules.RULES],
     "decision_lines": b' JobName=| UserId=a(| SubmitTime=|2026-11-22T10:00:00|{"|null|":|[|]|}|1e999'.split(b"|"),
     "lua_bridge": b'{"|"}|[|]|null|true|1e999|NaN|Infinity|\\ud800|\\u0000|":|99999999999999999999'.split(b"|"),
     "notations": b"gres/|gpu|:|=|(|)|[|]|-|,|%|?|+|_|afterok|singleton|mem|UNLIMITED|G|*|0-9".split(b"|"),

@@ -272,7 +272,8 @@ def spanks(spank: Spank) -> None:
     spank.nonsense()  # type: ignore[attr-defined]
     spank.job_id = 7  # type: ignore[misc]
     spank.env = spank.env  # type: ignore[misc]
-    spank.context == "mars"  # type: ignore[comparison-overlap]  # noqa: B015
+    if spank.context == "mars":  # type: ignore[comparison-overlap]
+        spank.env["A"] = "1"
 
 
 def containers(container: Container) -> None:

@@ -18,10 +18,15 @@ CHECKERS = {
         ["check", "--preset", "default", "--python-interpreter-path", sys.executable, "--output-format", "min-text"],
         r"ERROR \S*refused\.py:(\d+):",
     ),
-    "ty": (["check", "--python", sys.prefix, "--output-format", "concise"], r"refused\.py:(\d+):\d+: error"),
+    "ty": (
+        ["check", "--python", sys.prefix, "--output-format", "concise", "--error", "redundant-condition-strict"],
+        r"refused\.py:(\d+):\d+: error",
+    ),
 }
-NOT_FOUND = "comparison-overlap"
-"""The kind of mistakes, by mypy's name, that these type checkers do not look for."""
+SETTINGS = {"pyrightconfig.json": '{"reportUnnecessaryComparison": "error"}'}
+"""Configuration files, by name: basedpyright only warns of a comparison that is never true."""
+NOT_FOUND = {"pyrefly": "comparison-overlap"}
+"""The kinds of mistakes, by mypy's names, that a type checker does not look for."""
 # The README shows hello.py, where annotations would distract.
 EXAMPLES = sorted(path for path in (ROOT / "contrib" / "examples").glob("*.py") if path.name != "hello.py")
 
@@ -48,6 +53,8 @@ def mistakes_missed(checker: str, program: str, folder: Path) -> list[str]:
     codes = {number: match[1] for number, line in enumerate(lines, 1) if (match := MARK.search(line))}
     (folder / "refused.py").write_text("".join(f"{MARK.sub('', line)}\n" for line in lines))
     (folder / "accepted.py").write_text((HERE / "accepted.py").read_text())
+    for name, text in SETTINGS.items():
+        (folder / name).write_text(text)
     arguments, pattern = CHECKERS[checker]
     accepted, done = (
         subprocess.run([program, *arguments, name], cwd=folder, capture_output=True, text=True, check=False)
@@ -59,7 +66,7 @@ def mistakes_missed(checker: str, program: str, folder: Path) -> list[str]:
     marks = {number: next((mark for mark in range(number, number - 3, -1) if mark in codes), 0) for number in found}
     assert [lines[number - 1] for number, mark in marks.items() if not mark] == []
     missed = [number for number in codes if number not in marks.values()]
-    return [lines[number - 1] for number in missed if NOT_FOUND not in codes[number]]
+    return [lines[number - 1] for number in missed if codes[number] != NOT_FOUND.get(checker)]
 
 
 @pytest.mark.parametrize("checker", ["pyrefly", "ty"])

@@ -12,7 +12,7 @@ from tests.native.building import ROOT, BuildError, locked, slurm_include
 
 HERE = Path(__file__).parent
 NATIVE = ROOT / "native"
-FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-g", "-O1")
+FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function", "-g", "-O1")
 SANITIZERS = "address,undefined"
 
 
@@ -101,7 +101,8 @@ def build(target: Target, fuzzer: str | None = None) -> Path:
         compile_with([sys.executable, str(NATIVE / "generate" / "protocol.py"), str(folder / "protocol.h")])
         if target.tables:
             sources.append(wire_tables(folder))
-        command = [fuzzer or "cc", *FLAGS, *target.defines]
+        # clang has a warning without a name for a weak symbol of weak.h that a target does not use.
+        command = [*([fuzzer] if fuzzer else ["cc", "-Werror"]), *FLAGS, *target.defines]
         command += [f"-I{NATIVE}", f"-I{folder}", f"-I{HERE}", f"-I{HERE / 'slurm'}", f"-I{slurm_include()}"]
         command += [f"-fsanitize={SANITIZERS}" + (",fuzzer" if fuzzer else ""), "-fno-sanitize-recover=all", "-pthread"]
         command += [str(path) for path in (sources if fuzzer else [*sources, HERE / "replay.c"])]

@@ -32,7 +32,7 @@ static void free_members(char *job)
     const struct slurmhooks_table *table = &slurmhooks_tables.table[0];
 
     for (const struct slurmhooks_member *member = table->members; member < table->members + table->count; member++) {
-        if (member->via != SLURMHOOKS_DIRECT)
+        if (member->via[0] != SLURMHOOKS_DIRECT)
             continue;
         void **at = (void **)(job + member->offset);
         if (member->kind == SLURMHOOKS_TEXT) {

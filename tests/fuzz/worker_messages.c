@@ -35,6 +35,11 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     (void)client, (void)worker, (void)kill;
 }
 
+void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
+{
+    (void)client, (void)level, (void)format;
+}
+
 static bool answer_question(void *context, const void *question, size_t length, void **answer, size_t *answer_length)
 {
     int *left = context;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What recent releases of Slurm do otherwise: asynchronous steps, expedited requeues, batch steps that wait."""
+"""What is new in recent releases of Slurm: asynchronous steps, expedited requeues, batch steps that wait, metrics."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families as metrics
 
 from tests.cluster.spank.site import RECORDS, Site, settle, site
 
@@ -66,7 +67,8 @@ def prolog(spank):
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A cluster with hooks for commands, steps and submissions, and with what is new."""
-    recent = {"SlurmctldParameters": "enable_stepmgr,enable_expedited_requeue"} if cluster.version >= (25, 11) else {}
+    recent = {"SlurmctldParameters": "enable_stepmgr,enable_expedited_requeue", "MetricsType": "metrics/openmetrics"}
+    recent = recent if cluster.version >= (25, 11) else {}
     plugins = {"CliFilterPlugins": "cli_filter/python", "JobSubmitPlugins": "python"}
     with site(cluster, PrologFlags="Contain,DeferBatch", **plugins, **recent) as prepared:
         prepared.plugstack("required spank_python.so")
@@ -118,3 +120,42 @@ def test_a_batch_step_waits_for_all_prologs(lent: Site) -> None:
     said = lent.shell(f'sbatch --wait -N2 -o /dev/null --wrap "{script}"')
     assert said.returncode == 0, said.stdout
     assert [row["place"] for row in lent.records()] == ["prolog", "prolog", "script"]
+
+
+GET = """
+import http.client, socket, sys
+_, place, path = sys.argv
+with socket.socket(socket.AF_INET if place.isdigit() else socket.AF_UNIX) as connected:
+    connected.connect(("127.0.0.1", int(place)) if place.isdigit() else place)
+    client = http.client.HTTPConnection("ctl")
+    client.sock = connected
+    client.request("GET", path)
+    print(client.getresponse().read().decode(), end="")
+"""
+
+
+def test_metrics_of_slurm(lent: Site) -> None:
+    """Slurm's own metrics and ours can be read at the same time, and have different names."""
+    if lent.since < (25, 11):
+        pytest.skip("this release has no MetricsType")
+    lent.root("install -d -o slurm /run/slurmhooks; cat /etc/slurm/slurmhooks.toml > /root/toml")
+    lent.root("echo '[metrics]\nsockets = \"/run/slurmhooks\"' >> /etc/slurm/slurmhooks.toml")
+    use(lent, REQUEST)
+    try:
+        lent.cluster.restart("slurmctld")
+        port = lent.root("scontrol show config | sed -n 's/^SlurmctldPort *= *//p'").strip()
+
+        def names(place: str, path: str) -> set[str]:
+            body = lent.cluster.user("alice", "python3", "-c", GET, place, path).stdout
+            return {family.name for family in metrics(body)}
+
+        assert lent.shell("sbatch -n1 -o /dev/null --wrap true").returncode == 0
+        socket = "/run/slurmhooks/job_submit.sock"
+        lent.cluster.wait(lambda: "slurmhooks_requests" in names(socket, "/metrics"), what="our metrics")
+        ours = names(socket, "/metrics")
+        slurms = set().union(*(names(port, f"/metrics/{each}") for each in ("jobs", "nodes", "partitions")))
+        assert {"slurm_jobs", "slurm_nodes"} <= slurms
+        assert {name.startswith("slurmhooks_") for name in ours} == {True}
+        assert not any(name.startswith("slurmhooks") for name in slurms)
+    finally:
+        lent.root("cat /root/toml > /etc/slurm/slurmhooks.toml")

@@ -14,7 +14,7 @@ class Slurmhooks(PythonPackage):
     install' afterwards.
     """
 
-    # There is no release yet: 'spack dev-build slurmhooks@main' in a checkout.
+    # From a checkout: 'spack dev-build slurmhooks@main'.
     version("main")
 
     license("GPL-2.0-or-later")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tutorial of the first hook, on real clusters: from a Slurm without slurmhooks to a rule that is switched off."""
+"""The ways of newcomers on real clusters: the tutorial of the first hook, and the installation in the README."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,15 +41,49 @@ def test_the_first_hook(cluster: "Cluster") -> None:
     play(cluster, "".join(text for heading, text in PARTS.items() if heading != "Install"))
 
 
+def unpack(fresh: "Cluster", tmp_path: Path) -> None:
+    """Put a checkout and the packages of an index on a machine that has only Slurm and a compiler."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True).stdout
+    pack = ["tar", "--null", "--owner=0", "--group=0", "-T", "-", "-cf"]
+    subprocess.run([*pack, tmp_path / "tree.tar"], cwd=PROJECT, input=listed, check=True)
+    subprocess.run([*pack, tmp_path / "wheels.tar"], cwd=CACHE / "wheels" / fresh.release, input=b".", check=True)
+    for name in ("tree.tar", "wheels.tar"):
+        fresh.put(tmp_path / name, f"/root/{name}")
+    fresh.root("sh", "-ec", FRESH, check=True)
+
+
 @pytest.mark.parametrize("release", ["24.11", pytest.param("26.05", marks=pytest.mark.soak)])
 def test_installing(release: str, cluster_factory: "Callable[[str, str], Cluster]", tmp_path: Path) -> None:
     """Each command of the installation prints what the page shows, on a machine that has only Slurm and a compiler."""
     fresh = cluster_factory(release, "tutorial")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True).stdout
-    pack = ["tar", "--null", "--owner=0", "--group=0", "-T", "-", "-cf"]
-    subprocess.run([*pack, tmp_path / "tree.tar"], cwd=PROJECT, input=listed, check=True)
-    subprocess.run([*pack, tmp_path / "wheels.tar"], cwd=CACHE / "wheels" / release, input=b".", check=True)
-    for name in ("tree.tar", "wheels.tar"):
-        fresh.put(tmp_path / name, f"/root/{name}")
-    fresh.root("sh", "-ec", FRESH, check=True)
+    unpack(fresh, tmp_path)
     play(fresh, PARTS["Install"])
+
+
+SOAK = pytest.mark.soak
+
+
+@pytest.mark.parametrize("release", ["22.05", pytest.param("24.11", marks=SOAK), pytest.param("26.05", marks=SOAK)])
+def test_the_readme(release: str, cluster_factory: "Callable[[str, str], Cluster]", tmp_path: Path) -> None:
+    """The commands of the README's installation, with the lines that install prints, put its hook file in force."""
+    fresh = cluster_factory(release, "readme")
+    unpack(fresh, tmp_path)
+    section = (PROJECT / "README.md").read_text().partition("## Install\n")[2].partition("\n## ")[0]
+    before, after = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    installed = fresh.root("sh", "-ec", f"cd ~/slurmhooks\n{before}", check=True, timeout=600).stdout
+    path = ""
+    for line in installed.splitlines():
+        if needs := re.fullmatch(r"  (/\S+) needs \(.*\):", line):
+            path = needs[1]
+        elif path and line.startswith("      "):
+            fresh.root("sh", "-ec", f"tee -a {path}", input=f"{line.strip()}\n", check=True)
+    steps, restart, _ = after.partition("systemctl restart slurmctld slurmd")
+    assert restart
+    fresh.root("sh", "-ec", f"cd ~/slurmhooks\n{steps}", check=True, timeout=600)
+    fresh.restart()
+    refused = fresh.user("alice", "sbatch", "--output=/dev/null", "--wrap", "sleep 60")
+    assert refused.returncode == 1
+    assert "please name a project with --account" in refused.stderr
+    ran = fresh.user("alice", "srun", "--account=physics", "--greet=Ada", "sh", "-c", "echo $HELLO")
+    assert re.fullmatch(r"hello Ada, task 0 of job \d+\n", ran.stdout), ran.stderr
+    assert "no --time given: limited to 60 minutes" in ran.stderr

@@ -129,6 +129,7 @@ class Asked:
         exclusive: --exclusive.
         specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
+        binds_gpus: --gres-flags=enforce-binding, or disable-binding (False); None: neither.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
         fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
@@ -142,6 +143,7 @@ class Asked:
         one_license: one of the licenses is enough.
         time_limit: in minutes; ENDLESS for UNLIMITED.
         time_min: the same.
+        deadline: --deadline, for which Slurm shortens the time limit.
     """
 
     release: tuple[int, int]
@@ -166,6 +168,7 @@ class Asked:
     exclusive: bool
     specialized: bool
     spread: bool
+    binds_gpus: bool | None
     update: bool
     per_job: Counts
     per_node: Counts
@@ -184,6 +187,7 @@ class Asked:
     one_license: bool
     time_limit: int | None
     time_min: int | None
+    deadline: bool
 
 
 class Reader:
@@ -311,6 +315,7 @@ def read(job: Request, record: Record | None) -> Asked:
         exclusive=reader.is_exclusive,
         specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
         spread=JobFlag.SPREAD_JOB in reader.flags,
+        binds_gpus=_binds(reader.flags),
         update=record is not None,
         per_job=Counts.of(per_job),
         per_node=Counts.of(reader.tres("tres_per_node")),
@@ -333,7 +338,13 @@ def read(job: Request, record: Record | None) -> Asked:
         },
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
+        deadline=bool(reader.get("deadline")),
     )
+
+
+def _binds(flags: JobFlag) -> bool | None:
+    """Return what --gres-flags says about binding; None for nothing."""
+    return True if JobFlag.GRES_ENFORCE_BIND in flags else False if JobFlag.GRES_DISABLE_BIND in flags else None
 
 
 def _is_derived(record: Record | None) -> bool:

@@ -33,6 +33,7 @@ class Defaults:
         linear: SelectType=select/linear: jobs get whole nodes; None: slurm.conf sets no SelectType.
         whole_sockets, whole_cores: SelectTypeParameters: jobs get whole sockets, or whole cores, at least.
         one_task_per_core: CR_ONE_TASK_PER_CORE.
+        binds_gpus: ENFORCE_BINDING_GRES: jobs get CPUs next to their GPUs, unless they refuse.
     """
 
     mem_per_cpu: int | None = None
@@ -49,6 +50,7 @@ class Defaults:
     whole_sockets: bool = False
     whole_cores: bool = True
     one_task_per_core: bool = False
+    binds_gpus: bool = False
 
 
 def of_partition(name: str | None) -> Defaults:
@@ -78,6 +80,7 @@ def of_partition(name: str | None) -> Defaults:
         whole_sockets="cr_socket" in select,
         whole_cores="cr_cpu" not in select,
         one_task_per_core="cr_one_task_per_core" in cluster.get("selecttypeparameters", "").lower(),
+        binds_gpus="enforce_binding_gres" in cluster.get("selecttypeparameters", "").lower(),
     )
 
 

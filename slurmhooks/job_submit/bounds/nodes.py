@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WHOLE_GPUS = (23, 2)
 """The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
+TASKS_LIMIT_GPUS = (24, 11)
+"""The first release that is known to give to the tasks of a node their GPUs, not also to CPUs that other tasks need."""
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
 
@@ -39,6 +41,9 @@ class Nodes:
         self.partition = partition
         self.whole = asked.exclusive or partition.exclusive or (asked.specialized and partition.defaults.core_spec)
         self.has_gpus = bool(asked.per_job or asked.per_node or asked.per_socket or asked.per_task)
+        binds = partition.defaults.binds_gpus if asked.binds_gpus is None else asked.binds_gpus
+        # A job gets CPUs next to its GPUs, and those that it passes over, up to all of a node.
+        self.binds = binds and (self.has_gpus or bool(asked.ntasks_per_tres))
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
         self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
@@ -186,7 +191,7 @@ class Nodes:
             (asked.per_job, Range(1, 1)),
             (asked.per_node, nodes),
             (asked.per_socket, Range.of(nodes.least * sockets.least, nodes.limit * sockets.limit)),
-            (asked.per_task, tasks),
+            (asked.per_task, self._tasks_with_gpus(tasks)),
         )
         types: dict[str | None, Range] = {}
         for kind in dict.fromkeys(kind for counts, _ in fields for kind in counts.most):
@@ -205,6 +210,13 @@ class Nodes:
                 most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)
             types[kind] = Range.of(least, most)
         return types
+
+    def _tasks_with_gpus(self, tasks: Range) -> Range:
+        """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
+        if self.asked.release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
+            return tasks
+        on_node = quotient(self._cpus_on_node(), self.asked.cpus_per_task or 1)
+        return Range.of(tasks.least, max(tasks.limit, self.nodes.limit * on_node))
 
     def _gpus(self) -> Range:
         """Return the GPUs of all types; those without a type may be the same as those with one."""

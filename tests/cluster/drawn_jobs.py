@@ -31,6 +31,9 @@ PartitionName=gpu Nodes=n[1-2] MaxTime=60 State=UP DefMemPerNode=500 DefCpuPerGP
 PartitionName=whole Nodes=ALL MaxTime=60 State=UP OverSubscribe=EXCLUSIVE DefMemPerNode=1000
 PartitionName=wide Nodes=ALL MaxTime=60 State=UP MinNodes=2 MaxMemPerCPU=300 DefMemPerCPU=100
 PartitionName=smt Nodes=n3 MaxTime=60 State=UP DefMemPerCPU=10
+PartitionName=old Nodes=n1 MaxTime=60 State=DRAIN Alternate=older
+PartitionName=older Nodes=n1 MaxTime=60 State=INACTIVE Alternate=gpu
+PartitionName=both Nodes=ALL MaxTime=60 State=UP Alternate=gpu DefMemPerCPU=100
 """
 CONF = "GresTypes=gpu\nLicenses=ansys:20,matlab:10\nJobSubmitPlugins=python\n"
 SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
@@ -68,7 +71,8 @@ GROUPS: list[list[str]] = [
      "-S1", "--exclusive=mcs", "--exclusive=topo", "-s", "--gres-flags=enforce-binding",
      "--gres-flags=enforce-binding", "--gres-flags=disable-binding"],
     ["", "", "", "", "--threads-per-core=1", "--threads-per-core=2", "--ntasks-per-core=1", "--hint=nomultithread",
-     "--hint=memory_bound", "--hint=compute_bound", "-B 2:2", "-B 1:2:1", "--ntasks-per-socket=1", "-m plane=2", "-m pack", "-m cyclic"],
+     "--hint=memory_bound", "--hint=compute_bound", "-B 2:2", "-B 1:2:1", "--ntasks-per-socket=1", "-m plane=2",
+     "-m pack", "-m cyclic"],
     ["", "", "", "", "", "-C a", "-C c", "-C 'a&b'", "-C 'b|c'", "-C '[a|c]'", "-C 'a*2'", "-C 'a*1&c*1'",
      "-C '[a*1&c*1]'", "-C '[a*2&c*1]'", "-C '(a&b)'", "-C nosuch", "--prefer=c"],
     ["", "", "", "", "", "--segment=1", "--segment=2", "--contiguous", "--switches=1@0:01", "-x n1"],
@@ -76,7 +80,7 @@ GROUPS: list[list[str]] = [
      "-L nosuch@elsewhere", "-L ,ansys=1", "-L ansys:2,ansys"],
     ["", "", "", "", "-a0-1", "-a1-2%1"],
     ["", "", "", "-p gpu", "-p whole", "-p wide", "-p smt", "-p debug,gpu", "-p gpu,whole", "-p smt,gpu",
-     "--reservation=course"],
+     "--reservation=course", "-p old", "-p old,debug", "-p both"],
     ["", "", "-t5", "-t5 --time-min=2", "--deadline=now+30minutes", "--time-min=2"],
 ]  # fmt: skip
 """Options by topic, one of each of which is drawn."""
@@ -90,7 +94,7 @@ CHANGES = [
     "ReservationName=course", "ExcNodeList=n1", "Contiguous=yes", "TresPerNode=", "Partition=debug,gpu",
     "MinMemoryNode=0", "MinMemoryCPU=0", "MemPerTres=gres/gpu:150", "NumNodes=1,3", "NumNodes=ALL", "NumCPUs=2-9",
     "TasksPerNode=2", "TresPerTask=cpu:2", "OverSubscribe=YES", "OverSubscribe=EXCLUSIVE", "CoreSpec=1", "TimeMin=2",
-    "Prefer=c", "TimeLimit=+3",
+    "Prefer=c", "TimeLimit=+3", "Partition=old",
 ]  # fmt: skip
 
 CRASHES = ((24, 5), (25, 5))

@@ -104,6 +104,17 @@ TRIES = [
     Try('rule = "cpus_per_gpu"\nmost = 2', "-n1 --gpus=1 -w n1", update="Partition=whole"),
     Try('rule = "memory_per_gpu"\nmost = 100', "-n1 --gpus=1 -w n1 --mem-per-cpu=90", update="Partition=whole"),
     Try(NODES, "-n2", update="Partition=wide"),
+    # A partition that accepts no jobs, and has an alternate.
+    Try(CLOSED, "-p old"),
+    Try(CLOSED, "-p debug,old"),
+    Try(CLOSED, "-n1", update="Partition=older"),
+    Try(SHORT, "-t30 -p old"),
+    Try(SHORT, "-t30", update="Partition=old"),
+    Try(CLOSED, "-p both", plain=True),
+    # CPUs next to GPUs.
+    Try(CPUS, "--gpus=1 -w n1 --gres-flags=enforce-binding"),
+    Try(MEMORY, "--gpus=1 -w n1 --mem-per-cpu=50 --gres-flags=enforce-binding"),
+    Try(CPUS, "--gpus=1 -w n1 --gres-flags=disable-binding", plain=True),
     # The partition of one of several reservations.
     Try(CLOSED, "--reservation=course,"),
     Try(CLOSED, "--reservation=,course"),

@@ -255,6 +255,11 @@ class Reader:
         return JobFlag.JOB_PART_ASSIGNED in self._record.bitflags and "," in (self.get("reservation") or "")
 
     @property
+    def assigns_partition(self) -> bool:
+        """Whether slurmctld assigns the job to partitions, instead of leaving it where it is."""
+        return not self._present and (not self._modify or bool(self._given("partition")))
+
+    @property
     def is_exclusive(self) -> bool:
         """Whether the job asks for whole nodes."""
         shared = self._job.shared

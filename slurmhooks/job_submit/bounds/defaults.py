@@ -28,6 +28,7 @@ class Defaults:
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
         max_time: MaxTime in minutes.
+        alternate: Alternate: the partition that takes its jobs while it accepts none.
         threads: the largest ThreadsPerCore.
         core_spec: AllowSpecResourcesUsage: Slurm does not ignore --core-spec and --thread-spec.
         linear: SelectType=select/linear: jobs get whole nodes; None: slurm.conf sets no SelectType.
@@ -44,6 +45,7 @@ class Defaults:
     min_nodes: int | None = None
     exclusive: bool = False
     max_time: int | None = None
+    alternate: str | None = None
     threads: int = 1
     core_spec: bool = True
     linear: bool | None = False
@@ -74,6 +76,7 @@ def of_partition(name: str | None) -> Defaults:
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
         max_time=_minutes(values.get("maxtime")),
+        alternate=values.get("alternate") or None,
         threads=_number(values.get("threadspercore")) or 1,
         core_spec=not cluster or values.get("allowspecresourcesusage", "no").lower() in TRUE,
         linear=_is_linear(cluster),

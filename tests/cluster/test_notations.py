@@ -13,13 +13,16 @@ from slurmhooks.job_submit.strings.times import read_seconds
 from slurmhooks.values import Unlimited
 from tests.cluster.conftest import Cluster
 from tests.cluster.own_readers import ask, build, drawn, seeded
+from tests.cluster.reporting import DRAWN
 
-SHORT = [300, pytest.param(3000, marks=pytest.mark.soak)]
+SHORT = 300
+NUMBERS = [SHORT, pytest.param(3000, marks=pytest.mark.soak)]
 """How many texts slurmctld reads."""
 TEXTS = 20_000
 """How many texts a function of Slurm's library reads."""
 REFUSED = "refused"
 Value = TypeVar("Value")
+Note = Callable[[int, int], None]
 
 
 def ours(read: Callable[[str], Value], text: str) -> Value | str:
@@ -179,6 +182,14 @@ def test_memory(cluster: Cluster, reader: str) -> None:
 # Read by slurmctld.
 
 
+@pytest.fixture
+def note(record_property: Callable[[str, object], None]) -> Note:
+    """Record how many texts a long test has compared."""
+    return lambda number, accepted: (
+        record_property(DRAWN, f"{number} texts, of which slurmctld accepted {accepted}") if number > SHORT else None
+    )
+
+
 @pytest.fixture(scope="module")
 def submitter(cluster: Cluster) -> str:
     """The program that submits jobs, to a cluster with licenses."""
@@ -202,8 +213,8 @@ def tasks_of(text: str) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("number", SHORT)
-def test_arrays(cluster: Cluster, submitter: str, number: int) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_arrays(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """Each array has the tasks, and the limit of tasks at once, that slurmctld gives it; or slurmctld refuses it."""
     seed, generator = seeded()
     texts = drawn(generator, ARRAYS, number, 6)
@@ -218,6 +229,7 @@ def test_arrays(cluster: Cluster, submitter: str, number: int) -> None:
         assert (found.limit or 0) == int(at_once), (seed, text, line)
         assert bool(len(found)) == (job != "0"), (seed, text, line)
         accepted += bool(found.tasks)
+    note(number, accepted)
     assert accepted > number / 100
 
 
@@ -226,8 +238,8 @@ LICENSES = ("a", "b", "c", "d", "e", "nosuch", ":", ":", "=", ",", ",", ";", "|"
 HAS = {"a": 0, "b": 1, "c": 2, "d": 7, "e": 30}
 
 
-@pytest.mark.parametrize("number", SHORT)
-def test_licenses(cluster: Cluster, submitter: str, number: int) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_licenses(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """slurmctld takes no list that slurmhooks refuses, and no more of a license than slurmhooks has counted."""
     seed, generator = seeded()
     texts = drawn(generator, LICENSES, number, 6)
@@ -248,6 +260,7 @@ def test_licenses(cluster: Cluster, submitter: str, number: int) -> None:
             old = ("|" in text and cluster.version < (25, 5)) or ("=" in text and cluster.version < (23, 2))
             assert old or re.search(r"[:=](?=$|[,;|])", text), (seed, text, found)
         accepted += line != REFUSED and bool(counts)
+    note(number, accepted)
     assert accepted > number / 100
 
 
@@ -256,8 +269,8 @@ DEPENDENCIES = ("afterok", "after", "afterany", "afternotok", "aftercorr", "sing
                 "?", "+5", "+0", " ", "0", "x")  # fmt: skip
 
 
-@pytest.mark.parametrize("number", SHORT)
-def test_dependencies(cluster: Cluster, submitter: str, number: int) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_dependencies(cluster: Cluster, submitter: str, note: Note, number: int) -> None:
     """slurmctld takes no list of dependencies that slurmhooks refuses, and waits for the jobs that it names."""
     command = "sbatch --parsable -H --wrap=true; sbatch --parsable -H -a1-3 --wrap=true"
     job, array = cluster.root("sh", "-ec", command, check=True).stdout.split()
@@ -276,4 +289,5 @@ def test_dependencies(cluster: Cluster, submitter: str, number: int) -> None:
         kinds = {condition.kind for condition in found}
         assert kinds == {condition.kind for condition in Dependencies.parse(shown)}, (seed, text, shown)
         accepted += bool(shown)
+    note(number, accepted)
     assert accepted > number / 100

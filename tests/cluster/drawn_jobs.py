@@ -99,7 +99,7 @@ CHANGES = [
 
 CRASHES = ((24, 5), (25, 5))
 """The first release in which slurmctld itself crashes, and the first one in which it does not, if a job spreads."""
-OF_WHOLE_JOB = re.compile(r"--gpus=|--gpus-per-task|--ntasks-per-gpu|TresPerJob|TresPerTask")
+OF_WHOLE_JOB = re.compile(r"--gpus=|--gpus-per-task|--tres-per-task=\S*gpu|--ntasks-per-gpu|TresPerJob|TresPerTask")
 """The GPUs of a job that spreads, or of an update of it, with which it crashes.
 
 _eval_nodes_spread() of these releases passes a null pointer to eval_nodes_gres() for each node that the job does not
@@ -179,7 +179,8 @@ def prepared(cluster: Cluster, select: str = SELECT) -> Site:
 
 def changes(generator: random.Random, site: Site, given: str) -> str:
     """Return changes by scontrol of a job with given options; Slurm refuses some."""
-    possible = [change for change in CHANGES if not crashes(site.release, given, change)]
+    # Each of two components may have one half of what crashes.
+    possible = [each for each in CHANGES if not crashes(site.release, given, each)] or ["TimeLimit=3", "TimeLimit=7"]
     text = " ".join(f"'{change}'" for change in generator.sample(possible, generator.choice([1, 1, 2])))
     return text if site.release >= (23, 11) else text.replace("gres/", "gres:")
 
@@ -364,8 +365,9 @@ def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> 
         least, most = bounds["time"]
         wrong += [f"time: {time}"] if time < least or (most is not None and time > most) else []
     licenses: dict[str, int] = {}
-    for name, number in re.findall(r"([\w@]+):(\d+)", job.get("Licenses", "")):
-        licenses[name] = licenses.get(name, 0) + int(number)
+    text = job.get("Licenses", "").replace("(null)", "")
+    for name, number in re.findall(r"([\w@]+)(?::(\d+))?", "" if "|" in text else text):
+        licenses[name] = licenses.get(name, 0) + int(number or 1)
     for name, count in licenses.items():
         least, most = bounds["licenses"].get(name, [0, 0])
         if count < least or (most is not None and count > most):

@@ -29,6 +29,7 @@ FIELDS = (
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
     "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
     "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
+    "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
 COUNT = re.compile(r"\*\s*(\d+)")
@@ -124,6 +125,7 @@ class Asked:
         named_nodes: the number of nodes in req_nodes.
         featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
+        segments: --segment.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
         exclusive: --exclusive.
@@ -162,6 +164,7 @@ class Asked:
     max_cpus: int | None
     pn_min_cpus: int | None
     overcommit: bool
+    segments: bool
     sockets_per_node: int | None
     threads_per_core: int | None
     ntasks_per_core: int | None
@@ -188,6 +191,11 @@ class Asked:
     time_limit: int | None
     time_min: int | None
     deadline: bool
+
+    @property
+    def tasks_share_cpus(self) -> bool:
+        """Whether tasks may get fewer CPUs than they need; Slurm gives them to tasks of jobs that spread or segment."""
+        return self.overcommit and not self.spread and not self.segments
 
 
 class Reader:
@@ -314,6 +322,7 @@ def read(job: Request, record: Record | None) -> Asked:
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
+        segments=bool(number("segment_size")),
         sockets_per_node=number("sockets_per_node"),
         threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),

@@ -128,7 +128,7 @@ class _In(Nodes):
             (asked.min_cpus or 1) * each,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
-            0 if asked.overcommit and not asked.spread else self.tasks.limit * self.cpus_per_task,
+            0 if asked.tasks_share_cpus else self.tasks.limit * self.cpus_per_task,
             self.cpus_per_gpu * self.gpus.limit,
         )
         if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:

@@ -128,7 +128,7 @@ class Nodes:
         if asked.ntasks_per_tres and not self.has_gpus:
             gpus = tasks // asked.ntasks_per_tres
         cpus = max(asked.min_cpus or 0, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
-        if asked.overcommit and not asked.spread:
+        if asked.tasks_share_cpus:
             cpus = max(asked.min_cpus or 0, self.cpus_per_gpu * gpus, self._cpus_on_node())
         on_node = max(self.cpus_per_task, self.cpus_per_gpu if self.has_gpus else 1)
         if not self.has_gpus and not asked.ntasks_per_tres:

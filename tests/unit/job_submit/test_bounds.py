@@ -52,6 +52,8 @@ def unknown(**fields: Any) -> Any:
         ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
         ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
         ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
+        ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "max_nodes": 1}, {"cpus": Range(2, 2)}),
+        ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "segment_size": 1}, {"cpus": Range(2, 8)}),
         ({"num_tasks": 10, "min_cpus": 6, "req_nodes": "n1"}, {"cpus": Range(6, 10)}),
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
         ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
@@ -256,7 +258,7 @@ def test_partitions_that_accept_no_jobs(
     (tmp_path / "slurm.conf").write_text(f"ClusterName=c\n{lines}")
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     monkeypatch.setitem(PARTITIONS, "debug", {**PARTITIONS["debug"], "state_up": state, "alternate": alternate})
-    more = {"record": FakeRecord(partition=record, max_nodes=4)} if record else {}
+    more: dict[str, Any] = {"record": FakeRecord(partition=record, max_nodes=4)} if record else {}
     job = FakeJob(partition=names, min_nodes=1, **({} if record else {"max_nodes": 4}))
     assert ran(tmp_path, "job.bounds.nodes", job=job, **more).text == expected
 

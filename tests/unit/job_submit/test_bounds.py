@@ -259,7 +259,7 @@ def test_partitions_that_accept_no_jobs(
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
     monkeypatch.setitem(PARTITIONS, "debug", {**PARTITIONS["debug"], "state_up": state, "alternate": alternate})
     more: dict[str, Any] = {"record": FakeRecord(partition=record, max_nodes=4)} if record else {}
-    job = FakeJob(partition=names, min_nodes=1, **({} if record else {"max_nodes": 4}))
+    job = FakeJob(partition=names, min_nodes=1, max_nodes=None if record else 4)
     assert ran(tmp_path, "job.bounds.nodes", job=job, **more).text == expected
 
 

@@ -300,11 +300,13 @@ def read(job: Request, record: Record | None) -> Asked:
     # The job of an update has the default as if it were named, but is not marked so.
     named = record is None or reader.sets(MEMORY) or JobFlag.JOB_MEM_SET in reader.flags
     licenses = read_licenses(reader.get("licenses"))
+    # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
+    all_nodes = number("min_nodes") == ENDLESS
     gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
     return Asked(
         release=release_of(job._release),
-        min_nodes=number("min_nodes"),
-        max_nodes=None if _is_derived(record) and not reader.sets(("max_nodes",)) else number("max_nodes"),
+        min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
+        max_nodes=_max_nodes(reader, record) if not all_nodes else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
         featured_nodes=max(sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
@@ -359,6 +361,10 @@ def read(job: Request, record: Record | None) -> Asked:
 def _binds(flags: JobFlag) -> bool | None:
     """Return what --gres-flags says about binding; None for nothing."""
     return True if JobFlag.GRES_ENFORCE_BIND in flags else False if JobFlag.GRES_DISABLE_BIND in flags else None
+
+
+def _max_nodes(reader: Reader, record: Record | None) -> int | None:
+    return None if _is_derived(record) and not reader.sets(("max_nodes",)) else reader.number("max_nodes")
 
 
 def _is_derived(record: Record | None) -> bool:

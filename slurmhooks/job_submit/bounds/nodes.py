@@ -269,9 +269,9 @@ class Nodes:
         """Return the CPUs that each node with tasks gives at least."""
         asked = self.asked
         # Slurm makes a single task of all CPUs that --mincpus names, unless something else decides the tasks.
-        alone = not (self.has_gpus or asked.update or asked.overcommit)
-        if alone and not (asked.num_tasks or asked.ntasks_per_node or asked.ntasks_per_tres):
-            return max(asked.pn_min_cpus or 1, asked.fewest_cpus_per_task)
+        others = (asked.num_tasks, asked.ntasks_per_node, asked.ntasks_per_tres, self.has_gpus, asked.overcommit)
+        if asked.fewest_cpus_per_task == 1 and not (asked.update or any(others)):
+            return asked.pn_min_cpus or 1
         return asked.fewest_cpus_per_task
 
     def _named_cpus(self) -> int:

@@ -75,6 +75,7 @@ def unknown(**fields: Any) -> Any:
         ({"pn_min_cpus": 3, "min_nodes": 2}, {"cpus": Range(6, 6), "cpus_per_node": Range(3, 5)}),
         ({"min_cpus": 9, "num_tasks": 1}, {"nodes": Range(1, 9), "tasks": Range(1, 1)}),
         ({"pn_min_cpus": 3, "num_tasks": 1, "min_cpus": 1}, {"cpus": Range(1, 3)}),
+        ({"pn_min_cpus": 3, "cpus_per_task": 2, "min_cpus": 2}, {"cpus": Range(2, 3)}),
     ],
 )
 def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -146,6 +147,7 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
          "job.bounds.gpus", "2 to 8"),
         ({"tres_per_socket": "gres/gpu:2"}, {"min_nodes": 1}, "job.bounds.gpus", "2 to 4"),
         ({"min_cpus": 32}, {"min_nodes": 1, "min_cpus": 1}, "job.bounds.nodes", "1 to 4"),
+        ({"min_nodes": UNLIMITED}, {"min_nodes": 2, "max_nodes": 2}, "job.bounds.nodes", "2 to 4"),
         ({"min_cpus": 1}, {"num_tasks": 4, "min_cpus": 4}, "job.bounds.cpus", "1 to 4"),
         ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),

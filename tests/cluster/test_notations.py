@@ -43,7 +43,8 @@ def reader(cluster: Cluster) -> str:
 
 
 TRES = ("gres/gpu", "gres/gpu", "gres:gpu", "gres", "gres/", "gresgpu", "license/a", "licensea", "cpu", "x", ":", "=",
-        ":", "=", ",", ",", "a100", "1", "2", "04", "2k", "3g.20gb", "+1", " 1", "-1", "/", "shard")  # fmt: skip
+        ":", "=", ",", ",", "a100", "1", "2", "04", "2k", "3g.20gb", "+1", " 1", "-1", "/", "shard", "GRES/gpu",
+        "Gres:", "gres/GPU", "License/a", "CPU", "2K", "\t", " ")  # fmt: skip
 
 
 def tres_of(text: str) -> list[tuple[str, str, int]]:
@@ -71,15 +72,16 @@ def test_tres(cluster: Cluster, reader: str) -> None:
         theirs = []
         for word in line.replace("refused\x1f", "").split("\x1f"):
             name, *rest = word.split("|")
-            # slurmctld knows no TRES without a name, and refuses it.
-            theirs += [(name, rest[0], int(rest[1]))] if rest and not name.endswith("/") else []
+            # slurmctld knows no TRES without a name, and refuses it; no node has a type with blanks.
+            theirs += [(name, rest[0].strip(), int(rest[1]))] if rest and not name.endswith("/") else []
         accepted += bool(theirs)
         assert [each for each in theirs if each not in found] == [], (seed, text, line, found)
     assert accepted > TEXTS / 50
 
 
 GRES = ("gpu", "gpu", "gpu:", "gres:gpu", "gres:gpu:", "gres/gpu", "gres", "gpu:tesla:", "tesla", ":", "=", ",", ",",
-        "1", "2", "04", "2k", "1M", "0", "+1", " 1", "-1", "x", "none", "4294967297")  # fmt: skip
+        "1", "2", "04", "2k", "1M", "0", "+1", " 1", "-1", "x", "none", "4294967297", "GPU", "Gres:", "2K",
+        "0x2")  # fmt: skip
 
 
 def test_gres(cluster: Cluster) -> None:
@@ -234,7 +236,7 @@ def test_arrays(cluster: Cluster, submitter: str, note: Note, number: int) -> No
 
 
 LICENSES = ("a", "b", "c", "d", "e", "nosuch", ":", ":", "=", ",", ",", ";", "|", "1", "2", "7", "30", "0", "+", "-",
-            " ", "b:1", "e:5", "c=2", "(", "@x", "4294967297", "*")  # fmt: skip
+            " ", "b:1", "e:5", "c=2", "(", "@x", "4294967297", "*", "B:1", "E", "2k", "0x2")  # fmt: skip
 HAS = {"a": 0, "b": 1, "c": 2, "d": 7, "e": 30}
 
 

@@ -42,6 +42,8 @@ NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
+BITS_OF_WHOLE_NODES = (23, 2)
+"""The first release in which whole_node may have bits; in 22.05, 3 is --exclusive=mcs."""
 
 
 class Request(Protocol):
@@ -273,7 +275,10 @@ class Reader:
         shared = self._job.shared
         if shared is not None or self._record is None:
             return bool(shared == Shared.JOB_SHARED_NONE)
-        return bool(getattr(self._record, "whole_node", 0) & WHOLE_NODE_REQUIRED)
+        whole = getattr(self._record, "whole_node", 0)
+        if release_of(self._job._release) < BITS_OF_WHOLE_NODES:
+            return bool(whole == WHOLE_NODE_REQUIRED)
+        return bool(whole & WHOLE_NODE_REQUIRED)
 
     @property
     def flags(self) -> JobFlag:

@@ -213,10 +213,13 @@ class Nodes:
 
     def _tasks_with_gpus(self, tasks: Range) -> Range:
         """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
-        if self.asked.release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
-            return tasks
+        release = self.asked.release
+        # An update of both does not always make slurmctld compute the GPUs from the new number of tasks.
+        least = 1 if self.asked.update and release < WHOLE_GPUS else tasks.least
+        if release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
+            return Range.of(least, tasks.limit)
         on_node = quotient(self._cpus_on_node(), self.asked.cpus_per_task or 1)
-        return Range.of(tasks.least, max(tasks.limit, self.nodes.limit * on_node))
+        return Range.of(least, max(tasks.limit, self.nodes.limit * on_node))
 
     def _gpus(self) -> Range:
         """Return the GPUs of all types; those without a type may be the same as those with one."""
@@ -246,7 +249,7 @@ class Nodes:
         )
         most = self.gpus.limit
         if not self.whole:
-            most = max(most - (self.nodes.least - 1), 1) if asked.per_job else most
+            most = max(most - (self.used - 1), 1) if asked.per_job else most
             if asked.per_node and asked.per_job.most.keys() <= asked.per_node.most.keys():
                 most = min(most, asked.per_node.total)
             elif asked.per_socket and not asked.per_job:

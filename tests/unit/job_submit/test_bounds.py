@@ -220,6 +220,24 @@ def test_gpus_of_tasks(tmp_path: Path, release: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "record", "expression", "expected"),
+    [
+        ({"num_tasks": 4, "tres_per_task": "gres/gpu:1"}, {"num_tasks": 1}, "job.bounds.gpus", "1 to 4"),
+        ({"num_tasks": 2}, {"whole_node": 3}, "job.bounds.whole_nodes", "False"),
+        ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.whole_nodes", "True"),
+        ({"ntasks_per_tres": 2}, {"partition": "wide", "tres_per_job": "gres/gpu:4"}, "job.bounds.gpus_per_node.most",
+         "4"),
+    ],
+)  # fmt: skip
+def test_updates_of_old_releases(
+    tmp_path: Path, change: dict[str, Any], record: dict[str, Any], expression: str, expected: str
+) -> None:
+    """In 22.05 an update of tasks may leave the GPUs, whole_node has no bits, and one node may give all GPUs."""
+    job, before = FakeJob(release="22.05", **change), FakeRecord(release="22.05", **record)
+    assert ran(tmp_path, expression, release="22.05", job=job, record=before).text == expected
+
+
+@pytest.mark.parametrize(
     ("select", "flags", "expected"),
     [("", 0, "1"), (",ENFORCE_BINDING_GRES", 0, "1 to 8"),
      (",ENFORCE_BINDING_GRES", JobFlag.GRES_DISABLE_BIND, "1")],

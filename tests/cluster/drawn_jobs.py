@@ -366,7 +366,7 @@ def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> 
         wrong += [f"time: {time}"] if time < least or (most is not None and time > most) else []
     licenses: dict[str, int] = {}
     text = job.get("Licenses", "").replace("(null)", "")
-    for name, number in re.findall(r"([\w@]+)(?::(\d+))?", "" if "|" in text else text):
+    for name, number in re.findall(r"([\w@]+)(?:[:=](\d+))?", "" if "|" in text else text):
         licenses[name] = licenses.get(name, 0) + int(number or 1)
     for name, count in licenses.items():
         least, most = bounds["licenses"].get(name, [0, 0])

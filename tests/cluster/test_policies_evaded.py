@@ -147,6 +147,9 @@ TRIES = [
     Try(SHORT, "-t30 --time-min=5 -p gpu"),
     Try(SHORT, "--deadline=now+30minutes -t20 -p debug,gpu"),
     Try(SHORT, "-t5 -p gpu", update="TimeLimit=+30"),
+    # Nodes of a job that spreads, each of which gives a GPU.
+    Try(GPUS, "--gpus=1 --spread-job"),
+    Try(NODES, "--gpus=1 --spread-job"),
     # A partition that accepts no jobs, and has an alternate.
     Try(CLOSED, "-p old"),
     Try(CLOSED, "-p debug,old"),
@@ -226,7 +229,8 @@ def tries(site: Site) -> dict[str, Try]:
     return {
         f"t{number}": each
         for number, each in enumerate(TRIES)
-        if known or not (each.update or each.plain or "--reservation" in each.options)
+        if (known or not (each.update or each.plain or "--reservation" in each.options))
+        and not drawn_jobs.crashes(site.release, each.options)
     }
 
 

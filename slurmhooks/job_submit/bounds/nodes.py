@@ -118,6 +118,8 @@ class Nodes:
         more tasks only if no GPUs limit the tasks of a node.
         """
         asked = self.asked
+        if asked.spread and asked.per_job and not asked.num_tasks:
+            return ENDLESS  # from 25.05 on, each node of the partition gives a GPU, even if the job names fewer
         tasks = asked.num_tasks or 0
         if asked.ntasks_per_tres and self.has_gpus:
             tasks = max(tasks, self._named_gpus(least) * asked.ntasks_per_tres)
@@ -161,7 +163,8 @@ class Nodes:
                 fewest = min(asked.per_job.fewest or ENDLESS, self._named_gpus(nodes.least))
                 computed |= Range.of(fewest * per_gpu, self._named_gpus(most) * per_gpu)
         elif per_node:  # --ntasks-per-node may win over --ntasks, in both directions
-            computed = Range.of(nodes.least * per_node, nodes.limit * per_node)
+            # Slurm may compute the tasks before it raises the nodes to MinNodes.
+            computed = Range.of((asked.min_nodes or 1) * per_node, nodes.limit * per_node)
         elif asked.per_job and asked.per_task:
             computed |= Range.of(asked.per_job.fewest // max(asked.per_task.total, 1), asked.per_job.total)
         return computed if number is None else computed | Range(number, number)

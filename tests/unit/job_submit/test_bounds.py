@@ -116,6 +116,8 @@ def ran(
         ({"tres_per_job": "gres/gpu:8"}, "job.bounds.gpus_per_node", "0 to 4"),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
         ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),
+        ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.SPREAD_JOB}, "job.bounds.gpus", "1 to 4"),
+        ({"partition": "wide", "ntasks_per_node": 2}, "job.bounds.tasks", "2 to 4"),
         ({"tres_per_socket": "gres/gpu:1", "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
         ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.GRES_ENFORCE_BIND}, "job.bounds.cpus", "1 to 8"),
         *(

@@ -357,7 +357,9 @@ def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> 
             least, most = 0, None if None in either else sum(either)
         else:
             least, most = bounds[name]
-        wrong += [f"{name}: {number}, not {least} to {most}" for number in numbers if number < least]
+        # Slurm may allocate nodes of which the job gets nothing.
+        wrong += [f"{name}: {number}, not {least} to {most}" for number in numbers
+                  if number < least and (number or not name.endswith("_per_node"))]  # fmt: skip
         wrong += [f"{name}: {number}, not {least} to {most}" for number in fewest.get(name, numbers)
                   if most is not None and number > most]  # fmt: skip
     time = minutes(job)

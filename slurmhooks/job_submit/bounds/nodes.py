@@ -175,7 +175,9 @@ class Nodes:
             per_gpu = self.asked.ntasks_per_tres
             # An update that clears all GPUs does not always make slurmctld compute some from the tasks.
             least = 0 if self.asked.update else self.tasks.least // per_gpu
-            types = {None: Range.of(least, self.tasks.limit // per_gpu)}
+            # Each node with a feature, or a name, gives a GPU.
+            chosen = min(max(self.asked.featured_nodes, self.asked.named_nodes), self.nodes.limit)
+            types = {None: Range.of(least, max(self.tasks.limit // per_gpu, chosen))}
         if not self.whole:
             return types
         nodes = self.partition.nodes

@@ -43,6 +43,7 @@ def unknown(**fields: Any) -> Any:
         ({"cpus_per_task": 4, "min_cpus": 4, "min_mem_per_node": 9}, {"nodes": Range(1, 1), "cpus": Range(4, 4)}),
         ({"min_nodes": 2, "max_nodes": 2, "num_tasks": 8, "tres_per_node": "gres/gpu:1"}, {"gpus": Range(2, 2)}),
         ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
+        ({"num_tasks": 1, "ntasks_per_tres": 1, "features": "[a*1&b*1]"}, {"gpus": Range(1, 2)}),
         ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
         ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
         ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),

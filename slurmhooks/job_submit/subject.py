@@ -46,7 +46,10 @@ class Subject:
     def partitions(self) -> list[str]:
         """The partitions in which the job may run; may ask slurmctld for the default partition."""
         job, record = self._job, self._job._record
-        named = [*split_names(job.partition), *split_names(record and record.partition)]
-        if not named or Reader(job, record, modify=job._modify).leaves_partition:
-            named += split_names(getattr(job, "default_partition", None))
-        return named
+        reader = Reader(job, record, modify=job._modify)
+        asked, present = list(split_names(job.partition)), split_names(record and record.partition)
+        if not (asked or present) or reader.leaves_partition:
+            asked += split_names(getattr(job, "default_partition", None))
+        if job._cluster is not None and reader.assigns_partition:
+            asked = job._cluster.accepting(asked)
+        return [*asked, *present]

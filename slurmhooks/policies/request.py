@@ -120,7 +120,9 @@ class Request:
     def partitions(self) -> tuple[str, ...]:
         """The partitions that the job may run in; empty if it names none and the default is not known."""
         chosen = self._default_partition() if self._reader.leaves_partition else None
-        return tuple(dict.fromkeys((*split_names(self.get("partition")), *split_names(chosen))))
+        names = dict.fromkeys((*split_names(self.get("partition")), *split_names(chosen)))
+        cluster = self.job._cluster if self._reader.assigns_partition else None
+        return tuple(names if cluster is None else cluster.accepting(names))
 
     def _default_partition(self) -> str | None:
         """Return the partition that Slurm chooses: that of the reservation, or the default one."""

@@ -243,6 +243,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = slow + quick
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many random inputs the long tests have compared."""
+    lines = [
+        f"{report.nodeid}: {text}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, text in getattr(report, "user_properties", ())
+        if name == reporting.DRAWN and report.when == "call"
+    ]
+    if lines:
+        terminalreporter.section(reporting.DRAWN)
+        terminalreporter.write_line("\n".join(sorted(lines)))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Repeat tests with containers while scrun itself loses one, and report how many were lost."""

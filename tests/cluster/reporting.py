@@ -30,6 +30,8 @@ FORGOTTEN = "step that nobody could cancel, launched again"
 """The property of a test for each step that it had to launch again."""
 BROKEN = "command that Slurm itself broke, run again"
 """The property of a test for each command that it had to run again."""
+DRAWN = "compared with real Slurm"
+"""The property of a long test that says how many random inputs it has compared."""
 REPEATED = (LOST, FORGOTTEN, BROKEN)
 """What groups report; a test that repeats something does not fail, but nobody should overlook it."""
 UNKNOWN = 1e6

@@ -11,6 +11,8 @@ import pytest
 from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+from tests.cluster.own_readers import seeded
+from tests.cluster.reporting import DRAWN
 
 SHORT, LONG = 60, 600
 """How many combinations of options are drawn, of which Slurm accepts and starts nearly half."""
@@ -194,15 +196,22 @@ def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], li
     return len(ran), wrong, needless if site.cluster.has_sources else []
 
 
-@pytest.mark.parametrize(("number", "seed"), [(SHORT, 5), pytest.param(LONG, 6, marks=pytest.mark.soak)])
-def test_limits(site: Site, number: int, seed: int) -> None:
+@pytest.mark.parametrize(("number", "seed"), [(SHORT, 5), pytest.param(LONG, None, marks=pytest.mark.soak)])
+def test_limits(site: Site, record_property: Callable[[str, object], None], number: int, seed: int | None) -> None:
     """No job that a rule accepts gets more than the ceiling of the rule, or less than its floor.
 
     No job is refused that keeps to the ceiling and says by numbers what it gets; a floor compares with the least that
     Slurm might give, of which it gives more here.
     """
-    drawn = trials(site, number, random.Random(seed))
+    used, generator = (seed, random.Random(seed)) if seed is not None else seeded()
+    drawn = trials(site, number, generator)
     ran, wrong, needless = under_rules(site, drawn)
-    assert not wrong, "\n".join(wrong)
-    assert not needless, "\n".join(needless)
+    counts = (
+        f"seed {used}: {len(drawn)} of {number} jobs under a rule, {ran} accepted, {len(wrong)} beyond its limit,"
+        f" {len(needless)} refused without need"
+    )
+    if seed is None:
+        record_property(DRAWN, counts)
+    assert not wrong, f"{counts}\n" + "\n".join(wrong)
+    assert not needless, f"{counts}\n" + "\n".join(needless)
     assert ran > len(drawn) / 3

@@ -18,6 +18,8 @@ MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
 CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
 KIND = 'rule = "require_features"\none_of = ["a"]'
 SHORT = 'rule = "time_ceiling"\nlimit = 10\npartitions = ["gpu"]'
+LICENSES = 'rule = "licenses"\nmost = { ansys = 2 }'
+ARRAY = 'rule = "array_size"\nmost = 3'
 
 
 class Try(NamedTuple):
@@ -104,6 +106,61 @@ TRIES = [
     Try('rule = "cpus_per_gpu"\nmost = 2', "-n1 --gpus=1 -w n1", update="Partition=whole"),
     Try('rule = "memory_per_gpu"\nmost = 100', "-n1 --gpus=1 -w n1 --mem-per-cpu=90", update="Partition=whole"),
     Try(NODES, "-n2", update="Partition=wide"),
+    # Numbers in other notations.
+    Try(NODES, "-N 1,2"),
+    Try(NODES, "-n2 -m arbitrary -w n1,n2"),
+    Try(NODES, "-n1", update="NumNodes=ALL"),
+    Try(NODES, "-n1", update="NumNodes=1,2"),
+    Try(NODES, "-n2 -a1-2%1 -d singleton", update="NumNodes=2", target="_2"),
+    Try(CPUS, "-n1", update="NumCPUs=2-9"),
+    Try(CPUS, "-N1 --ntasks-per-node=2", update="TasksPerNode=5"),
+    Try(CPUS, "-n1", update="OverSubscribe=EXCLUSIVE"),
+    Try(CPUS, "-n1", update="MinCPUsNode=5"),
+    Try(CPUS, "-n1 --exclusive=user", plain=True),
+    Try(CPUS, "-n1 -s", plain=True),
+    Try(GPUS, "--gres=gpu=3"),
+    Try(GPUS, "--gres=gres/gpu:3"),
+    Try(GPUS, "--gres=gres:gpu:3"),
+    Try(GPUS, "--gres=,gpu:tesla:1,,gpu:2,"),
+    Try(GPUS, "-n3 --tres-per-task=gres/gpu=1"),
+    Try(GPUS, "-n3 -w n1", update="TresPerTask=gres/gpu:1"),
+    Try(GPUS, "--gres=gpu:2,gpu:0 -w n1", plain=True),
+    Try(MEMORY, "--mem=0"),
+    Try(MEMORY, "--mem-per-cpu=0"),
+    Try(MEMORY, "--mem=204801k"),
+    Try(MEMORY, "-n1 --mem=100", update="MinMemoryNode=0"),
+    Try(MEMORY, "-n1 --mem-per-cpu=50 -w n1", update="MinMemoryCPU=0"),
+    Try(MEMORY, "--gpus=1 --mem-per-gpu=100 -w n1", update="MemPerTres=gres/gpu:300"),
+    Try(MEMORY, "--mem=204800k", plain=True),
+    Try(LICENSES, "-L ansys:2,ansys"),
+    Try(LICENSES, "-L 'ansys;ansys:2'"),
+    Try(LICENSES, "-L 'ansys:3|matlab'"),
+    Try(LICENSES, "-L ansys=3"),
+    Try(LICENSES, "-L 'ansys: 3'"),
+    Try(LICENSES, "-n3 --tres-per-task=license/ansys:1"),
+    Try(LICENSES, "-L ansys", update="Licenses=ansys:2,ansys"),
+    Try(LICENSES, "-L ansys:2,matlab:3", plain=True),
+    Try(ARRAY, "-a1-4"),
+    Try(ARRAY, "-a1-10:3%1"),
+    Try(ARRAY, "-a '[1-2],5,7'"),
+    Try(ARRAY, "-a1-3,", plain=True),
+    Try(SHORT, "-t30 --time-min=5 -p gpu"),
+    Try(SHORT, "--deadline=now+30minutes -t20 -p debug,gpu"),
+    Try(SHORT, "-t5 -p gpu", update="TimeLimit=+30"),
+    # Nodes of a job that spreads, each of which gives a GPU.
+    Try(GPUS, "--gpus=1 --spread-job"),
+    Try(NODES, "--gpus=1 --spread-job"),
+    # A partition that accepts no jobs, and has an alternate.
+    Try(CLOSED, "-p old"),
+    Try(CLOSED, "-p debug,old"),
+    Try(CLOSED, "-n1", update="Partition=older"),
+    Try(SHORT, "-t30 -p old"),
+    Try(SHORT, "-t30", update="Partition=old"),
+    Try(CLOSED, "-p both", plain=True),
+    # CPUs next to GPUs.
+    Try(CPUS, "--gpus=1 -w n1 --gres-flags=enforce-binding"),
+    Try(MEMORY, "--gpus=1 -w n1 --mem-per-cpu=50 --gres-flags=enforce-binding"),
+    Try(CPUS, "--gpus=1 -w n1 --gres-flags=disable-binding", plain=True),
     # The partition of one of several reservations.
     Try(CLOSED, "--reservation=course,"),
     Try(CLOSED, "--reservation=,course"),
@@ -143,6 +200,8 @@ class Given:
             max(amounts.get(name, [0])) for name in ("nodes", "tasks", "cpus", "gpus", "memory_per_node")
         )
         self.minutes = drawn_jobs.minutes(job) or 0
+        self.licenses = sum(int(count or 1) for count in re.findall(r"ansys(?:[:=](\d+))?", job["Licenses"]))
+        self.task = int(job.get("ArrayTaskId", 0))
         self.partition = job["Partition"]
         self.node = job["NodeList"]
 
@@ -156,6 +215,8 @@ BROKEN: dict[str, Callable[[Given], bool]] = {
     KIND: lambda given: given.node == "n3",
     CLOSED: lambda given: given.partition == "gpu",
     SHORT: lambda given: given.partition == "gpu" and given.minutes > 10,
+    LICENSES: lambda given: given.licenses > 2,
+    ARRAY: lambda given: given.task > 3,
     'rule = "cpus_per_gpu"\nmost = 2': lambda given: given.cpus > 2 * given.gpus,
     'rule = "memory_per_gpu"\nmost = 100': lambda given: given.memory > 100 * given.gpus,
 }
@@ -168,7 +229,8 @@ def tries(site: Site) -> dict[str, Try]:
     return {
         f"t{number}": each
         for number, each in enumerate(TRIES)
-        if known or not (each.update or each.plain or "--reservation" in each.options)
+        if (known or not (each.update or each.plain or "--reservation" in each.options))
+        and not drawn_jobs.crashes(site.release, each.options)
     }
 
 
@@ -201,6 +263,7 @@ def test_nothing_gets_past(site: Site) -> None:
     jobs = {name: " : ".join(f"-A {name} {part}" for part in each.options.split(" : ")) for name, each in tried.items()}
     updates = {f"{name}{each.target}": each.update for name, each in tried.items() if each.update}
     if site.release < (23, 11):
+        jobs = {name: options for name, options in jobs.items() if "tres-per-task" not in options}
         updates = {name: update.replace("gres/", "gres:") for name, update in updates.items()}
     variables = {name: each.environment for name, each in tried.items() if each.environment}
     said = drawn_jobs.run(site, jobs, updates, variables=variables)

@@ -29,6 +29,7 @@ FIELDS = (
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
     "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
     "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
+    "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
 COUNT = re.compile(r"\*\s*(\d+)")
@@ -41,6 +42,8 @@ NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
+BITS_OF_WHOLE_NODES = (23, 2)
+"""The first release in which whole_node may have bits; in 22.05, 3 is --exclusive=mcs."""
 
 
 class Request(Protocol):
@@ -124,11 +127,13 @@ class Asked:
         named_nodes: the number of nodes in req_nodes.
         featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
+        segments: --segment.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
         exclusive: --exclusive.
         specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
+        binds_gpus: --gres-flags=enforce-binding, or disable-binding (False); None: neither.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
         fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
@@ -142,6 +147,7 @@ class Asked:
         one_license: one of the licenses is enough.
         time_limit: in minutes; ENDLESS for UNLIMITED.
         time_min: the same.
+        deadline: --deadline, for which Slurm shortens the time limit.
     """
 
     release: tuple[int, int]
@@ -160,12 +166,14 @@ class Asked:
     max_cpus: int | None
     pn_min_cpus: int | None
     overcommit: bool
+    segments: bool
     sockets_per_node: int | None
     threads_per_core: int | None
     ntasks_per_core: int | None
     exclusive: bool
     specialized: bool
     spread: bool
+    binds_gpus: bool | None
     update: bool
     per_job: Counts
     per_node: Counts
@@ -184,6 +192,12 @@ class Asked:
     one_license: bool
     time_limit: int | None
     time_min: int | None
+    deadline: bool
+
+    @property
+    def tasks_share_cpus(self) -> bool:
+        """Whether tasks may get fewer CPUs than they need; Slurm gives them to tasks of jobs that spread or segment."""
+        return self.overcommit and not self.spread and not self.segments
 
 
 class Reader:
@@ -251,12 +265,20 @@ class Reader:
         return JobFlag.JOB_PART_ASSIGNED in self._record.bitflags and "," in (self.get("reservation") or "")
 
     @property
+    def assigns_partition(self) -> bool:
+        """Whether slurmctld assigns the job to partitions, instead of leaving it where it is."""
+        return not self._present and (not self._modify or bool(self._given("partition")))
+
+    @property
     def is_exclusive(self) -> bool:
         """Whether the job asks for whole nodes."""
         shared = self._job.shared
         if shared is not None or self._record is None:
             return bool(shared == Shared.JOB_SHARED_NONE)
-        return bool(getattr(self._record, "whole_node", 0) & WHOLE_NODE_REQUIRED)
+        whole = getattr(self._record, "whole_node", 0)
+        if release_of(self._job._release) < BITS_OF_WHOLE_NODES:
+            return bool(whole == WHOLE_NODE_REQUIRED)
+        return bool(whole & WHOLE_NODE_REQUIRED)
 
     @property
     def flags(self) -> JobFlag:
@@ -283,11 +305,13 @@ def read(job: Request, record: Record | None) -> Asked:
     # The job of an update has the default as if it were named, but is not marked so.
     named = record is None or reader.sets(MEMORY) or JobFlag.JOB_MEM_SET in reader.flags
     licenses = read_licenses(reader.get("licenses"))
+    # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
+    all_nodes = number("min_nodes") == ENDLESS
     gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
     return Asked(
         release=release_of(job._release),
-        min_nodes=number("min_nodes"),
-        max_nodes=None if _is_derived(record) and not reader.sets(("max_nodes",)) else number("max_nodes"),
+        min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
+        max_nodes=_max_nodes(reader, record) if not all_nodes else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
         featured_nodes=max(sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
@@ -305,12 +329,14 @@ def read(job: Request, record: Record | None) -> Asked:
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
+        segments=bool(number("segment_size")),
         sockets_per_node=number("sockets_per_node"),
         threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,
         specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
         spread=JobFlag.SPREAD_JOB in reader.flags,
+        binds_gpus=_binds(reader.flags),
         update=record is not None,
         per_job=Counts.of(per_job),
         per_node=Counts.of(reader.tres("tres_per_node")),
@@ -333,7 +359,17 @@ def read(job: Request, record: Record | None) -> Asked:
         },
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
+        deadline=bool(reader.get("deadline")),
     )
+
+
+def _binds(flags: JobFlag) -> bool | None:
+    """Return what --gres-flags says about binding; None for nothing."""
+    return True if JobFlag.GRES_ENFORCE_BIND in flags else False if JobFlag.GRES_DISABLE_BIND in flags else None
+
+
+def _max_nodes(reader: Reader, record: Record | None) -> int | None:
+    return None if _is_derived(record) and not reader.sets(("max_nodes",)) else reader.number("max_nodes")
 
 
 def _is_derived(record: Record | None) -> bool:

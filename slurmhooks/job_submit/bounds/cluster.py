@@ -16,7 +16,7 @@ from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.job_submit.bounds.asked import Request
     from slurmhooks.slurmctld.model import Record
@@ -80,6 +80,8 @@ class Partition:
 
 CONS_TRES = (23, 11)
 """The first release whose default is not select/linear."""
+ACCEPTS_JOBS = 1
+"""The bit of partition.state_up without which Slurm takes the partition's Alternate (PARTITION_SUBMIT)."""
 UNKNOWN = (Partition(),)
 """The partitions of a job of which nothing is known."""
 
@@ -104,6 +106,27 @@ class Cluster:
         release = release_of(job._release)
         return tuple(self._partition(name, release, nodes=nodes) for name in names) or UNKNOWN
 
+    def accepting(self, names: Iterable[str]) -> list[str]:
+        """Return the partitions to which slurmctld assigns a job that is for some.
+
+        Those that accept no jobs (DRAIN or INACTIVE) are replaced by their Alternate. Only partitions that have one in
+        slurm.conf are looked up; if slurmctld sends no partitions, both count.
+        """
+        chosen: dict[str, None] = {}
+        for name in names:
+            passed = set[str]()
+            while name not in passed:
+                passed.add(name)
+                alternate = defaults.of_partition(name).alternate
+                row = self._table("partitions").get(name) if alternate is not None and self._table is not None else None
+                if row is not None and not row.state_up & ACCEPTS_JOBS:
+                    name = row.alternate or name
+                elif alternate is not None and row is None:
+                    chosen[name] = None
+                    name = alternate
+            chosen[name] = None
+        return list(chosen)
+
     def _names(self, job: Request, record: Record | None) -> list[str]:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
         reader = Reader(job, record)
@@ -114,7 +137,8 @@ class Cluster:
             return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
         elif names is None:
             names = defaults.default_partition()
-        return [name for name in (names or "").split(",") if name]
+        found = [name for name in (names or "").split(",") if name]
+        return self.accepting(found) if reader.assigns_partition else found
 
     def _partition(self, name: str, release: tuple[int, int], *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)

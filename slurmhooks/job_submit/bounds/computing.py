@@ -122,11 +122,13 @@ class _In(Nodes):
         """Return CPUs in total; for each that the job uses, so many count."""
         asked, nodes = self.asked, self.nodes
         least = max(self._least_cpus(), self.used * self._fewest_on_node())
+        # Each of the CPUs that the client has computed from --ntasks may be a core, if the tasks do not decide.
+        each = self.cpus_for_one if asked.ntasks_per_tres or asked.num_tasks is None else 1
         most = max(
-            asked.min_cpus or 1,
+            (asked.min_cpus or 1) * each,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
-            0 if asked.overcommit and not asked.spread else self.tasks.limit * self.cpus_per_task,
+            0 if asked.tasks_share_cpus else self.tasks.limit * self.cpus_per_task,
             self.cpus_per_gpu * self.gpus.limit,
         )
         if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
@@ -134,7 +136,7 @@ class _In(Nodes):
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
         most *= unused
-        if self.whole:
+        if self.whole or self.binds:
             most = ENDLESS
         if self.partition.nodes:
             most = min(most, self._largest(self.partition.nodes, lambda node: node.cpus))
@@ -179,10 +181,10 @@ class _In(Nodes):
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
         enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
-        if asked.ntasks_per_node and enough and not (self.whole or asked.spread):
+        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread):
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
-        if self.whole and self.partition.nodes is None:
+        if (self.whole or self.binds) and self.partition.nodes is None:
             most = ENDLESS
         elif whole_cores and most < ENDLESS:
             most = self.in_cores(most)
@@ -236,5 +238,6 @@ class _In(Nodes):
         return licenses
 
     def _time(self) -> Range:
-        limit = self.asked.time_limit or self.partition.default_time or ENDLESS
-        return Range.of(min(self.asked.time_min or (0 if limit == ENDLESS else limit), limit), limit)
+        asked = self.asked
+        limit = asked.time_limit or self.partition.default_time or ENDLESS
+        return Range.of(min(asked.time_min or (0 if limit == ENDLESS or asked.deadline else limit), limit), limit)

@@ -28,11 +28,13 @@ class Defaults:
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
         max_time: MaxTime in minutes.
+        alternate: Alternate: the partition that takes its jobs while it accepts none.
         threads: the largest ThreadsPerCore.
         core_spec: AllowSpecResourcesUsage: Slurm does not ignore --core-spec and --thread-spec.
         linear: SelectType=select/linear: jobs get whole nodes; None: slurm.conf sets no SelectType.
         whole_sockets, whole_cores: SelectTypeParameters: jobs get whole sockets, or whole cores, at least.
         one_task_per_core: CR_ONE_TASK_PER_CORE.
+        binds_gpus: ENFORCE_BINDING_GRES: jobs get CPUs next to their GPUs, unless they refuse.
     """
 
     mem_per_cpu: int | None = None
@@ -43,12 +45,14 @@ class Defaults:
     min_nodes: int | None = None
     exclusive: bool = False
     max_time: int | None = None
+    alternate: str | None = None
     threads: int = 1
     core_spec: bool = True
     linear: bool | None = False
     whole_sockets: bool = False
     whole_cores: bool = True
     one_task_per_core: bool = False
+    binds_gpus: bool = False
 
 
 def of_partition(name: str | None) -> Defaults:
@@ -72,12 +76,14 @@ def of_partition(name: str | None) -> Defaults:
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
         max_time=_minutes(values.get("maxtime")),
+        alternate=values.get("alternate") or None,
         threads=_number(values.get("threadspercore")) or 1,
         core_spec=not cluster or values.get("allowspecresourcesusage", "no").lower() in TRUE,
         linear=_is_linear(cluster),
         whole_sockets="cr_socket" in select,
         whole_cores="cr_cpu" not in select,
         one_task_per_core="cr_one_task_per_core" in cluster.get("selecttypeparameters", "").lower(),
+        binds_gpus="enforce_binding_gres" in cluster.get("selecttypeparameters", "").lower(),
     )
 
 

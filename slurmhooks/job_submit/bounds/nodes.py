@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WHOLE_GPUS = (23, 2)
 """The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
+TASKS_LIMIT_GPUS = (24, 11)
+"""The first release that is known to give to the tasks of a node their GPUs, not also to CPUs that other tasks need."""
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
 
@@ -39,6 +41,9 @@ class Nodes:
         self.partition = partition
         self.whole = asked.exclusive or partition.exclusive or (asked.specialized and partition.defaults.core_spec)
         self.has_gpus = bool(asked.per_job or asked.per_node or asked.per_socket or asked.per_task)
+        binds = partition.defaults.binds_gpus if asked.binds_gpus is None else asked.binds_gpus
+        # A job gets CPUs next to its GPUs, and those that it passes over, up to all of a node.
+        self.binds = binds and (self.has_gpus or bool(asked.ntasks_per_tres))
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
         self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
@@ -113,6 +118,8 @@ class Nodes:
         more tasks only if no GPUs limit the tasks of a node.
         """
         asked = self.asked
+        if asked.spread and asked.per_job and not asked.num_tasks:
+            return ENDLESS  # from 25.05 on, each node of the partition gives a GPU, even if the job names fewer
         tasks = asked.num_tasks or 0
         if asked.ntasks_per_tres and self.has_gpus:
             tasks = max(tasks, self._named_gpus(least) * asked.ntasks_per_tres)
@@ -123,7 +130,7 @@ class Nodes:
         if asked.ntasks_per_tres and not self.has_gpus:
             gpus = tasks // asked.ntasks_per_tres
         cpus = max(asked.min_cpus or 0, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
-        if asked.overcommit and not asked.spread:
+        if asked.tasks_share_cpus:
             cpus = max(asked.min_cpus or 0, self.cpus_per_gpu * gpus, self._cpus_on_node())
         on_node = max(self.cpus_per_task, self.cpus_per_gpu if self.has_gpus else 1)
         if not self.has_gpus and not asked.ntasks_per_tres:
@@ -156,7 +163,8 @@ class Nodes:
                 fewest = min(asked.per_job.fewest or ENDLESS, self._named_gpus(nodes.least))
                 computed |= Range.of(fewest * per_gpu, self._named_gpus(most) * per_gpu)
         elif per_node:  # --ntasks-per-node may win over --ntasks, in both directions
-            computed = Range.of(nodes.least * per_node, nodes.limit * per_node)
+            # Slurm may compute the tasks before it raises the nodes to MinNodes.
+            computed = Range.of((asked.min_nodes or 1) * per_node, nodes.limit * per_node)
         elif asked.per_job and asked.per_task:
             computed |= Range.of(asked.per_job.fewest // max(asked.per_task.total, 1), asked.per_job.total)
         return computed if number is None else computed | Range(number, number)
@@ -167,7 +175,9 @@ class Nodes:
             per_gpu = self.asked.ntasks_per_tres
             # An update that clears all GPUs does not always make slurmctld compute some from the tasks.
             least = 0 if self.asked.update else self.tasks.least // per_gpu
-            types = {None: Range.of(least, self.tasks.limit // per_gpu)}
+            # Each node with a feature, or a name, gives a GPU.
+            chosen = min(max(self.asked.featured_nodes, self.asked.named_nodes), self.nodes.limit)
+            types = {None: Range.of(least, max(self.tasks.limit // per_gpu, chosen))}
         if not self.whole:
             return types
         nodes = self.partition.nodes
@@ -186,7 +196,7 @@ class Nodes:
             (asked.per_job, Range(1, 1)),
             (asked.per_node, nodes),
             (asked.per_socket, Range.of(nodes.least * sockets.least, nodes.limit * sockets.limit)),
-            (asked.per_task, tasks),
+            (asked.per_task, self._tasks_with_gpus(tasks)),
         )
         types: dict[str | None, Range] = {}
         for kind in dict.fromkeys(kind for counts, _ in fields for kind in counts.most):
@@ -205,6 +215,16 @@ class Nodes:
                 most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)
             types[kind] = Range.of(least, most)
         return types
+
+    def _tasks_with_gpus(self, tasks: Range) -> Range:
+        """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
+        release = self.asked.release
+        # An update of both does not always make slurmctld compute the GPUs from the new number of tasks.
+        least = 1 if self.asked.update and release < WHOLE_GPUS else tasks.least
+        if release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
+            return Range.of(least, tasks.limit)
+        on_node = quotient(self._cpus_on_node(), self.asked.cpus_per_task or 1)
+        return Range.of(least, max(tasks.limit, self.nodes.limit * on_node))
 
     def _gpus(self) -> Range:
         """Return the GPUs of all types; those without a type may be the same as those with one."""
@@ -234,7 +254,7 @@ class Nodes:
         )
         most = self.gpus.limit
         if not self.whole:
-            most = max(most - (self.nodes.least - 1), 1) if asked.per_job else most
+            most = max(most - (self.used - 1), 1) if asked.per_job else most
             if asked.per_node and asked.per_job.most.keys() <= asked.per_node.most.keys():
                 most = min(most, asked.per_node.total)
             elif asked.per_socket and not asked.per_job:
@@ -257,9 +277,9 @@ class Nodes:
         """Return the CPUs that each node with tasks gives at least."""
         asked = self.asked
         # Slurm makes a single task of all CPUs that --mincpus names, unless something else decides the tasks.
-        alone = not (self.has_gpus or asked.update or asked.overcommit)
-        if alone and not (asked.num_tasks or asked.ntasks_per_node or asked.ntasks_per_tres):
-            return max(asked.pn_min_cpus or 1, asked.fewest_cpus_per_task)
+        others = (asked.num_tasks, asked.ntasks_per_node, asked.ntasks_per_tres, self.has_gpus, asked.overcommit)
+        if asked.fewest_cpus_per_task == 1 and not (asked.update or any(others)):
+            return asked.pn_min_cpus or 1
         return asked.fewest_cpus_per_task
 
     def _named_cpus(self) -> int:

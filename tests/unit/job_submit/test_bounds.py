@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.fields.constants import JobFlag, QosFlag, Shared
+from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
 from slurmhooks.job_submit.bounds import Range
 from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, fake_qos, run
 from slurmhooks.testing.runner import Result
@@ -43,6 +43,7 @@ def unknown(**fields: Any) -> Any:
         ({"cpus_per_task": 4, "min_cpus": 4, "min_mem_per_node": 9}, {"nodes": Range(1, 1), "cpus": Range(4, 4)}),
         ({"min_nodes": 2, "max_nodes": 2, "num_tasks": 8, "tres_per_node": "gres/gpu:1"}, {"gpus": Range(2, 2)}),
         ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
+        ({"num_tasks": 1, "ntasks_per_tres": 1, "features": "[a*1&b*1]"}, {"gpus": Range(1, 2)}),
         ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
         ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
         ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),
@@ -52,11 +53,18 @@ def unknown(**fields: Any) -> Any:
         ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
         ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
         ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
+        ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "max_nodes": 1}, {"cpus": Range(2, 2)}),
+        ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "segment_size": 1}, {"cpus": Range(2, 8)}),
         ({"num_tasks": 10, "min_cpus": 6, "req_nodes": "n1"}, {"cpus": Range(6, 10)}),
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
         ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
         ({"time_limit": 5, "time_min": 2}, {"time": Range(2, 5)}),
         ({"time_limit": UNLIMITED}, {"time": Range(0, UNLIMITED)}),
+        ({"time_limit": 5, "deadline": 4000000000}, {"time": Range(0, 5)}),
+        ({"time_limit": 5, "time_min": 2, "deadline": 4000000000}, {"time": Range(2, 5)}),
+        ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.GRES_ENFORCE_BIND}, {"cpus": Range(1, UNLIMITED)}),
+        ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.GRES_DISABLE_BIND}, {"cpus": Range(1, 1)}),
+        ({"num_tasks": 4, "min_cpus": 4, "bitflags": JobFlag.GRES_ENFORCE_BIND}, {"cpus": Range(4, 4)}),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, {"memory_per_node": Range(400, 4000)}),
         ({"min_mem_per_node": 0}, {"memory_per_node": Range(0, UNLIMITED)}),
         ({"features": "a*2"}, {"nodes": Range(1, 2), "tasks": Range(1, 2)}),
@@ -68,6 +76,7 @@ def unknown(**fields: Any) -> Any:
         ({"pn_min_cpus": 3, "min_nodes": 2}, {"cpus": Range(6, 6), "cpus_per_node": Range(3, 5)}),
         ({"min_cpus": 9, "num_tasks": 1}, {"nodes": Range(1, 9), "tasks": Range(1, 1)}),
         ({"pn_min_cpus": 3, "num_tasks": 1, "min_cpus": 1}, {"cpus": Range(1, 3)}),
+        ({"pn_min_cpus": 3, "cpus_per_task": 2, "min_cpus": 2}, {"cpus": Range(2, 3)}),
     ],
 )
 def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -108,7 +117,10 @@ def ran(
         ({"tres_per_job": "gres/gpu:8"}, "job.bounds.gpus_per_node", "0 to 4"),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
         ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),
+        ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.SPREAD_JOB}, "job.bounds.gpus", "1 to 4"),
+        ({"partition": "wide", "ntasks_per_node": 2}, "job.bounds.tasks", "2 to 4"),
         ({"tres_per_socket": "gres/gpu:1", "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
+        ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.GRES_ENFORCE_BIND}, "job.bounds.cpus", "1 to 8"),
         *(
             (
                 {"partition": "smt", "num_tasks": 3, "min_cpus": 3, "min_mem_per_cpu": 10, **more},
@@ -138,6 +150,7 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
          "job.bounds.gpus", "2 to 8"),
         ({"tres_per_socket": "gres/gpu:2"}, {"min_nodes": 1}, "job.bounds.gpus", "2 to 4"),
         ({"min_cpus": 32}, {"min_nodes": 1, "min_cpus": 1}, "job.bounds.nodes", "1 to 4"),
+        ({"min_nodes": UNLIMITED}, {"min_nodes": 2, "max_nodes": 2}, "job.bounds.nodes", "2 to 4"),
         ({"min_cpus": 1}, {"num_tasks": 4, "min_cpus": 4}, "job.bounds.cpus", "1 to 4"),
         ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
@@ -200,6 +213,77 @@ def test_what_slurm_allocates(
     job = FakeJob(release=release, partition="smt", num_tasks=1, min_cpus=1, min_mem_per_cpu=10)
     expression = "(job.bounds.cpus.most, job.bounds.memory_per_node.most)"
     assert ran(tmp_path, expression, release=release, job=job).text == expected
+
+
+@pytest.mark.parametrize(("release", "expected"), [("22.05", "2 to 6"), ("24.11", "2")])
+def test_gpus_of_tasks(tmp_path: Path, release: str, expected: str) -> None:
+    """Older releases also give GPUs to CPUs of a node that no task uses."""
+    job = FakeJob(release=release, min_nodes=2, max_nodes=2, num_tasks=2, pn_min_cpus=3, tres_per_task="gres/gpu:1")
+    assert ran(tmp_path, "job.bounds.gpus", release=release, job=job).text == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "record", "expression", "expected"),
+    [
+        ({"num_tasks": 4, "tres_per_task": "gres/gpu:1"}, {"num_tasks": 1}, "job.bounds.gpus", "1 to 4"),
+        ({"num_tasks": 2}, {"whole_node": 3}, "job.bounds.whole_nodes", "False"),
+        ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.whole_nodes", "True"),
+        ({"ntasks_per_tres": 2}, {"partition": "wide", "tres_per_job": "gres/gpu:4"}, "job.bounds.gpus_per_node.most",
+         "4"),
+    ],
+)  # fmt: skip
+def test_updates_of_old_releases(
+    tmp_path: Path, change: dict[str, Any], record: dict[str, Any], expression: str, expected: str
+) -> None:
+    """In 22.05 an update of tasks may leave the GPUs, whole_node has no bits, and one node may give all GPUs."""
+    job, before = FakeJob(release="22.05", **change), FakeRecord(release="22.05", **record)
+    assert ran(tmp_path, expression, release="22.05", job=job, record=before).text == expected
+
+
+@pytest.mark.parametrize(
+    ("select", "flags", "expected"),
+    [("", 0, "1"), (",ENFORCE_BINDING_GRES", 0, "1 to 8"),
+     (",ENFORCE_BINDING_GRES", JobFlag.GRES_DISABLE_BIND, "1")],
+)  # fmt: skip
+def test_bound_gpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, select: str, flags: JobFlag, expected: str
+) -> None:
+    """SelectTypeParameters may give all jobs CPUs next to their GPUs, unless they refuse."""
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\nSelectTypeParameters=CR_Core_Memory{select}\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    job = FakeJob(tres_per_job="gres/gpu:1", bitflags=JobFlag(flags))
+    assert ran(tmp_path, "job.bounds.cpus", job=job).text == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "alternate", "names", "record", "expected"),
+    [
+        (PartitionState.PARTITION_UP, "whole", "debug", None, "1 to 4"),
+        (PartitionState.PARTITION_DOWN, "whole", "debug", None, "1 to 4"),
+        (PartitionState.PARTITION_DRAIN, "whole", "debug", None, "1"),
+        (PartitionState.PARTITION_DRAIN, "whole", None, None, "1"),
+        (PartitionState.PARTITION_INACTIVE, None, "debug", None, "1 to 4"),
+        (PartitionState.PARTITION_DRAIN, "debug", "debug", None, "1 to 4"),
+        (PartitionState.PARTITION_DRAIN, "whole", None, "debug", "1 to 4"),
+    ],
+)
+def test_partitions_that_accept_no_jobs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    state: PartitionState,
+    alternate: str | None,
+    names: str | None,
+    record: str | None,
+    expected: str,
+) -> None:
+    """A job gets the alternate of a partition that accepts no jobs; one that waits there stays where it is."""
+    lines = "PartitionName=debug Alternate=whole\nPartitionName=whole\n"
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\n{lines}")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    monkeypatch.setitem(PARTITIONS, "debug", {**PARTITIONS["debug"], "state_up": state, "alternate": alternate})
+    more: dict[str, Any] = {"record": FakeRecord(partition=record, max_nodes=4)} if record else {}
+    job = FakeJob(partition=names, min_nodes=1, max_nodes=None if record else 4)
+    assert ran(tmp_path, "job.bounds.nodes", job=job, **more).text == expected
 
 
 def test_later_handlers_see_writes(tmp_path: Path) -> None:

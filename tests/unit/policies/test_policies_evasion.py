@@ -204,7 +204,7 @@ def test_updates(rules: Rules, rule: str, case: Case) -> None:
 
 
 BUDGET = 'command = ["/budget", "{user} {account} {partition} {qos} {uid} {time_limit} {nodes} {cpus} {gpus}"]'
-NOT_OF_SIZES = frozenset({"partition", "reservation", "time_limit", "time_min"})
+NOT_OF_SIZES = frozenset({"partition", "reservation", "time_limit", "time_min", "deadline"})
 """Fields that the bounds of every request need, but not those that a rule about sizes limits."""
 
 

@@ -33,6 +33,8 @@ NAMED = 3
 
 FILTER_JOB = {"job": "Options"}
 """In cli_filter, options are the job."""
+POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]"}
+"""Power hooks have no tables."""
 
 IMPORTS = """
 from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +44,7 @@ from slurmhooks.cli_filter.model import Options
 from slurmhooks.job_submit.model import Association, Job, License, Node, Partition, Qos, Record, Reservation, Table
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.hooks.option import Option, Value
+from slurmhooks.power.model import PowerNodes, ResumeJob
 from slurmhooks.scrun.model import Container
 from slurmhooks.spank.model import Spank
 
@@ -92,7 +95,7 @@ def decorators() -> str:
 
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
-    types = {**ARGUMENTS, **(FILTER_JOB if spec.name.startswith("cli_filter.") else {})}
+    types = {**ARGUMENTS, **(FILTER_JOB if spec.name.startswith("cli_filter.") else POWER if spec.name.startswith("power.") else {})}
     return tuple((name, types[name]) for name in spec.arguments)
 
 
@@ -103,7 +106,7 @@ def handler(
     kinds = []
     for count in range(min(NAMED, len(arguments)) + 1):
         for own in combinations(arguments, count):
-            special = "Options" if ("job", "Options") in own else ""
+            special = "Options" if ("job", "Options") in own else "Power" if POWER.items() & own else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own
             kinds.append(f"{shape}[{result}]")

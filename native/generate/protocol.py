@@ -53,7 +53,7 @@ def main(output: Path) -> None:
         "#include <stddef.h>",
         "#include <stdint.h>",
     ]
-    for point in POINTS.values():
+    for point in (point for point in POINTS.values() if point.called):
         lines += ["", f"/* The hooks of {point.name}, as messages and calls of Python number them. */"]
         if point.name in ENUMERATIONS:
             name, prefix, macro = ENUMERATIONS[point.name]

@@ -23,6 +23,7 @@ from slurmhooks.config.sections import (
     Metrics,
     Policy,
     PolicyDefaults,
+    Power,
     Prep,
     Priority,
     Scrun,
@@ -49,6 +50,7 @@ class Config(Section):
     job_end: JobEnd = JobEnd()
     priority: Priority = Priority()
     prep: Prep = Prep()
+    power: Power = Power()
     spank: Spank = Spank()
     cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()

@@ -133,12 +133,9 @@ def _absolute(value: str | None) -> str | None:
     return value
 
 
-class JobEnd(Workers):
-    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
+class Deliveries(Section):
+    """The keys of sections whose calls wait in a spool."""
 
-    workers: int = Field(
-        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
-    )
     timeout: float = Field(
         default=30.0, ge=0.01, le=3600.0, description="time limit of a handler in seconds; then its worker is killed"
     )
@@ -153,6 +150,13 @@ class JobEnd(Workers):
     )
     backoff_limit: float = Field(
         default=3600.0, ge=0.01, le=86400.0, description="maximum number of seconds between two attempts"
+    )
+
+class JobEnd(Deliveries, Workers):
+    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
+
+    workers: int = Field(
+        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
     )
     next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
         default=None,
@@ -172,6 +176,14 @@ class JobEnd(Workers):
         default="interval",
         description="when records are synced to the disk: before slurmctld continues, once a second, or when the kernel"
         " decides; matters only if the machine itself fails; read when slurmctld starts",
+    )
+
+
+class Power(Deliveries):
+    """``[power]``: for ResumeProgram, SuspendProgram and ResumeFailProgram."""
+
+    timeout: float = Field(
+        default=300.0, ge=0.01, le=86400.0, description="time limit of all handlers of a call in seconds; then they are killed"
     )
 
 

@@ -88,6 +88,7 @@ def _all_hooks() -> Any:
     hooks.spank = SpankHooks("hook.spank")
     hooks.cli_filter = Group("hook.cli_filter")
     hooks.scrun = Group("hook.scrun")
+    hooks.power = Group("hook.power")
     groups = {"": hooks, **vars(hooks)}
     for name in HOOKS:
         group, _, word = name.rpartition(".")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Decides when each record is delivered: in order for each job, and again after failures, until it is a dead letter."""
+"""Decides when each record is delivered: in order for each job or node, and again after failures, until it is a dead letter."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from slurmhooks.wire.message import MessageError, identity_of
 from slurmhooks.wire.tables import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator
 
-    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.jobcomp.spool import Record, Spool
-    from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
 """Seconds until an idle worker looks at the spool again, to find what commands have put there."""
@@ -36,7 +35,7 @@ class Delivery:
         call: the delivery of the last turn; None if it delivered nothing.
     """
 
-    def __init__(self, spool: Spool, registry: Registry, section: JobEnd) -> None:
+    def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
         """Store the spool, the handlers and the configuration."""
         self._spool = spool
         self._registry = registry
@@ -63,7 +62,7 @@ class Delivery:
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
             self._settle(list(self._own(lane, lanes)), failure)
-        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit)
+        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit, self._keys)
         if record is None:
             return wait
         self._deliver(record)
@@ -95,30 +94,36 @@ class Delivery:
         handlers = self._handlers(record)
         refused: set[str] = set()
         if handlers:
-            shown = self._view(record)
-            if isinstance(shown, str):
-                record.reasons["slurmhooks"] = shown
+            arguments = self._arguments(record)
+            if isinstance(arguments, str):
+                record.reasons["slurmhooks"] = arguments
                 self._bury(record)
                 return
             frame = record.frame
-            event = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
-            arguments: dict[str, object] = {"record": shown, "event": event}
+            arguments["event"] = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
             call = Call(frame.hook, None)
             for handler in handlers:
                 self._run(record, handler, arguments, refused, call)
             call.end(call.outcome, [])
+            shown = arguments.get("record")
             if shown is not None:
                 call.about = partial(about_record, shown)
             self.call = call
         self._end(record, refused)
 
-    def _view(self, record: Record) -> View | str | None:
-        """Return the view of a record, or why the record can never be read."""
+    def _keys(self, record: Record) -> Collection[object]:
+        """Return what is delivered in order: the record's job. 0: the build cannot read job ids, so nothing waits."""
+        job_id = record.frame.job_id
+        return (job_id,) if job_id else ()
+
+    def _arguments(self, record: Record) -> dict[str, object] | str:
+        """Return the arguments of handlers except ``event``, or why the record can never be read."""
         message = record.segment.message(record.frame)
         try:
-            return view(message, self._spool.tables(identity_of(message)))
+            shown = view(message, self._spool.tables(identity_of(message)))
         except (MessageError, TableError, FileNotFoundError) as error:
             return f"the record cannot be read: {error}"
+        return {"record": shown}
 
     def _run(
         self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str], call: Call
@@ -186,18 +191,20 @@ def _what(record: Record) -> str:
     return f"{record.frame.hook} record {record.frame.id} of JobId={record.frame.job_id}"
 
 
-def _next(records: Iterable[Record], now: float, longest: float) -> tuple[Record | None, float]:
-    """Return the first record that is due and waits for no other one of its job; or None, and how long to wait."""
-    waiting: set[int] = set()
+def _next(
+    records: Iterable[Record], now: float, longest: float, keys_of: Callable[[Record], Collection[object]]
+) -> tuple[Record | None, float]:
+    """Return the first record that is due and waits for no other one; or None, and how long to wait."""
+    waiting: set[object] = set()
     wait = IDLE
     for record in records:
-        job_id = record.frame.job_id
-        if job_id in waiting:
+        keys = keys_of(record)
+        if not waiting.isdisjoint(keys):
+            waiting.update(keys)
             continue
         # No pause is longer than this, so the clock was set back.
         if record.due <= now or record.due > now + longest:
             return record, 0.0
         wait = min(wait, record.due - now)
-        if job_id:  # 0: the build cannot read job ids, so records do not wait for others
-            waiting.add(job_id)
+        waiting.update(keys)
     return None, max(wait, 0.001)

@@ -28,6 +28,7 @@ FLOORS = (
     ("fields",),
     ("slurmctld",),
     POINTS,
+    ("power",),
     ("lua",),
     ("policies",),
     ("entry",),

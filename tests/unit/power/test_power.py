@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power calls reach their handlers, whatever is killed, and in order for each node."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+HOOKS = """
+import os, time
+from slurmhooks import Reject, hook
+
+def note(text):
+    fd = os.open("{folder}/notes", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, (text + "\\n").encode())
+    os.close(fd)
+
+@hook.power.resume
+def resume(nodes, jobs, event):
+    note(f"begin {{event.id}} {{os.getpid()}}")
+    time.sleep({pause})
+    if "lost" in nodes:
+        nodes["lost"].down("no capacity")
+        raise Reject("no capacity")
+    note(f"resume {{nodes.hostlist}} {{nodes[next(iter(nodes))].features}} {{[job.job_id for job in jobs]}}")
+
+@hook.power.suspend
+def suspend(nodes, event):
+    note(f"suspend {{nodes.hostlist}}")
+"""
+SCONTROL = """#!/bin/sh
+echo "$@" >> {folder}/asked
+case "$1 $2" in
+"show hostnames") echo "$3" | tr , '\\n' ;;
+"show node") for node in $(echo "$4" | tr , ' '); do
+    echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug"; done ;;
+esac
+"""
+
+
+class Site:
+    """A configuration with power handlers, and a stand-in for scontrol."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.spool = folder, folder / "state/slurmhooks/power"
+        (folder / "slurm.conf").write_text(f"StateSaveLocation={folder}/state\n")
+        (folder / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n[power]\nbackoff = 0.05\n')
+        self.hooks()
+        (folder / "scontrol").write_text(SCONTROL.format(folder=folder))
+        (folder / "scontrol").chmod(0o755)
+        monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def hooks(self, pause: float = 0.0) -> None:
+        """Write the hook file."""
+        (self.folder / "hooks.py").write_text(HOOKS.format(folder=self.folder, pause=pause))
+
+    def call(self, hook: str, nodes: str) -> None:
+        """Run a program as slurmctld does."""
+        subprocess.run((sys.executable, "-m", "slurmhooks.power.handover", hook, nodes), check=True)
+
+    def start(self) -> None:
+        """Start a process that delivers, as each call does."""
+        code = f"import pathlib; from slurmhooks.power.handover import start; start(pathlib.Path({str(self.spool)!r}))"
+        subprocess.run((sys.executable, "-W", "ignore", "-c", code), check=True)
+
+    def notes(self) -> list[str]:
+        """Return what the handlers noted."""
+        path = self.folder / "notes"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def done(self) -> list[str]:
+        """Return the calls that handlers have finished."""
+        return [line for line in self.notes() if not line.startswith("begin")]
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition."""
+        until = time.monotonic() + 60
+        while not condition():
+            log = self.spool / "log"
+            assert time.monotonic() < until, log.read_text() if log.exists() else "no log"
+            time.sleep(0.02)
+
+    def empty(self) -> bool:
+        """Tell whether no call waits."""
+        return not list(self.spool.glob("*.spool"))
+
+    def processes(self) -> list[int]:
+        """Return the processes that deliver calls of this site."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = entry.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"slurmhooks.power.process" in words and os.fsencode(self.spool) in words:
+                found.append(int(entry.parent.name))
+        return found
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site, whose processes end with the test."""
+    made = Site(tmp_path, monkeypatch)
+    yield made
+    made.wait(lambda: made.empty() and not made.processes())
+
+
+def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler gets the host list, rows of scontrol and the jobs of Slurm's file, which is gone by then."""
+    file = site.folder / "resume.json"
+    file.write_text(json.dumps({"jobs": [{"job_id": 7, "nodes_resume": "c1"}]}))
+    monkeypatch.setenv("SLURM_RESUME_FILE", str(file))
+    site.hooks(pause=0.1)
+    site.call("resume", "c1,c2")
+    file.unlink()
+    site.wait(site.empty)
+    assert site.done() == ["resume c1,c2 ('big', 'gpu') [7]"]
+
+
+def test_a_suspend_never_overtakes_a_resume_of_its_node(site: Site) -> None:
+    """Calls that share a node are delivered in the order in which Slurm made them."""
+    monkey = [("resume", "c1,c2"), ("suspend", "c2,c3"), ("resume", "c3"), ("suspend", "c1"), ("suspend", "c3")]
+    for hook, nodes in monkey:
+        site.call(hook, nodes)
+    site.wait(site.empty)
+    assert [" ".join(line.split()[:2]) for line in site.done()] == [" ".join(call) for call in monkey]
+
+
+def test_a_handler_that_gives_up_sets_its_node_down(site: Site) -> None:
+    """After a refusal the call is a dead letter, and scontrol got the state and the reason in one word each."""
+    site.call("resume", "lost")
+    site.wait(site.empty)
+    assert "update NodeName=lost State=DOWN Reason=no capacity" in (site.folder / "asked").read_text()
+    assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kills_lose_nothing(site: Site, seed: int) -> None:
+    """Whatever is killed with SIGKILL, and whenever, each call is delivered, in order for its node."""
+    chance = random.Random(seed)
+    site.hooks(pause=0.05)
+    for number in range(4):
+        site.call("resume" if number % 2 == 0 else "suspend", "c1")
+        time.sleep(chance.random() * 0.5)
+        for pid in site.processes():
+            if chance.random() < 0.7:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+    site.wait(lambda: not site.processes() or site.empty())
+    site.start()
+    site.wait(site.empty)
+    kept = [line.split()[0] for line in site.done()]
+    # A handler that was killed after its work runs again; otherwise nothing is doubled.
+    runs = [word for place, word in enumerate(kept) if place == 0 or kept[place - 1] != word]
+    assert runs == ["resume", "suspend"] * 2

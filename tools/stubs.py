@@ -95,7 +95,8 @@ def decorators() -> str:
 
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
-    types = {**ARGUMENTS, **(FILTER_JOB if spec.name.startswith("cli_filter.") else POWER if spec.name.startswith("power.") else {})}
+    own = {"cli_filter": FILTER_JOB, "power": POWER}
+    types = {**ARGUMENTS, **own.get(spec.name.partition(".")[0], {})}
     return tuple((name, types[name]) for name in spec.arguments)
 
 

@@ -152,6 +152,7 @@ class Deliveries(Section):
         default=3600.0, ge=0.01, le=86400.0, description="maximum number of seconds between two attempts"
     )
 
+
 class JobEnd(Deliveries, Workers):
     """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
 
@@ -183,7 +184,10 @@ class Power(Deliveries):
     """``[power]``: for ResumeProgram, SuspendProgram and ResumeFailProgram."""
 
     timeout: float = Field(
-        default=300.0, ge=0.01, le=86400.0, description="time limit of all handlers of a call in seconds; then they are killed"
+        default=300.0,
+        ge=0.01,
+        le=86400.0,
+        description="time limit of a call in seconds; then its handlers are killed",
     )
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Decides when each record is delivered: in order for each job or node, and again after failures, until it is a dead letter."""
+"""Decides when each record is delivered: in order for each job or node, and again after failures.
+
+A record that fails too often becomes a dead letter.
+"""
 
 from __future__ import annotations
 

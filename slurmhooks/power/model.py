@@ -132,5 +132,12 @@ class ResumeJob:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ResumeJob:
         """Return the job of an entry of the file."""
-        names = ("partition", "features", "nodes_alloc", "nodes_resume")
-        return cls(int(fields["job_id"]), *(fields.get(name) for name in names), fields=fields)
+        given = fields.get
+        return cls(
+            int(fields["job_id"]),
+            given("partition"),
+            given("features"),
+            given("nodes_alloc"),
+            given("nodes_resume"),
+            fields,
+        )

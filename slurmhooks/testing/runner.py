@@ -143,6 +143,8 @@ def run(
     spec = HOOKS.get(hook)
     if spec is None:
         raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
+    if hook.startswith("power."):
+        raise ValueError(f"hook.{hook} cannot be run here: call the handler with slurmhooks.power.model.PowerNodes")
     given = {
         "job": job,
         "submit_uid": submit_uid,

@@ -47,7 +47,7 @@ PartitionName=cloud Nodes=c1,c2 MaxTime=60 State=UP
 ResumeProgram=/etc/slurm/power-resume
 SuspendProgram=/etc/slurm/power-suspend
 SuspendTime=2
-SuspendExcParts=debug,other
+SuspendExcNodes=n[1-2]
 SuspendTimeout=5
 ResumeTimeout=60
 ResumeRate=0
@@ -65,7 +65,7 @@ def shell(cluster: Cluster, script: str) -> str:
 def site(cluster: Cluster) -> Cluster:
     """A cluster with two nodes of a cloud."""
     cluster.without_spank()
-    python = shell(cluster, "ls -d /opt/*/bin/python3 2>/dev/null | head -1; true") or "python3"
+    python = "/opt/slurmhooks/bin/python3"
     for hook in ("resume", "suspend"):
         cluster.put(PROGRAM.format(python=python, hook=hook), f"/etc/slurm/power-{hook}", 0o755)
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)

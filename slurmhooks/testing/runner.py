@@ -19,7 +19,7 @@ from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.spank.options import convert
 from slurmhooks.spank.state import missing_handlers
-from slurmhooks.testing import jobcomp, records
+from slurmhooks.testing import jobcomp, power, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
@@ -143,8 +143,6 @@ def run(
     spec = HOOKS.get(hook)
     if spec is None:
         raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
-    if hook.startswith("power."):
-        raise ValueError(f"hook.{hook} cannot be run here: call the handler with slurmhooks.power.model.PowerNodes")
     given = {
         "job": job,
         "submit_uid": submit_uid,
@@ -186,6 +184,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook.startswith("power."):
+            outcome, changes = power.handle(registry, hook, given), {}
         elif hook in jobcomp.HOOKS:
             outcome, changes = jobcomp.handle(registry, hook, given), {}
         elif hook in records.HOOKS:

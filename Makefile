@@ -51,7 +51,12 @@ test: venv ## run check, then sanitizers and all tests on real clusters of all s
 	@{ tests/cluster/run possible && tests/cluster/run rootfs $(SLURMHOOKS_TEST_RELEASES); } >/dev/null 2>&1 & \
 	make --no-print-directory check && tools/cluster-tests $(BIN)/pytest; code=$$?; wait; exit $$code
 
-soak: venv ## run the statistical and long tests, with their durations
+.venv/.soak: .venv/.complete
+	@echo "setup: tools for long tests"
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[soak]'
+	@touch $@
+
+soak: .venv/.soak ## run the statistical and long tests, with their durations
 	@$(BIN)/pytest -v -m soak --durations=0 tests
 
 demo: ## show hooks at work on a real Slurm, which this sets up

@@ -17,7 +17,7 @@ from slurmhooks import scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.config import model as config
 from slurmhooks.fields import flag_rows, number_rows, rows
-from slurmhooks.hooks.points import COMMANDS, HOOKS, HookSpec
+from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
 from slurmhooks.spank import callbacks
@@ -80,12 +80,16 @@ def hooks_page() -> str:
     plain = [spec for spec in HOOKS.values() if not spec.contexts]
     spank = [spec for spec in HOOKS.values() if spec.name.startswith("spank.")]
     filters = [spec for spec in HOOKS.values() if spec.name.startswith("cli_filter.")]
+    node = [spec for spec in HOOKS.values() if spec.has_terms]
     on_error = "The first value of `on_error` is the default."
     return page(
         "# Hooks\n",
         f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
         "## slurmctld's plugins and scrun\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, plain)),
+        "## Health checks\n",
+        f"`contexts=` chooses among {code(HEALTH)}; [](../health.md) says what they mean.\n",
+        table(("decorator", "Slurm's program", "arguments", "`on_error`"), map(_hook, node)),
         "## cli_filter\n",
         f"`contexts=` chooses among the commands: {code(COMMANDS)}.\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, filters)),
@@ -290,6 +294,8 @@ def python_page() -> str:
         _rst("automodule:: slurmhooks.programs\n   :members:"),
         "## slurmhooks.spank.state\n",
         _rst("autoclass:: slurmhooks.spank.state.State"),
+        "## slurmhooks.node\n",
+        _rst("autoclass:: slurmhooks.node.model.HealthNode", "automodule:: slurmhooks.node.checks\n   :members:"),
         "## slurmhooks.jobcomp\n",
         _rst("autoclass:: slurmhooks.jobcomp.event.Event"),
         "## slurmhooks.scrun\n",

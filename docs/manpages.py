@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the manual pages in contrib/share/man from the descriptions of commands, keys and hooks in the code.
+"""Write the manual pages from the descriptions of commands, keys and hooks in the code.
 
-Usage: docs/manpages.py
+Usage: docs/manpages.py FOLDER
 
 The reference pages (generate.py) are Markdown; this program converts them to man(7), and adds the sections that only
-manual pages have. The results are in the repository, so that no package needs this program; a test fails when they are
-out of date.
+manual pages have. The build of a wheel or an sdist runs it (tools/hatch_build.py).
 """
 
 import re
@@ -17,9 +16,9 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from docs import generate  # noqa: E402
+from docs.command_line import command_line_page  # noqa: E402
+from docs.generate import configuration_page, hooks_page  # noqa: E402
 
-FOLDER = PROJECT / "contrib" / "share" / "man"
 SPECIAL = str.maketrans({"\\": r"\e", "-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti"})
 """Characters that roff interprets, or prints as typographic characters, which cannot be copied."""
 BODY = ("meaning", "effect of a failure")
@@ -96,19 +95,15 @@ def require_account(job, submit_uid):
 | `order` | Number, 50 by default; the handler with the lowest number runs first. |
 | `on_error` | The effect of a bug in the handler, or of a missed deadline. |
 | `timeout` | Seconds that the handler may take. |
-| `mode` | `"enforce"`, or without effect: `"warn"`, `"observe"`, `"off"`; only for job_submit and job_modify. |
-| `contexts` | In which commands or contexts the handler runs; only for cli_filter and SPANK. |
+| `mode` | `"enforce"`, or without effect: `"warn"`, `"observe"`, `"off"`; for job_submit, job_modify, health checks. |
+| `every`, `fails` | Least time between two runs; refusals in sequence that drain the node; only for health checks. |
+| `contexts` | In which commands or contexts the handler runs; only for cli_filter, SPANK and health checks. |
 """
 
 
 def pages() -> dict[str, str]:
     """Return the manual pages by their files below man."""
-    reference = generate.pages()
-
-    def of(name: str) -> str:
-        return reference[name].partition("\n# ")[2].partition("\n")[2]
-
-    commands = of("command-line").replace("\n## slurmhooks ", "\n# COMMANDS\n\n## slurmhooks ", 1)
+    commands = body_of(command_line_page()).replace("\n## slurmhooks ", "\n# COMMANDS\n\n## slurmhooks ", 1)
     return {
         "man1/slurmhooks.1": page(
             "slurmhooks", 1, "Python hooks for Slurm", "`slurmhooks` [--help] [--version] COMMAND [OPTION...]",
@@ -116,13 +111,18 @@ def pages() -> dict[str, str]:
         ),
         "man5/slurmhooks.toml.5": page(
             "slurmhooks.toml", 5, "configuration of slurmhooks", "",
-            of("configuration") + EXAMPLE, ("slurmhooks(1)", "slurmhooks-hooks(7)", "slurm.conf(5)"),
+            body_of(configuration_page()) + EXAMPLE, ("slurmhooks(1)", "slurmhooks-hooks(7)", "slurm.conf(5)"),
         ),
         "man7/slurmhooks-hooks.7": page(
             "slurmhooks-hooks", 7, "what handlers of slurmhooks take, and when they run", "",
-            HANDLERS + "\n# HOOKS\n" + of("hooks"), ("slurmhooks(1)", "slurmhooks.toml(5)", "spank(7)"),
+            HANDLERS + "\n# HOOKS\n" + body_of(hooks_page()), ("slurmhooks(1)", "slurmhooks.toml(5)", "spank(7)"),
         ),
     }  # fmt: skip
+
+
+def body_of(text: str) -> str:
+    """Return a page of the reference without its title."""
+    return text.partition("\n# ")[2].partition("\n")[2]
 
 
 def page(name: str, section: int, what: str, synopsis: str, body: str, related: Sequence[str]) -> str:
@@ -204,13 +204,13 @@ def escaped(text: str) -> str:
     return text.translate(SPECIAL)
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Write the pages."""
     for name, text in pages().items():
-        path = FOLDER / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -6,19 +6,9 @@ Usage: python_facts.py PATHS, where PATHS is the search path of the embedded int
 
 import json
 import os
+import runpy
 import sys
 import sysconfig
-
-
-def libpython_directory() -> str:
-    """Return the folder of the shared libpython, which Debian puts into a subfolder of LIBDIR."""
-    libdir = sysconfig.get_config_var("LIBDIR")
-    soname = sysconfig.get_config_var("INSTSONAME")
-    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
-    for folder in (os.path.join(libdir, multiarch), libdir):
-        if os.path.exists(os.path.join(folder, soname)):
-            return folder
-    sys.exit(f"no shared {soname} in {libdir}: this Python cannot be embedded")
 
 
 def main() -> None:
@@ -28,12 +18,16 @@ def main() -> None:
     print(sys.prefix)
     print(sys.base_prefix)
     print("".join(json.dumps(entry) + ", " for entry in paths))
-    print(libpython_directory())
-    print(sysconfig.get_path("stdlib"))
     packages = (os.path.join(entry, "slurmhooks") for entry in paths)
     package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "py.typed"))), None)
     if package is None:
         sys.exit(f"{sys.executable} cannot import slurmhooks: it is in no folder of the build option python_paths")
+    # Not imported, because the search path of this process may be another one.
+    library = runpy.run_path(os.path.join(package, "cli", "python_facts.py"))["libpython"]()
+    if library is None:
+        sys.exit(f"{sys.executable} has no shared libpython: this Python cannot be embedded")
+    print(os.path.dirname(library))
+    print(sysconfig.get_path("stdlib"))
     print(package)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Table,
     )
     from slurmhooks.jobcomp.event import Event
+    from slurmhooks.node.model import HealthNode
     from slurmhooks.scrun.model import Container
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import Unlimited
@@ -37,6 +38,7 @@ _SLURMCTLD = ("Association", "Job", "License", "Node", "Partition", "Qos", "Reco
 _MODULES = {
     "Container": "scrun.model",
     "Event": "jobcomp.event",
+    "HealthNode": "node.model",
     "Option": "option",
     "Options": "cli_filter.model",
     "Spank": "spank.model",
@@ -48,6 +50,7 @@ __all__ = [
     "Association",
     "Container",
     "Event",
+    "HealthNode",
     "Job",
     "License",
     "Node",

@@ -45,6 +45,7 @@ from slurmhooks.job_submit.model import Association, Job, License, Node, Partiti
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.hooks.option import Option, Value
 from slurmhooks.power.model import PowerNodes, ResumeJob
+from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
 from slurmhooks.spank.model import Spank
 
@@ -128,6 +129,8 @@ def decorator(spec: HookSpec, bound: str) -> str:
         keywords += ["mode: Mode = ...", "percent: float = ...", "users: str | Iterable[str | int] = ..."]
         keywords += ["accounts: str | Iterable[str] = ...", "partitions: str | Iterable[str] = ..."]
         keywords += ["otherwise: Mode = ...", "note: str = ..."]
+    if spec.has_terms:
+        keywords += ["mode: Mode = ...", "every: float | str = ...", "fails: int = ..."]
     lines = [
         f"class {camel(spec.name)}:",
         f'    """Mark a handler of ``{spec.function}``.',

@@ -29,7 +29,7 @@ struct manifest_option {
 };
 
 /* A value of argc that stands for a plugin point without lines in plugstack.conf. */
-enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2 };
+enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2, MANIFEST_NODE = -3 };
 
 /* What the manifest records for one line of plugstack.conf, or for another plugin point. Never freed. */
 struct manifest_line {

@@ -27,13 +27,19 @@ static int call_of(const struct manifest_line *line, const char *name)
 
     if (line->argc == MANIFEST_CLI_FILTER)
         return index_of(name, filters, FILTER_COUNT);
+    if (line->argc == MANIFEST_NODE)
+        return strcmp(name, "health_check") ? -1 : HOOK_health_check;
     return line->argc < 0 ? -1 : index_of(name, callbacks, CALLBACK_COUNT);
 }
 
 /* RET the plugin point that a record names, or 0. */
 static int point_of(const char *kind)
 {
-    return !strcmp(kind, "scrun") ? MANIFEST_SCRUN : !strcmp(kind, "cli_filter") ? MANIFEST_CLI_FILTER : 0;
+    if (!strcmp(kind, "scrun"))
+        return MANIFEST_SCRUN;
+    if (!strcmp(kind, "cli_filter"))
+        return MANIFEST_CLI_FILTER;
+    return !strcmp(kind, "node") ? MANIFEST_NODE : 0;
 }
 
 /* POINT: the records that follow belong to that plugin point. RET the new head of the list, or NULL on error. */
@@ -146,6 +152,8 @@ static int read_record(const struct record *record, struct manifest_line **lines
         return add_option(record, *lines);
     if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
+    if ((*lines)->argc == MANIFEST_NODE && (!strcmp(kind, "health") || !strcmp(kind, "check")))
+        return 0;
     /* Only Python, which loads the line, uses these records: see slurmhooks/site/manifest.py. */
     return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "packages") || !strcmp(kind, "log") ||
                    (!scrun && !strcmp(kind, "lua"))

@@ -147,14 +147,14 @@ static bool settle(const struct slurmhooks_point *point, const struct slurmhooks
     return false;
 }
 
-/* Pack a request. IN left_out, count: handlers that must not run. RET false if it is too large or memory is short. */
-static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
+/* Pack a request. IN excluded, count: handlers that must not run. RET false if it is too large or memory is short. */
+static bool pack(const struct slurmhooks_call *call, char (*excluded)[SLURMHOOKS_HANDLER_MAX], unsigned count,
                  struct slurmhooks_buffer *request)
 {
     slurmhooks_begin(request, SLURMHOOKS_REQUEST);
     call->pack(call->context, request);
     for (unsigned i = 0; i < count; i++)
-        slurmhooks_put_text(request, SLURMHOOKS_EXCLUDED_HANDLER, left_out[i]);
+        slurmhooks_put_text(request, SLURMHOOKS_EXCLUDED_HANDLER, excluded[i]);
     return slurmhooks_end(request, call->number, call->sender, call->owner);
 }
 
@@ -162,21 +162,21 @@ static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS
  * Add a handler to those that must not run. The list is on the heap, since stack memory that was used once stays
  * allocated in each of slurmctld's threads. RET false if memory is short.
  */
-static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
+static bool exclude(char (**excluded)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
 {
-    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
+    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*excluded, (count + 1) * sizeof(*longer));
 
     if (!longer)
         return false;
     memcpy(longer[count], handler, sizeof(*longer));
-    *left_out = longer;
+    *excluded = longer;
     return true;
 }
 
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           struct slurmhooks_answer *answer)
 {
-    char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
+    char (*excluded)[SLURMHOOKS_HANDLER_MAX] = NULL;
     struct slurmhooks_client *client = point->client;
     int64_t deadline = client ? slurmhooks_client_deadline(client, call->ms) : 0;
     enum slurmhooks_end end = SLURMHOOKS_FAILED;
@@ -187,7 +187,7 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
         struct slurmhooks_buffer request;
         enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
 
-        if (!pack(call, left_out, count, &request)) {
+        if (!pack(call, excluded, count, &request)) {
             slurmhooks_point_report(call, call->failed,
                                     "the request is larger than a message can be, or memory is short");
             break;
@@ -203,13 +203,13 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
         }
         bool in_time = count < MOST_EXCLUDED && client && slurmhooks_client_left(deadline) > 0;
         again = settle(point, call, result, &failure, in_time, &end);
-        if (again && !leave_out(&left_out, count, failure.handler)) {
+        if (again && !exclude(&excluded, count, failure.handler)) {
             slurmhooks_point_report(call, call->failed, "memory is short");
             end = SLURMHOOKS_FAILED;
             break;
         }
     }
-    free(left_out);
+    free(excluded);
     return end;
 }
 

@@ -14,6 +14,9 @@ CORE = "slurmhooks/libslurmhooks_core.so"
 TEMPLATE = "scrun.lua.in"
 """The template of scrun.lua, which is no plugin."""
 
+HEALTH_PROGRAM = "slurmhooks_health"
+"""The program for HealthCheckProgram, in the PluginDir: the core library is beside it."""
+
 
 class PythonFacts(BaseModel):
     """The Python that a build embeds."""

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Load hook files as the daemons would, for `check` and `compile`."""
+"""Load everything that the daemons of a site would, for `check` and `compile`."""
 
-import glob
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters, progress
 from slurmhooks.config import model as config
-from slurmhooks.entry.sources import named_in
+from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Handler, Registry
+from slurmhooks.node import ready
+from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
+from slurmhooks.site.loading import Configured
 from slurmhooks.site.manifest import Line, Point
 from slurmhooks.spank.options import Names, too_many
 
@@ -32,7 +34,10 @@ class Loaded:
     Attributes:
         registry: the handlers of the files that slurmhooks.toml names, for all plugin points except SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
-        points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
+        health: the ready-made health checks.
+        health_timeout: seconds for all health checks of a run.
+        points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
+            is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
             file, rx for a folder that is listed.
         line_files: the same for each item of ``lines``.
@@ -47,6 +52,8 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.health: list[Handler] = []
+        self.health_timeout = 0.0
         self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
@@ -65,13 +72,10 @@ class Loaded:
         sys.dont_write_bytecode = True
         parameters.use(sysconfdir)
         path = site.config_path()
-        user = slurm_conf.slurm_user()
-        if os.getuid() in (0, user):
-            # slurmctld also loads files of SlurmUser; slurmd and slurmstepd load only those of root.
-            trusted.guard(user)
+        guard_as_slurmctld()
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
-            trusted.guard(user)
+            guard_as_slurmctld()
             for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
@@ -85,19 +89,16 @@ class Loaded:
     def load_files(self, paths: Iterable[Path]) -> None:
         """Load hook files, and those in folders, without a configuration; owners and modes are not checked."""
         sys.dont_write_bytecode = True
-        patterns = []
+        files = []
         for path in map(os.path.abspath, paths):
-            if not os.path.isdir(path):
-                patterns.append(path)
-            elif matches(f"{glob.escape(path)}/*.py"):
-                patterns.append(f"{glob.escape(path)}/*.py")
-            else:
+            found = loading.files_in(path)
+            files += found
+            if not found:
                 self.findings.append(f"{path}: contains no hook files (*.py)")
-        self._guard(partial(self._load_alone, patterns))
+        self._guard(partial(self._load_alone, files))
 
-    def _load_alone(self, patterns: list[str]) -> None:
-        sources = loader.expand(patterns, "/")
-        self.registry = loader.load(sources)
+    def _load_alone(self, files: list[str]) -> None:
+        self.registry = loading.of_files(files).load()
         self.notes += self.registry.notes
 
     def _guard(self, load: Callable[[], None]) -> None:
@@ -115,92 +116,91 @@ class Loaded:
             if issubclass(each.category, DeprecationWarning) and each.filename in files
         ]
 
-    def _load_config(self, path: Path) -> None:
-        path, read, sources = self._read_config(path)
+    def _load_config(self, link: Path) -> None:
+        self._watch_link(link)
+        named = loading.of_config(link, scripts_of)
+        path, read = named.path, named.config
         sections = {name: getattr(read, name) for name in type(read).model_fields}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         if script is not None and not os.path.exists(script):
             self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
-        self.points = [Point("scrun", sources, _log_words(read), script)]
-        filters = Point("cli_filter", sources, _log_words(read))
+        self.points = [Point("scrun", named.sources, _log_words(read), script)]
+        filters = Point("cli_filter", named.sources, _log_words(read))
         if read.cli_filter.lua is not None:
-            from slurmhooks.lua import cli_filter
-
-            made = cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version)
-            filters.sources = [made, *filters.sources]
-            filters.lua = self._lua(made.path).words
-            sources = [made, *sources]
-        sources = [*named_in(read, path), *sources]
-        if os.getuid() == 0:
-            left = not_roots([str(path), *loader.files_of(sources)])
-            self.disabled += left
-            if left:
-                return
-        self.registry = loader.load(sources, read.hooks.require)
-        self.findings += assign(read.rollouts(), self.registry.all_handlers(), read.hooks.require)
+            filters.sources = [named.scripts[-1], *named.sources]
+            filters.lua = self._lua(named.scripts[-1].path).words
+        left = refused(named)
+        self.disabled += left
+        if left:
+            return
+        self.registry = named.load()
+        self.findings += named.give_modes(self.registry)
         filters.registry = self.registry
-        self.points.append(filters)
+        self.points += [filters, self._health(named)]
         self.notes += self.registry.notes
-        self._watch_config(path, read, sources)
-        self.config_files = _files(path, read, sources)
+        self._watch_config(named)
+        self.config_files = _files(named)
 
-    def _read_config(self, path: Path) -> tuple[Path, config.Config, list[loader.Source]]:
-        """Return the configuration, its sources, and the path that names in it are relative to."""
-        if not path.exists():
-            self.notes.append(f"{path}: does not exist, so it names no hook files")
-        # Watch this name, too: it may be a link, whose target can change.
-        self.watched.append(str(path))
-        link, path = path, site.located_path(path)
-        read = site.read_config(path)
-        return path, read, site.sources_of(path, read, link)
+    def _health(self, named: Configured) -> Point:
+        """Return what slurmhooks_health needs, and add findings about the ready-made checks."""
+        read = named.config
+        self.health, findings = ready.of_config(read, named.path)
+        self.health_timeout = read.health.timeout
+        self.findings += findings
+        if not self.health and not self.registry.handlers("node.health_check"):
+            return Point("node", (), _log_words(read))
+        own = [source for source in named.sources if not source.scripted and source.read is None]
+        return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
 
-    def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
+    def _watch_link(self, link: Path) -> None:
+        """Watch the name of a configuration, too: it may be a link, whose target can change."""
+        if not link.exists():
+            self.notes.append(f"{link}: does not exist, so it names no hook files")
+        self.watched.append(str(link))
+
+    def _watch_config(self, named: Configured) -> None:
         """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
-        patterns = site.patterns_of(path, read)
-        self._watch(str(path), patterns)
-        self.watched += site.watched(path, read, sources)
+        patterns = dependencies.patterns_of(named.path, named.config)
+        self._watch(str(named.path), patterns)
+        self.watched += dependencies.watched(named.path, named.config, named.all_sources)
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns
         self.notes += [f"{where}: no file matches {pattern}" for pattern in patterns if not matches(pattern)]
 
-    def _load_line(self, args: tuple[str, ...], path: Path) -> None:
-        name, pattern, rest = plugstack.split(args)
-        read = None
+    def _load_line(self, args: tuple[str, ...], link: Path) -> None:
+        name, pattern, _ = plugstack.split(args)
         files: list[tuple[str, str]] = []
-        if pattern is not None:
+        if pattern is None:
+            if name is None or os.path.lexists(link := Path(slurm_conf.directory(), name)):
+                self._watch_link(link)
+        else:
             full = os.path.join(slurm_conf.directory(), pattern)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
             where = f"plugstack.conf: {' '.join(args)}"
             if site.awaits_deployment(pattern):
-                sources = []
                 self.patterns.append(full)
                 self.notes.append(f"{where}: no bundle has been deployed yet")
             else:
-                sources = loader.expand([pattern], slurm_conf.directory())
                 self._watch(where, [full])
-            self.watched += [source.path for source in sources if source.path is not None]
-            # A line that names its files does not depend on slurmhooks.toml.
-        else:
-            path = path if name is None else Path(slurm_conf.directory(), name)
-            if name is not None and not os.path.lexists(path):
-                raise LoadError([site.no_such(str(path))])
-            path, read, sources = self._read_config(path)
-        require = read.hooks.require if read is not None else ()
-        registry = loader.load([source for source in sources if not source.scripted], require)
+        named = loading.of_line(args, with_model=True)
+        if pattern is not None:
+            self.watched += loader.files_of(named.all_sources)
+        registry = named.load()
         self.notes += registry.notes
-        scripts = [source for source in sources if source.scripted]
         words: tuple[str, ...] = ()
-        if scripts:
-            words, registry = self._add_scripts(registry, scripts, args)
-        if read is not None:
-            self._watch_config(path, read, sources)
-            files = _files(path, read, sources)
-        self.line_files.append([*files, *((name, "r") for name in loader.files_of(sources))])
+        if named.scripts:
+            words, registry = self._add_scripts(registry, named.scripts, args)
+        limits: Sequence[str] = ()
+        # A line that names its files does not depend on slurmhooks.toml.
+        if isinstance(named, Configured):
+            self._watch_config(named)
+            files = _files(named)
+            limits = _log_words(named.config)
+        self.line_files.append([*files, *((name, "r") for name in loader.files_of(named.all_sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        limits = () if read is None else _log_words(read)
-        self.lines.append(Line(args, sources, rest, registry, words, limits))
+        self.lines.append(Line(args, named.all_sources, named.rest, registry, words, limits))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
@@ -236,16 +236,29 @@ class Loaded:
         return [self.registry, *(line.registry for line in self.lines)]
 
 
+def guard_as_slurmctld() -> None:
+    """Refuse the files that slurmctld would refuse, in processes of root and SlurmUser.
+
+    slurmctld also loads files of SlurmUser; slurmd and slurmstepd load only those of root.
+    """
+    user = slurm_conf.slurm_user()
+    if os.getuid() in (0, user):
+        trusted.guard(user)
+
+
 def _log_words(read: config.Config) -> tuple[str, str]:
     """Return level and limit of the log as words of the manifest."""
     return read.log.level, str(read.log.limit)
 
 
-def not_roots(names: list[str]) -> list[str]:
+def refused(named: Configured) -> list[str]:
     """Return a finding for each file that slurmctld may load but root must not: SlurmUser could have written it.
 
-    Afterwards this process loads only files of root.
+    Afterwards a process of root loads only files of root.
     """
+    if os.getuid() != 0:
+        return []
+    names = [str(named.path), *loader.files_of(named.all_sources)]
     user = slurm_conf.slurm_user()
     trusted.guard(user)
     allowed = [name for name in names if not _is_exposed(name)]
@@ -266,11 +279,11 @@ def _is_exposed(name: str) -> bool:
     return False
 
 
-def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
+def _files(named: Configured) -> list[tuple[str, str]]:
     """Return the paths that must be readable for a configuration; see :attr:`Loaded.config_files`."""
     return [
-        *((name, "r") for name in site.watched(path, read, sources)),
-        *((folder, "rx") for folder in site.folders(path, read)),
+        *((name, "r") for name in dependencies.watched(named.path, named.config, named.all_sources)),
+        *((folder, "rx") for folder in dependencies.folders(named.path, named.config)),
     ]
 
 

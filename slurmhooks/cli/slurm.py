@@ -96,6 +96,16 @@ def scrun_lua(scrun: Path) -> str | None:
     return match.group(1) if match else None
 
 
+def library() -> Path | None:
+    """Return the path of the library of Slurm's programs, libslurmfull.so; None if no program is installed."""
+    program = find_program("scontrol") or find_program("slurmd")
+    if program is None:
+        return None
+    process = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    match = re.search(r"libslurmfull\S* => (/\S+)", process.stdout)
+    return Path(match.group(1)) if match else None
+
+
 def usual_plugin_dirs(root: Path = Path("/")) -> list[Path]:
     """Return those of the usual folders of Slurm's plugins that contain plugins."""
     folders = []

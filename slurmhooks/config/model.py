@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from slurmhooks.config.sections import (
     CliFilter,
     Decisions,
+    Health,
     Hooks,
     JobEnd,
     JobSubmit,
@@ -54,6 +55,7 @@ class Config(Section):
     spank: Spank = Spank()
     cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()
+    health: Health = Health()
     lua: Lua = Lua()
     log: Log = Log()
     decisions: Decisions = Decisions()

@@ -244,6 +244,33 @@ class CliFilter(Section):
     )
 
 
+def _brake(value: Any) -> Any:
+    """Check a number of nodes or a share of them; numbers become texts."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not text.removesuffix("%").isdecimal():
+        raise ValueError('must be a number of nodes, or a share such as "10%"')
+    return text
+
+
+class Health(Section):
+    """``[health]``: for slurmhooks_health, the HealthCheckProgram of compute nodes."""
+
+    timeout: float = Field(
+        default=45.0,
+        ge=1.0,
+        le=3600.0,
+        description="seconds for all checks of a run together; Slurm kills the program after 60 s, or from 26.05 on"
+        " after HealthCheckTimeout",
+    )
+    at_most: Annotated[str, BeforeValidator(_brake)] = Field(
+        default="10%",
+        description='the most nodes that are drained by the user of slurmd at a time: a number or a share such as "5%"',
+    )
+    checks: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="ready-made checks, each with its name in the key check"
+    )
+
+
 class Lua(Section):
     """``[lua]``: for Lua scripts."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The handlers of job_submit that slurmhooks.toml itself names; commands import this without the workers' service."""
+"""The scripts and rules that slurmhooks.toml itself names; commands import this without the workers' service."""
 
 from __future__ import annotations
 
@@ -30,4 +30,14 @@ def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Sour
         from slurmhooks.policies import source as policies
 
         sources += policies.sources(read, path)
+    return sources
+
+
+def scripts_of(read: Config, path: Path) -> list[Source]:
+    """Return what :func:`named_in` returns, and the script of cli_filter: for commands that stand for all processes."""
+    sources = named_in(read, path)
+    if read.cli_filter.lua is not None:
+        from slurmhooks.lua import cli_filter
+
+        sources.append(cli_filter.source(str(path.parent / read.cli_filter.lua), read.lua.version))
     return sources

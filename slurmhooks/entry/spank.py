@@ -12,10 +12,11 @@ import _slurmhooks_spank as native
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import plugstack, trusted
-from slurmhooks.handlers import deadline, dispatch, loader
+from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.points import CONTEXTS, POINTS
 from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.site import loading
 from slurmhooks.spank.line import JOB_CALLBACKS, Line
 from slurmhooks.values import text_from_c
 
@@ -231,28 +232,21 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
     if posix.getuid() == 0:
         trusted.guard()
     try:
-        rows = None
-        if known:
-            from slurmhooks.site import manifest
-
-            rows = manifest.read(args)
-        require: Sequence[str] = ()
-        if rows is None:
-            from slurmhooks.site import sources as site
-
-            sources, rest, require = site.of_plugstack(args)
-        else:  # 'slurmhooks compile' has checked the required handlers
-            sources, rest = manifest.sources(rows), plugstack.split(args)[2]
-        own = [source for source in sources if not source.scripted]
-        registry = loader.load(own, require)
-        scripts = [source for source in sources if source.scripted]
+        named = loading.of_line(args, known=known)
+        rest, rows, scripts = named.rest, named.rows, named.scripts
+        registry = named.load()
         if not scripts:
             return Line(rest, registry, [])
         from slurmhooks.lua import spank as lua
         from slurmhooks.lua.library import WORDS, Lua
 
         fatal = plugstack.fails_on_error(args)
-        words, names = manifest.of_scripts(rows) if rows is not None else ((), [])
+        words: Sequence[str] = ()
+        names: list[str] = []
+        if rows is not None:
+            from slurmhooks.site import manifest
+
+            words, names = manifest.of_scripts(rows)
         if len(words) == WORDS:
             library: Lua | str | None = Lua(*words)
         else:
@@ -315,7 +309,12 @@ def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
     from slurmhooks.spank.model import Spank
 
     view = Spank(native, handle, _context, name, line.args, line.state_of)
-    return _finish(deadline.run(handlers, {"spank": view}, view, _ends(name)))
+    outcome = deadline.run(handlers, {"spank": view}, view, _ends(name))
+    if not outcome.passed and outcome.error_id is None and name in JOB_CALLBACKS:
+        from slurmhooks.entry import draining
+
+        draining.drain(outcome.text or "")
+    return _finish(outcome)
 
 
 def _before_tasks(line: Line, argv: int) -> None:

@@ -52,6 +52,14 @@ def own_value(key: str) -> str | None:
     return value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", key)
 
 
+def controllers(path: str) -> list[str]:
+    """Return the names of the hosts of slurmctld, the primary one first; none if slurm.conf cannot be read."""
+    import re
+
+    host = re.compile(r"\s*SlurmctldHost\s*=\s*([^\s(]+)", re.IGNORECASE)
+    return [match.group(1) for line in lines(path) if (match := host.match(line)) is not None]
+
+
 def cluster_name() -> str | None:
     """Return ClusterName in lower case, as Slurm uses it; None if it is not set."""
     name = own_value("ClusterName")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.option import Option
     from slurmhooks.hooks.points import HookSpec
     from slurmhooks.hooks.rollout import Rollout
+    from slurmhooks.hooks.terms import Terms
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
@@ -35,13 +36,14 @@ class Handler:
         order: handlers with a lower order run first.
         lenient: a bug in the handler lets the request pass.
         timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
-        contexts: the SPANK contexts in which it runs; empty for other plugins.
+        contexts: the contexts in which it runs, of SPANK, cli_filter or health checks; empty for other hooks.
         label: ``module:qualname``, for messages.
         source: the hook file, script or module that was loaded and has it; the loader sets it.
         path: the file that defines it.
         line: the line that defines it.
         logged_code: the log already has a message on its invalid refusal code.
         rollout: mode and share; None: the handler is enforced for all requests.
+        terms: of a health check; None for other hooks.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -60,6 +62,7 @@ class Handler:
         "rollout",
         "source",
         "spec",
+        "terms",
         "timeout",
     )
 
@@ -76,9 +79,11 @@ class Handler:
         line: int,
         timeout: float | None = None,
         rollout: Rollout | None = None,
+        terms: Terms | None = None,
     ) -> None:
         """Store the description; see the class."""
         self.function = function
+        self.terms = terms
         self.timeout = timeout
         self.rollout = rollout
         self.names = names
@@ -195,12 +200,14 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")
     elif mark.rollout is not None:
         findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
+    if mark.terms is not None:
+        findings += [f"{where}: {fault}" for fault in mark.terms.faults()]
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
     return Handler(
-        function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout
+        function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout, mark.terms
     ), []
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from slurmhooks.hooks.points import HOOKS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 
     from slurmhooks.hooks.option import Option
     from slurmhooks.hooks.rollout import Rollout
+    from slurmhooks.hooks.terms import Terms
 
     Handler = TypeVar("Handler", bound="Callable[..., object]")
 
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
+WITH_TERMS = tuple(name for name, spec in HOOKS.items() if spec.has_terms)
+"""The hooks of health checks."""
 
 
 class Mark:
@@ -35,11 +40,23 @@ class Mark:
         contexts: None for all contexts of the hook.
         timeout: in seconds; None if the handler has no limit of its own.
         rollout: mode and share; None: the handler is enforced for all requests.
+        terms: of a health check.
         sequence: number in the order of definition.
         owner: name of the module whose top level ran, see :func:`running_module`.
     """
 
-    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "rollout", "sequence", "timeout")
+    __slots__ = (
+        "contexts",
+        "function",
+        "hook",
+        "on_error",
+        "order",
+        "owner",
+        "rollout",
+        "sequence",
+        "terms",
+        "timeout",
+    )
 
     def __init__(
         self,
@@ -52,8 +69,10 @@ class Mark:
         owner: str,
         timeout: float | None = None,
         rollout: Rollout | None = None,
+        terms: Terms | None = None,
     ) -> None:
         """Store the arguments; see the class."""
+        self.terms = terms
         self.function = function
         self.hook = hook
         self.order = order
@@ -146,16 +165,18 @@ class Decorator:
             function: the function, if the decorator is used without arguments.
             order: handlers with a lower order run first; with the same order, in file order, then in definition order.
             on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
-                "fail" (default) or "ignore" for all others.
+                "keep" (default) or "drain" for health checks, "fail" (default) or "ignore" for all others.
             contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
-                "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
+                "salloc", "sbatch", "srun", "scrontab"; for health checks, see docs/health.md; by default, all in which
+                Slurm makes the call.
             timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
                 handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
             rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
-                "observe" by default. ``note``: what users read after a warning.
+                "observe" by default. ``note``: what users read after a warning. Health checks have ``mode``, ``every``
+                and ``fails``, see slurmhooks.hooks.terms.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at
@@ -167,7 +188,8 @@ class Decorator:
             raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
-        made = self._rollout(rollout) if rollout else None
+        terms = self._terms(rollout) if self._hook in WITH_TERMS else None
+        made = self._rollout(rollout) if rollout and terms is None else None
         try:
             checked = None if contexts is None else tuple(contexts)
         except TypeError:
@@ -179,7 +201,7 @@ class Decorator:
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
-            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made)
+            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made, terms)
             current = _collections[-1].marks if _collections else []
             # An installed module stays imported when a hook file that marks its functions is loaded a second time. The
             # new marks of that file replace those of the first load.
@@ -189,6 +211,19 @@ class Decorator:
             return function
 
         return mark if function is None else mark(function)
+
+    def _terms(self, keywords: dict[str, object]) -> Terms:
+        """Return the terms of a health check.
+
+        Raises:
+            TypeError: decorators of health checks have no such argument.
+        """
+        from slurmhooks.hooks.terms import Terms
+
+        try:
+            return Terms(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values
+        except TypeError as error:
+            raise TypeError(f"{self!r}: {error}") from None
 
     def _rollout(self, keywords: dict[str, object]) -> Rollout:
         """Return mode and share.

@@ -89,6 +89,7 @@ def _all_hooks() -> Any:
     hooks.cli_filter = Group("hook.cli_filter")
     hooks.scrun = Group("hook.scrun")
     hooks.power = Group("hook.power")
+    hooks.node = Group("hook.node")
     groups = {"": hooks, **vars(hooks)}
     for name in HOOKS:
         group, _, word = name.rpartition(".")

@@ -19,6 +19,10 @@ CONTEXTS: tuple[Context, ...] = ("local", "remote", "allocator", "slurmd", "job_
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
 """The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
 
+HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
+"""When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what
+jobs have of the node."""
+
 
 class HookSpec:
     """One documented function of Slurm for which handlers can be written.
@@ -27,8 +31,9 @@ class HookSpec:
         name: its name below ``hook``.
         function: Slurm's function.
         arguments: the names of the arguments; a handler takes any subset.
-        on_error: the values of ``on_error``: the first is the default, the second lets the request pass.
-        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
+        on_error: the values of ``on_error``: the first is the default, the second lets the request pass, or drains the
+            node.
+        contexts: for SPANK, cli_filter and health checks, the contexts in which Slurm calls the function.
         timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a process of slurmhooks runs the hook.
@@ -63,27 +68,38 @@ class HookSpec:
         return self.is_called
 
     @property
+    def has_terms(self) -> bool:
+        """Whether a handler has terms, see slurmhooks.hooks.terms: only health checks."""
+        return self.contexts == HEALTH
+
+    @property
     def has_modes(self) -> bool:
         """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
         return self.on_error[0] == "reject"
 
 
 class Point:
-    """A kind of plugin that Slurm loads; the library is ``NAME_python.so``.
+    """A kind of plugin that Slurm loads, as ``NAME_python.so``, or of program that it runs.
 
     Attributes:
         name: Slurm's name.
         section: of slurmhooks.toml.
         hooks: its hooks; those that Slurm's calls reach are in the order of the numbers by which C names them.
+        key: the key of slurm.conf that must name the plugin of slurmctld; None: job_submit, or a plugin elsewhere.
+        default: the default of the key, if it takes several names; None if it takes one name.
     """
 
-    __slots__ = ("hooks", "name", "section")
+    __slots__ = ("default", "hooks", "key", "name", "section")
 
-    def __init__(self, name: str, section: str, *hooks: HookSpec) -> None:
+    def __init__(
+        self, name: str, section: str, *hooks: HookSpec, key: str | None = None, default: str | None = None
+    ) -> None:
         """Store the description; see the class."""
         self.name = name
         self.section = section
         self.hooks = hooks
+        self.key = key
+        self.default = default
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -117,6 +133,7 @@ ARGUMENTS = {
     "job_id": "int",
     "step_id": "int | None",
     "container": "Container",
+    "node": "HealthNode",
 }
 """The arguments of handlers, with their types; in cli_filter, ``job`` is ``options``."""
 LISTS = tuple(name for name, kind in ARGUMENTS.items() if kind.startswith("Table["))
@@ -145,18 +162,22 @@ POINTS = {
             "site_factor",
             "priority",
             HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL, result="int | None"),
+            key="PrioritySiteFactorPlugin",
         ),
         Point(
             "prep",
             "prep",
             HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", _RECORD, _FAIL),
             HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", _RECORD, _FAIL),
+            key="PrEpPlugins",
+            default="prep/script",
         ),
         Point(
             "jobcomp",
             "job_end",
             HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
             HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
+            key="JobCompType",
         ),
         Point(
             "spank",
@@ -204,6 +225,11 @@ POINTS = {
             HookSpec("power.resume", "ResumeProgram", ("nodes", "jobs", "event"), _FAIL, is_called=False),
             HookSpec("power.suspend", "SuspendProgram", ("nodes", "event"), _FAIL, is_called=False),
             HookSpec("power.resume_failed", "ResumeFailProgram", ("nodes", "event"), _FAIL, is_called=False),
+        ),
+        Point(
+            "node",
+            "health",
+            HookSpec("node.health_check", "HealthCheckProgram", ("node",), ("keep", "drain"), HEALTH, 10),
         ),
     )
 }

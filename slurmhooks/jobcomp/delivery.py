@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
-from slurmhooks.jobcomp.spool import is_full
+from slurmhooks.jobcomp.segment import is_full
 from slurmhooks.log import log
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call, about_record
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Handler, Registry
-    from slurmhooks.jobcomp.spool import Record, Spool
+    from slurmhooks.jobcomp.segment import Record
+    from slurmhooks.jobcomp.spool import Spool
+    from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
 """Seconds until an idle worker looks at the spool again, to find what commands have put there."""

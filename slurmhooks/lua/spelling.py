@@ -78,7 +78,6 @@ METHODS = {
     "register_option": 'option = hook.spank.option("name", "ARG", usage="..."), at the top of the file',
     "get_item": "an attribute of spank, named as the item without S_: spank.job_id",
 }
-SCRUN = {"config_file": "config", "jobid": "job_id"}
 TITLES = {
     "job_desc": "Fields of the request (job_desc)",
     "job_rec": "Fields of jobs (job_rec, slurm.jobs)",

@@ -59,10 +59,10 @@ class Runner:
             shown: list to which a text is added for each call, for the report of a failed test.
         """
         from slurmhooks.errors import LoadError
-        from slurmhooks.handlers import loader
         from slurmhooks.handlers.refusals import unknown_codes
+        from slurmhooks.site import loading
 
-        self.registry: Registry = loader.load([loader.Source(path=str(file.resolve())) for file in files])
+        self.registry: Registry = loading.of_files(str(file.resolve()) for file in files).load()
         if wrong := unknown_codes([self.registry]):
             raise LoadError(wrong)
         self._shown = shown

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +11,8 @@ from slurmhooks.config.model import FILE_NAME
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
-from slurmhooks.handlers import loader
 from slurmhooks.hooks.points import POINTS
-from slurmhooks.site import reload
+from slurmhooks.site import loading, reload
 from slurmhooks.slurmctld.service import unserved
 
 if TYPE_CHECKING:
@@ -46,10 +44,10 @@ def load(path: str, tables: Tables) -> Registry:
             called,
         )
         return registry
-    files = sorted(glob.glob(f"{glob.escape(path)}/*.py")) if os.path.isdir(path) else [path]
+    files = loading.files_in(path)
     if not files:
         raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])
-    registry = loader.load([loader.Source(path=os.path.realpath(file), name=file) for file in files])
+    registry = loading.of_files(files).load()
     findings = unserved(registry, tables, point.called)
     if findings:
         raise LoadError(findings)

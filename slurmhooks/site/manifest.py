@@ -21,6 +21,9 @@ blanks; ``%XX`` represents a special character::
     cli_filter                              the next records (source, module, packages, log, lua, call) are for
                                             cli_filter; bit n of CONTEXTS is number n of COMMANDS of
                                             slurmhooks/hooks/points.py
+    node                                    the next records (source, module, packages, log, call) are for health checks
+    health TIMEOUT AT_MOST METRICS          as [health] and [metrics] textfiles of the configuration
+    check KEY VALUE...                      a ready-made check, see slurmhooks.node.ready
     end
 
 Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
@@ -30,7 +33,7 @@ from __future__ import annotations
 
 from slurmhooks.files import trusted
 from slurmhooks.handlers.loader import Source
-from slurmhooks.hooks.points import COMMANDS, CONTEXTS
+from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HEALTH
 from slurmhooks.log import LEVELS, log
 
 TYPE_CHECKING = False
@@ -90,7 +93,7 @@ class Line:
         self.log = tuple(log)
 
 
-POINTS = ("scrun", "cli_filter")
+POINTS = ("scrun", "cli_filter", "node")
 """The plugin points that take their hook files from slurmhooks.toml alone, by their names in the manifest."""
 
 
@@ -104,9 +107,10 @@ class Point:
         script: for scrun, the path of the site's own scrun.lua, or None.
         registry: the handlers; None for scrun, whose stub calls Python for each function.
         lua: the Lua library for its scripts, as words; empty if it has none.
+        records: further records, as words.
     """
 
-    __slots__ = ("log", "lua", "name", "registry", "script", "sources")
+    __slots__ = ("log", "lua", "name", "records", "registry", "script", "sources")
 
     def __init__(
         self,
@@ -116,9 +120,11 @@ class Point:
         script: str | None = None,
         registry: Registry | None = None,
         lua: Sequence[str] = (),
+        records: Sequence[Sequence[str]] = (),
     ) -> None:
         """Store the arguments; see the class."""
         self.name = name
+        self.records = list(records)
         self.sources = list(sources)
         self.log = tuple(log)
         self.script = script
@@ -162,6 +168,7 @@ def render(
         rows += [point.name, *_sources(point.sources), _row("log", *point.log)]
         rows += [_row("script", point.script)] if point.script is not None else []
         rows += [_row("lua", *point.lua)] if point.lua else []
+        rows += [_row(*words) for words in point.records]
         rows += _calls(point.registry, point.name) if point.registry is not None else []
     return "\n".join([*rows, "end", ""])
 
@@ -337,7 +344,8 @@ def _option(option: Option) -> str:
 
 def _bits(contexts: Iterable[str]) -> int:
     """Return contexts as bits. Slurm numbers those of SPANK from 1."""
-    return sum(1 << (COMMANDS.index(name) if name in COMMANDS else CONTEXTS.index(name) + 1) for name in contexts)
+    orders = (COMMANDS, HEALTH, ("", *CONTEXTS))
+    return sum(1 << next(order.index(name) for order in orders if name in order) for name in contexts)
 
 
 def _row(*words: str) -> str:

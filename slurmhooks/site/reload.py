@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import paths, trusted
 from slurmhooks.files.watch import LoadedHandler, Watch
-from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import assign
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
-from slurmhooks.site import sources as site
+from slurmhooks.site import dependencies, loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
     from pathlib import Path
 
     from slurmhooks.config.model import Config
-    from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Registry
+    from slurmhooks.site.loading import Configured, Scripts
 
     Handlers = Mapping[str, list[LoadedHandler]]
     """The handlers of each source, by its name."""
@@ -42,7 +40,7 @@ def load(
     path: Path,
     watch: Watch,
     check: Callable[[Registry], list[str]],
-    scripts: Callable[[Config, Path], list[Source]] | None = None,
+    scripts: Scripts | None = None,
     hooks: Container[str] = HOOKS,
     prepare: Callable[[Config], None] | None = None,
 ) -> tuple[Config, Registry]:
@@ -68,8 +66,8 @@ def load(
     waited = False
     while True:
         try:
-            base, config, registry = _load(path, watch, scripts, prepare)
-            findings = _assign(config, registry, hooks)
+            named, registry = _load(path, watch, scripts, prepare)
+            findings = named.give_modes(registry, hooks)
             watch.handlers = _loaded(registry, hooks)
             _refuse(findings + check(registry) + _accidents(before, watch, str(path)))
         except BaseException:
@@ -81,15 +79,16 @@ def load(
         if not fewer or not _may_change(fewer, watch, str(path)):
             break
         if not waited:
-            named = ", ".join(map(_named, fewer.values()))
-            log.info("%s: removed once nothing has changed for %g seconds", named, SETTLED)
+            lost = ", ".join(map(_named, fewer.values()))
+            log.info("%s: removed once nothing has changed for %g seconds", lost, SETTLED)
             waited = True
         time.sleep(SETTLED)
         if not watch.changed():
             break
-        site.forget(base, config)
+        dependencies.forget(named.path, named.config)
         watch.files.clear()
         watch.globs.clear()
+    config = named.config
     log.limit(config.log.level, config.log.limit)
     unmatched = [f"{path}: no file matches {pattern}" for pattern, names in watch.globs.items() if not names]
     for note in [*unmatched, *registry.notes]:
@@ -98,55 +97,24 @@ def load(
 
 
 def _load(
-    path: Path,
-    watch: Watch,
-    scripts: Callable[[Config, Path], list[Source]] | None,
-    prepare: Callable[[Config], None] | None,
-) -> tuple[Path, Config, Registry]:
-    """Load once; return also the path that names in the configuration are relative to.
-
-    Each file is watched before it is read: a change during the load is seen as one afterwards.
-    """
-    watch.file(str(path))
+    link: Path, watch: Watch, scripts: Scripts | None, prepare: Callable[[Config], None] | None
+) -> tuple[Configured, Registry]:
+    """Load once; each file is watched before it is read."""
+    watch.file(str(link))
     if watch.before is not None and any(watch.before.handlers.values()):
-        _refuse_blank(str(path))
-    link, path = path, site.located_path(path)
-    watch.file(str(path))
-    config = site.read_config(path)
-    for pattern in site.patterns_of(path, config):
-        if paths.has_magic(pattern):
-            watch.glob(pattern)
-        else:
-            watch.file(pattern)
-    sources = site.sources_of(path, config, link)
-    if scripts is not None:
-        sources = [*scripts(config, path), *sources]
-    for source in sources:
-        if source.path is not None:
-            watch.file(source.name)
-    watch.folders = [source.packages for source in sources if source.packages is not None]
+        _refuse_blank(str(link))
+    named = loading.of_config(link, scripts, watch)
     # After the supervisor's files have been recorded, because the user that prepare() switches to may see less of them.
     if prepare is not None:
-        prepare(config)
+        prepare(named.config)
     try:
-        registry = loader.load(sources, config.hooks.require)
+        return named, named.load()
     except OSError as error:
         raise LoadError([str(error)]) from error
     finally:
         # The files of a package are known only after its import.
-        for file in site.module_files(path, config):
+        for file in dependencies.module_files(named.path, named.config):
             watch.file(file)
-    return path, config, registry
-
-
-def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[str]:
-    """Give handlers the modes of the configuration; return findings about these modes.
-
-    A process that calls no hook with modes may not have loaded what the configuration names, such as a Lua script.
-    """
-    if not any(name in hooks for name, spec in HOOKS.items() if spec.has_modes):
-        return []
-    return assign(config.rollouts(), registry.all_handlers(), config.hooks.require)
 
 
 def _loaded(registry: Registry, hooks: Container[str]) -> dict[str, list[LoadedHandler]]:

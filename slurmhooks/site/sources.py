@@ -4,22 +4,23 @@
 from __future__ import annotations
 
 import posix
-import sys
 from _stat import S_ISREG
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import paths, plugstack, slurm_conf, trusted
-from slurmhooks.handlers import definitions, loader
+from slurmhooks.handlers import loader
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
     from typing import Any
 
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
+
+    Read = Callable[[str | None], tuple[list[Source], Sequence[str]]]
 
 FILE_NAME = "slurmhooks.toml"
 """As in config.py, which imports pydantic."""
@@ -222,8 +223,8 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
-    # These tables are for slurmctld only.
-    for name in ("policy", "policies", "policy_defaults"):
+    # These tables are for slurmctld, or for slurmhooks_health, which needs the model.
+    for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)
     for name, entries in tables.items():
         kinds = _PLAIN.get(name)
@@ -274,12 +275,13 @@ def _refuse_hidden(path: str) -> None:
         raise ConfigError([f"{path}: not a file"])
 
 
-def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence[str]]:
+def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source], list[str], Sequence[str]]:
     """Return the sources of a line of plugstack.conf, the arguments for its handlers, and the required handlers.
 
     Args:
         args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB, the configuration
             names the sources.
+        read: returns the sources and the required handlers of the configuration with this path.
 
     Raises:
         LoadError: a file does not exist, or the configuration is invalid.
@@ -298,7 +300,7 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
         if isinstance(paths.state(config), int) and paths.is_absent(config):
             raise LoadError([no_such(config)])
     try:
-        named, require = sources(config)
+        named, require = read(config)
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require
@@ -330,70 +332,3 @@ def lua_version() -> str | None:
         return config.read(config_path()).lua.version
     except ConfigError as error:
         raise LoadError(error.findings) from error
-
-
-def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[str]:
-    """Return the files that the handlers depend on.
-
-    Args:
-        path: path of the configuration.
-        config: its content.
-        sources: its sources; the files of packages are known only after they are imported.
-    """
-    return list(dict.fromkeys([str(path), *loader.files_of(sources), *module_files(path, config)]))
-
-
-def module_files(path: Path, config: Config) -> list[str]:
-    """Return the files of the modules that a configuration names or its hook files have imported from its packages."""
-    names = modules_of(path, config)
-    return [file for file in (getattr(sys.modules[name], "__file__", None) for name in names) if file is not None]
-
-
-def modules_of(path: Path, config: Config) -> list[str]:
-    """Return the names of the imported modules that a configuration names or that come from its packages."""
-    folders = tuple(f"{path.parent / name}/" for name in config.hooks.packages)
-    inside = [
-        name
-        for name, module in list(sys.modules.items())
-        if folders and (getattr(module, "__file__", None) or "").startswith(folders)
-    ]
-    return list(dict.fromkeys([*modules_below(config.hooks.modules), *inside]))
-
-
-def forget(path: Path, config: Config) -> None:
-    """Undo what loading the handlers of a configuration has changed in this process, before they are loaded again."""
-    for name in {*modules_below((definitions.PACKAGE,)), *modules_of(path, config)}:
-        del sys.modules[name]
-    packages = {str(path.parent / name) for name in config.hooks.packages}
-    sys.path[:] = [folder for folder in sys.path if folder not in packages]
-
-
-def folders(path: Path, config: Config) -> list[str]:
-    """Return the folders in which the globs of a configuration look for files."""
-    import os
-
-    names: list[str] = []
-    left = [pattern for pattern in patterns_of(path, config) if paths.has_magic(pattern)]
-    while left:
-        folder = os.path.dirname(left.pop())
-        if paths.has_magic(folder):
-            names += paths.matches(folder)
-            left.append(folder)
-        else:
-            names.append(folder)
-    return list(dict.fromkeys(names))
-
-
-def patterns_of(path: Path, config: Config) -> list[str]:
-    """Return the file names and globs of a configuration as absolute paths."""
-    return [str(path.parent / pattern) for pattern in config.hooks.paths]
-
-
-def modules_below(packages: Iterable[str]) -> list[str]:
-    """Return the names of those packages, and of the modules inside them, that are imported."""
-    packages = tuple(packages)
-    return [
-        name
-        for name in list(sys.modules)
-        if any(name == package or name.startswith(f"{package}.") for package in packages)
-    ]

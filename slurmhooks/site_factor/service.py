@@ -145,10 +145,12 @@ class Service(PointService):
         call = Call("priority", None)
         handlers = self._registry.handlers("priority")
         around = InWorker(handlers, excluded)
-        for handler in handlers:
-            if around.begin(handler):
-                call.done(handler, None, self._add(handler, views, tables, sums, failed))
-        around.close()
+        try:
+            for handler in handlers:
+                if around.begin(handler):
+                    call.done(handler, None, self._add(handler, views, tables, sums, failed))
+        finally:
+            around.close()
         call.end(next((step.outcome for step in call.steps if step.outcome is not None), PASSED), [])
         self.call = call if self.followers else None
         return [KEEP if value is None or job in failed else _raw(value) for job, value in enumerate(sums)]

@@ -46,7 +46,7 @@ _NODE = (
 )
 _TASK = "The step fails with 1, with the text."
 _EARLY = "The step fails, with the text. Batch step: the node is drained. srun of 22.05 ends with 0."
-_DRAIN = "The node is drained; after a failed prolog the job does not run there."
+_DRAIN = "The node is drained, with the text of a refusal; after a failed prolog the job does not run there."
 _NOTHING = "Nothing but the text."
 _UNSEEN = "Nothing; users of srun do not see the text."
 _SRUN = "srun"

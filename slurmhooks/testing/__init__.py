@@ -17,6 +17,7 @@ A handler is a plain function, so a test may also import the file and call the h
 """
 
 from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.health import FakeNode, Health, health
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord
 from slurmhooks.testing.job_tables import (
     FakeTable,
@@ -41,10 +42,12 @@ __all__ = [
     "FakeContainer",
     "FakeEvent",
     "FakeJob",
+    "FakeNode",
     "FakeOptions",
     "FakeRecord",
     "FakeSpank",
     "FakeTable",
+    "Health",
     "Launch",
     "Observed",
     "Result",
@@ -56,6 +59,7 @@ __all__ = [
     "fake_partitions",
     "fake_qos",
     "fake_reservations",
+    "health",
     "launch",
     "run",
 ]

@@ -15,8 +15,10 @@ from slurmhooks.handlers.refusals import unknown_codes
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import HOOKS
+from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.site.loading import Named
 from slurmhooks.spank.options import convert
 from slurmhooks.spank.state import missing_handlers
 from slurmhooks.testing import jobcomp, power, records
@@ -106,7 +108,7 @@ def run(
     """Run the handlers of one hook, in order, and apply their writes if all of them pass.
 
     Args:
-        source: path of a hook file, which every call loads anew; an imported module; or a registry of loader.load().
+        source: path of a hook file, which every call loads anew; an imported module; or a registry.
         hook: name of the hook, such as "job_submit" or "spank.task_init".
         job: the request; by default ``FakeJob()``.
         submit_uid: user id of the submitter; by default that of the job.
@@ -186,6 +188,8 @@ def run(
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
         elif hook.startswith("power."):
             outcome, changes = power.handle(registry, hook, given), {}
+        elif hook.startswith("node."):
+            outcome, changes = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)}), {}
         elif hook in jobcomp.HOOKS:
             outcome, changes = jobcomp.handle(registry, hook, given), {}
         elif hook in records.HOOKS:
@@ -334,7 +338,7 @@ def registry_of(source: str | os.PathLike[str] | ModuleType | Registry) -> Regis
     if isinstance(source, Registry):
         return source
     where = {"module": source.__name__} if isinstance(source, ModuleType) else {"path": os.path.realpath(source)}
-    registry = loader.load([loader.Source(**where)])
+    registry = Named([loader.Source(**where)]).load()
     if wrong := unknown_codes([registry]):
         raise LoadError(wrong)
     return registry

@@ -101,7 +101,13 @@ def _call_inside(
         request = _file(stack, json.dumps([arguments, timeout]))
         try:
             socket.send_fds(connection, [b"."], [request, *streams])
+            # It ends late commands itself, but may wait for a file system, too.
+            connection.settimeout(timeout + 10)
             answer = connection.recv(64)
+        except TimeoutError:
+            server.kill()
+            connection.close()
+            return LATE
         except OSError:
             answer = b""
     if not answer:  # it has not entered, or the cluster has ended

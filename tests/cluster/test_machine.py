@@ -54,10 +54,11 @@ def site(cluster: Cluster) -> Site:
 def stuck(site: Site, path: str) -> Iterator[None]:
     """Make the file system of a file or folder stop answering."""
     file = f"/root/stuck-{path.rpartition('/')[2]}"
-    site.shell(f"setsid python3 /opt/stuck_mount.py {path} > {file} 2>&1 &", user="root")
+    # The shell opens the file only after it has returned: an earlier process id must not be taken for the new one.
+    site.shell(f"rm -f {file}; setsid python3 /opt/stuck_mount.py {path} > {file} 2>&1 &", user="root")
 
     def output() -> str:
-        return site.cluster.root("cat", file).stdout.strip()
+        return site.shell(f"cat {file} 2>/dev/null || true", user="root").strip()
 
     site.cluster.wait(output, what="file system")
     pid = output()

@@ -2,6 +2,7 @@
 """The testing kit runs a launch as Slurm does: the same hook file sees the same in both."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,9 @@ SINCE_23_11 = {
 }
 """Variables of the kit that 22.05 does not set everywhere."""
 
+IN_ORDER = f"[ $SLURM_PROCID = 0 ] || until grep -q 'remote task_exit' {RECORDS}; do sleep 0.05; done"
+"""What the tasks run, so that they end in the order of their ids, as in the kit; otherwise, any may end first."""
+
 Rows = dict[tuple[str, int | None], list[dict[str, Any]]]
 
 
@@ -124,7 +128,7 @@ def in_kit(folder: Path) -> tuple[Launch, list[dict[str, Any]]]:
 def test_the_kit_is_like_slurm(lent: Site, tmp_path: Path) -> None:
     """Callbacks, globals, options, items, variables, and what the user reads are the same in Slurm and in the kit."""
     lent.forget_records()
-    said = lent.shell("srun -n2 --kit-word=a --kit-maybe= true").stdout
+    said = lent.shell(f"srun -n2 --kit-word=a --kit-maybe= sh -c {shlex.quote(IN_ORDER)}").stdout
     real = lent.wait_for_records(1, place="job_script job_epilog") and lent.records()
     done, found = in_kit(tmp_path)
     assert done.accepted, done

@@ -15,9 +15,11 @@ from unittest import mock
 from slurmhooks.cli import decisions
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.fields.rows import Gres, Text
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.job_submit import strings, times
-from slurmhooks.jobcomp import frames, spool
+from slurmhooks.jobcomp import frames
+from slurmhooks.jobcomp.segment import Record, Segment
 from slurmhooks.log import visible
 from slurmhooks.lua import finding, job_fields, slurm_table
 from slurmhooks.lua.runtime import ScriptError, State
@@ -130,10 +132,8 @@ def _encoders() -> list[tuple[int | None, Callable[[Any], Any]]]:
     for release in RELEASES:
         fields = job_fields.names("job_desc", release)
         for name in sorted(job_fields.writable(release)):
-            is_text = type(fields[name]).__name__ in ("Text", "Gres", "Lowered")
-            found.append(
-                (None if is_text else getattr(fields[name], "bits", 64), job_fields.encoder(fields[name], release))
-            )
+            bits = None if isinstance(fields[name], Text | Gres) else getattr(fields[name], "bits", 64)
+            found.append((bits, job_fields.encoder(fields[name], release)))
     return found
 
 
@@ -211,8 +211,8 @@ def spool_segment(data: bytes) -> None:
     segment, _, state = data.partition(b"\xfe\xfe")
     found = list(frames.frames(segment, frames.key_of(segment) or b"key"))
     assert all(one.end <= other.position for one, other in itertools.pairwise(found))
-    record = spool.Record(None, frames.Frame("job_end", 1, 1, 0, 48, 0))  # type: ignore[arg-type]
-    reader = spool.Segment.__new__(spool.Segment)
+    record = Record(None, frames.Frame("job_end", 1, 1, 0, 48, 0))  # type: ignore[arg-type]
+    reader = Segment.__new__(Segment)
     reader.records, reader._file, reader._state = {0: record}, -1, -1
     for line in state.split(b"\n"):
         reader._apply(line)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """No input makes the readers written in C access invalid memory, lose descriptors, or accept only a part of it."""
 
-import re
 import subprocess
 
 import pytest
 
 from tests.fuzz.native import TARGETS, Target, build, clang
-from tests.fuzz.soaking import CORPUS, FOUND, SECONDS, report
+from tests.fuzz.soaking import CORPUS, LIMIT, search
 from tests.native.building import Unavailable
 
 every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
@@ -28,20 +27,11 @@ def test_kept_inputs(target: Target) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(SECONDS + 600)
+@pytest.mark.timeout(LIMIT)
 @every_target
 def test_new_inputs(target: Target) -> None:
     """libFuzzer finds no input with a finding."""
     compiler = clang()
     if compiler is None:
         pytest.skip("no clang with libFuzzer: install clang and libclang-rt-dev; the kept inputs were run all the same")
-    found = FOUND / target.name
-    found.mkdir(parents=True, exist_ok=True)
-    command = [str(build(target, compiler)), f"-max_total_time={SECONDS}", "-timeout=30", "-rss_limit_mb=2048"]
-    command += [f"-artifact_prefix={found}-", str(found), str(CORPUS / target.name)]
-    process = subprocess.run(command, stderr=subprocess.PIPE, check=False)
-    output = process.stderr.decode(errors="replace")
-    assert process.returncode == 0, output[-8000:]
-    done = re.search(r"Done (\d+) runs in (\d+) second", output)
-    assert done
-    report(target.name, int(done[1]), float(done[2]))
+    search(target.name, [str(build(target, compiler))])

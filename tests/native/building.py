@@ -10,11 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from slurmhooks.cli.python_facts import libpython
 
 ROOT = Path(__file__).resolve().parents[2]
 LUA = "5.1"
@@ -247,10 +248,7 @@ def embeddable_python() -> str:
     Raises:
         Unavailable: it has no shared libpython.
     """
-    library = sysconfig.get_config_var("INSTSONAME") or ""
-    libdir = Path(sysconfig.get_config_var("LIBDIR") or "/nowhere")
-    folders = (libdir / (sysconfig.get_config_var("MULTIARCH") or ""), libdir)
-    if ".so" in library and any((folder / library).exists() for folder in folders):
+    if libpython() is not None:
         return sys.executable
     raise Unavailable(f"{sys.executable} has no shared libpython: run 'make venv PYTHON=/usr/bin/python3'")
 

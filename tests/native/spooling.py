@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 from slurmhooks.jobcomp.frames import Frame, frames, key_of
-from slurmhooks.jobcomp.spool import Record, Spool
+from slurmhooks.jobcomp.segment import Record
+from slurmhooks.jobcomp.spool import Spool
 from tests.native.building import PLAIN
 from tests.native.conftest import built
 

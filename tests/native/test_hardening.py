@@ -26,7 +26,7 @@ CALLED = {
     "scrun_python.so": r"luaopen_scrun_python|slurmhooks_scrun_script",
     "site_factor_python.so": r"slurmhooks_start_workers|init|fini|site_factor_p_\w+",
     "spank_python": r"slurm_spank_\w+|spank_plugin_version",
-    "_slurmhooks_": r"PyInit__slurmhooks_(cli_filter|scrun|spank)",
+    "_slurmhooks_": r"PyInit__slurmhooks_(cli_filter|node|scrun|spank)",
     CORE: "slurmhooks_core",
 }
 """The symbols that a library may export besides SLURMS, by the start of its name."""

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ for pid in {PIDS}:
     kept.append(ends[1])
     page = os.memfd_create("page")
     control.send(channel, control.Message(Control.WORKER, 1, pid, fds=(ends[0].detach(), page)))
-control.send(channel, control.Message(Control.SERVING, 1, value=100))
+control.send(channel, control.Message(Control.SERVING, 1, 1, value=100))
 while (message := control.receive(channel)) is not None:
     if message.kind == Control.KILL:
         print("kill", message.pid, flush=True)
@@ -50,6 +51,14 @@ def test_no_process_ids_of_groups(tmp_path: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
+        # A request that times out before there are workers would use none of them. SERVING, the last message, is read
+        # when accepts says 1.
+        for _ in range(6000):
+            process.stdin.write("accepts\n")
+            process.stdin.flush()
+            if process.stdout.readline() == "1\n":
+                break
+            time.sleep(0.01)
         process.stdin.write("exchange 100 echo\n" * len(PIDS))
         process.stdin.flush()
         results = [process.stdout.readline().split("\t")[0] for _ in PIDS]

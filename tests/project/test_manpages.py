@@ -34,17 +34,19 @@ def complete(*command: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_pages_are_current() -> None:
-    """The pages in the repository match the code; if not, run docs/manpages.py."""
-    assert {name: (manpages.FOLDER / name).read_text() for name in PAGES} == PAGES
-    assert {path.relative_to(manpages.FOLDER).as_posix() for path in manpages.FOLDER.rglob("*.?")} == set(PAGES)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the pages."""
+    path = tmp_path_factory.mktemp("man")
+    manpages.main(path)
+    return path
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_are_without_warnings(name: str) -> None:
+def test_pages_are_without_warnings(name: str, folder: Path) -> None:
     """groff gives no warning, and shows every option and key."""
     done = subprocess.run(
-        [needs("groff"), "-man", "-ww", "-Tascii", "-P-cbou", str(manpages.FOLDER / name)],
+        [needs("groff"), "-man", "-ww", "-Tascii", "-P-cbou", str(folder / name)],
         capture_output=True,
         text=True,
         check=True,
@@ -55,18 +57,18 @@ def test_pages_are_without_warnings(name: str) -> None:
     assert "`" not in done.stdout
 
 
-def test_man_reads_them() -> None:
+def test_man_reads_them(folder: Path) -> None:
     """man(1) finds a page by its name, with a line for apropos, and gives no warning."""
     man, lexgrog = needs("man"), needs("lexgrog")
     done = subprocess.run(
-        [man, "--warnings", "-M", str(manpages.FOLDER), "5", "slurmhooks.toml"],
+        [man, "--warnings", "-M", str(folder), "5", "slurmhooks.toml"],
         capture_output=True,
         text=True,
         env={**os.environ, "LC_ALL": "C", "MANPAGER": "cat"},
     )
     assert (done.returncode, done.stderr) == (0, "")
     for name in PAGES:
-        found = subprocess.run([lexgrog, str(manpages.FOLDER / name)], capture_output=True, text=True)
+        found = subprocess.run([lexgrog, str(folder / name)], capture_output=True, text=True)
         assert found.returncode == 0, found.stdout
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
-POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter")
+POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter", "node")
 FLOORS = (
     ("_version", "errors", "values", "namespaces", "programs"),
     ("log",),
@@ -41,10 +41,10 @@ FLOORS = (
 """Rooms from the lowest floor up. A module imports from lower floors and its own room, also for type checkers; the
 package itself gathers what sites import."""
 
-ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter"}
+ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter", "slurmhooks.entry.node"}
 """What C calls, in the processes that run Python inside them."""
-IN_THE_CORE = {"slurmhooks.handlers.deadline"}
-"""Uses a module of the library that starts Python, where there is one."""
+IN_THE_CORE = {"slurmhooks.handlers.deadline", "slurmhooks.entry.draining"}
+"""Use a compiled module inside processes that C started Python in."""
 
 BROAD = {
     "handlers/dispatch.py": 3,  # a handler's bug, a bug of an entry point, and one while a bug is reported
@@ -52,12 +52,16 @@ BROAD = {
     "log.py": 1,  # a site's value whose repr() raises
     "scrun/tree_copy.py": 1,  # passes the exception of a thread to the caller that waits for it
     "collector/collection.py": 1,  # what a hostile worker reports
+    "node/children.py": 1,  # what a health check raises
     "handlers/trace.py": 1,  # an exception of a site whose str() raises
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "processes/process.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }
 """How many handlers of any exception a file may have that do not raise it again."""
+
+LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.registry.assign"}
+"""What turns files into handlers, and gives them the modes of the configuration."""
 
 BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
 WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
@@ -179,6 +183,27 @@ def test_only_entry_modules_need_compiled_code() -> None:
             if isinstance(statement, ast.Import):
                 compiled = [alias.name for alias in statement.names if alias.name.startswith("_slurmhooks")]
                 assert not compiled or name in ENTRIES | IN_THE_CORE, f"{name} imports {compiled}"
+
+
+def used(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the dotted names of functions and classes of slurmhooks that a file uses."""
+    aliases = {}
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                full = f"{statement.module}.{alias.name}"
+                aliases[alias.asname or alias.name] = full
+                if full not in known:
+                    yield full
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            yield f"{aliases[node.value.id]}.{node.attr}"
+
+
+def test_there_is_one_loader() -> None:
+    """Daemons, launches and commands load handlers through one module, so that none can load what another refuses."""
+    known = modules()
+    assert {name for name, path in known.items() if LOADS & set(used(path, known))} == {"slurmhooks.site.loading"}
 
 
 def private(path: Path, known: dict[str, Path]) -> Iterator[str]:

@@ -11,7 +11,7 @@ TIERS = (
     ("log", "entry", "build_config", "protocol", "trusted"),
     ("wire", "client", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
-    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter"),
+    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter", "node"),
 )
 """Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
 never from another folder of its tier, so that no plugin point depends on another one."""

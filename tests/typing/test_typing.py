@@ -9,6 +9,19 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+MARK = re.compile(r"  # type: ignore\[([a-z, -]+)\].*$")
+# The arguments of each type checker, and how it shows an error.
+CHECKERS = {
+    "basedpyright": (["--level", "error", "--pythonpath", sys.executable], r"refused\.py:(\d+):\d+ - error"),
+    # Without a configuration file, pyrefly looks only for a few kinds of mistakes.
+    "pyrefly": (
+        ["check", "--preset", "default", "--python-interpreter-path", sys.executable, "--output-format", "min-text"],
+        r"ERROR \S*refused\.py:(\d+):",
+    ),
+    "ty": (["check", "--python", sys.prefix, "--output-format", "concise"], r"refused\.py:(\d+):\d+: error"),
+}
+NOT_FOUND = "comparison-overlap"
+"""The kind of mistakes, by mypy's name, that these type checkers do not look for."""
 # The README shows hello.py, where annotations would distract.
 EXAMPLES = sorted(path for path in (ROOT / "contrib" / "examples").glob("*.py") if path.name != "hello.py")
 
@@ -23,6 +36,45 @@ def test_types_of_hook_files() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"Success: no issues found in {len(names)} source files\n"
+
+
+def mistakes_missed(checker: str, program: str, folder: Path) -> list[str]:
+    """Return the lines of refused.py in which another type checker finds no mistake, although mypy does.
+
+    Raises:
+        AssertionError: it finds a mistake in accepted.py, or in another line.
+    """
+    lines = (HERE / "refused.py").read_text().splitlines()
+    codes = {number: match[1] for number, line in enumerate(lines, 1) if (match := MARK.search(line))}
+    (folder / "refused.py").write_text("".join(f"{MARK.sub('', line)}\n" for line in lines))
+    (folder / "accepted.py").write_text((HERE / "accepted.py").read_text())
+    arguments, pattern = CHECKERS[checker]
+    accepted, done = (
+        subprocess.run([program, *arguments, name], cwd=folder, capture_output=True, text=True, check=False)
+        for name in ("accepted.py", "refused.py")
+    )
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    found = {int(number) for number in re.findall(pattern, done.stdout + done.stderr)}
+    # A mistake in a handler is marked at its decorator; some checkers show the line of the function.
+    marks = {number: next((mark for mark in range(number, number - 3, -1) if mark in codes), 0) for number in found}
+    assert [lines[number - 1] for number, mark in marks.items() if not mark] == []
+    missed = [number for number in codes if number not in marks.values()]
+    return [lines[number - 1] for number in missed if NOT_FOUND not in codes[number]]
+
+
+@pytest.mark.parametrize("checker", ["pyrefly", "ty"])
+def test_other_type_checkers(checker: str, tmp_path: Path) -> None:
+    """They find the same mistakes as mypy, and none in accepted.py."""
+    assert mistakes_missed(checker, str(Path(sys.executable).parent / checker), tmp_path) == []
+
+
+@pytest.mark.soak
+def test_basedpyright(tmp_path: Path) -> None:
+    """It finds the same mistakes; it is not among the tools of `make venv` because it brings Node.js, 200 MB."""
+    program = Path(sys.executable).parent / "basedpyright"
+    if not program.exists():
+        pytest.skip("NOT TESTED: no basedpyright, which `make soak` installs")
+    assert mistakes_missed("basedpyright", str(program), tmp_path) == []
 
 
 def test_every_mistake_says_which_error_it_is() -> None:

@@ -47,6 +47,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.files.trusted",
     "slurmhooks.values",
     "slurmhooks.handlers.view",
+    "slurmhooks.site.loading",
     "slurmhooks.site.manifest",  # for a line in the manifest; otherwise slurmhooks.site
     "slurmhooks.site.sources",
     "slurmhooks.files.slurm_conf",

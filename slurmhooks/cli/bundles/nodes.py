@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from slurmhooks.cli import controllers
+from slurmhooks.cli import controllers, hosts
 from slurmhooks.cli.bundles import archive, contents
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Finding, Findings
@@ -124,19 +124,25 @@ def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[M
     return machines
 
 
-def of_files(paths: Iterable[Path]) -> list[Machine]:
-    """Read reports from files, and from all files in folders.
+def others(sources: Iterable[str]) -> list[Machine]:
+    """Read reports from files, from all files in folders, and from other machines, by ssh.
 
     Raises:
-        Finding: a file cannot be read, or has no report.
+        Finding: a file cannot be read, a machine does not answer, or there is no report.
     """
     machines = []
-    for path in paths:
-        files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
-        for file in files:
-            reports = of_text(file.read_text(errors="replace"), str(file))
+    for source in sources:
+        path = Path(source)
+        if path.is_dir():
+            texts = {str(each): each.read_text(errors="replace") for each in sorted(path.iterdir()) if each.is_file()}
+        elif path.exists():
+            texts = {source: path.read_text(errors="replace")}
+        else:
+            texts = {source: hosts.ask(source, "status", "--report")}
+        for name, text in texts.items():
+            reports = of_text(text, name)
             if not reports:
-                raise Finding(f"{file}: no report of 'slurmhooks status --report' in it")
+                raise Finding(f"{name}: no report of 'slurmhooks status --report' in it")
             machines += reports
     return machines
 

@@ -39,11 +39,7 @@ class Plugin(NamedTuple):
         return f"{self.point}/python"
 
 
-PLUGINS = (
-    Plugin("site_factor", "PrioritySiteFactorPlugin"),
-    Plugin("jobcomp", "JobCompType"),
-    Plugin("prep", "PrEpPlugins", "prep/script"),
-)
+PLUGINS = tuple(Plugin(point.name, point.key, point.default) for point in POINTS.values() if point.key is not None)
 
 
 def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> list[str]:

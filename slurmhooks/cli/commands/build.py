@@ -257,6 +257,7 @@ def meson_options(plan: Plan, config: Path | None, sysconfdir: Path) -> dict[str
         "slurm_include": str(plan.include),
         "slurm_source": str(plan.source or ""),
         "slurm_build": str(config or ""),
+        "slurm_library": str(slurm.library() or ""),
         "sysconfdir_slurm": str(sysconfdir),
         "lua": plan.lua or "none",
     }

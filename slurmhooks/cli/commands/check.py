@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, configuration, controllers, loading, manifests, output, parameters
-from slurmhooks.cli.checks import access, calls, lines
+from slurmhooks.cli.checks import access, calls, health, lines
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.handlers import refusals
 from slurmhooks.handlers.registry import Handler
@@ -139,6 +139,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         if not staged:
             findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
     findings += calls.never_called(loaded, sysconfdir, folder)
+    findings += health.problems(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes
@@ -171,7 +172,7 @@ def _report(
                 takes=list(handler.names),
                 on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
                 contexts=list(handler.contexts),
-                mode=str(handler.rollout or ENFORCE) if handler.spec.has_modes else "",
+                mode=mode_of(handler),
                 where=handler.where,
             )
             for handler in handlers
@@ -185,6 +186,13 @@ def _report(
         running=running,
         findings=list(dict.fromkeys(findings)),
     )
+
+
+def mode_of(handler: Handler) -> str:
+    """Return the mode of a handler in words; empty if its hook has none."""
+    if handler.terms is not None:
+        return handler.terms.mode
+    return str(handler.rollout or ENFORCE) if handler.spec.has_modes else ""
 
 
 def show(report: Report) -> None:
@@ -213,6 +221,7 @@ def show(report: Report) -> None:
 def rows(loaded: loading.Loaded) -> list[Handler]:
     """Return the handlers that would run: of SPANK by plugstack.conf, others by slurmhooks.toml."""
     handlers = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
+    handlers += loaded.health
     for line in loaded.lines:
         handlers += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
     return handlers

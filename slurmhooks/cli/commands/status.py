@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
+from slurmhooks.files import slurm_conf
 
 CURRENT = "current"
 
@@ -40,12 +41,14 @@ class Report(BaseModel):
         kept: the bundles that this machine keeps, the last one deployed last.
         rows: this machine, its slurmctld, and the nodes that were asked.
         findings: machines that have something else in force, or are unknown.
+        not_asked: other controllers of the cluster that have not reported.
     """
 
     expected: str | None
     kept: list[str]
     rows: list[Row]
     findings: list[str]
+    not_asked: list[str] = []
 
 
 @click.command("status")
@@ -55,10 +58,10 @@ class Report(BaseModel):
 @click.option("--nodes", help="The nodes that must answer, such as n[1-9]; by default those that can run a job.")
 @click.option(
     "--from",
-    "files",
+    "sources",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Read the reports of nodes from a file, or from all files of a folder.",
+    metavar="FILE|HOST",
+    help="Read the reports of other machines from a file, from all files of a folder, or from a host by ssh.",
 )
 @click.option("--expect", metavar="ID", help="The bundle that all should have; by default, that of this machine.")
 @click.option("--report", "as_report", is_flag=True, help="Print the report of this machine, for --from.")
@@ -68,7 +71,7 @@ def command(
     srun: bool,
     options: tuple[str, ...],
     nodes: str | None,
-    files: tuple[Path, ...],
+    sources: tuple[str, ...],
     expect: str | None,
     as_report: bool,
     as_json: bool,
@@ -81,13 +84,16 @@ def command(
     if as_report:
         click.echo(machines.MARK + output.as_json(here))
         return
-    others = machines.of_files(files)
+    others = machines.others(sources)
     if srun:
         program = os.path.abspath(sys.argv[0])
         with progress.waiting("asking the nodes"):
             others += machines.over_srun(options, nodes, program)
     wanted = machines.hostnames(nodes) if nodes is not None else []
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
+    names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
+    if here.name in names:
+        report.not_asked = [name for name in names if name not in {each.name for each in (here, *others)}]
     if as_json:
         output.document(report)
     else:
@@ -143,5 +149,7 @@ def show(report: Report) -> None:
         (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows
     ]
     output.table(("where", "bundle", "state", "at"), rows)
+    for name in report.not_asked:
+        click.echo(f"{name}: another controller of this cluster, not asked: slurmhooks status --from {name}")
     if report.kept:
         click.echo(f"kept for rollback: {', '.join(report.kept)}")

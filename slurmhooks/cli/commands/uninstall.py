@@ -59,3 +59,6 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         value = slurm_conf.value(str(conf), plugin.key) or ""
         if plugins.names(plugin, value):
             yield f"{conf} has '{plugin.key}={value}': {remedy}"
+    program = str(folder / build_record.HEALTH_PROGRAM)
+    if slurm_conf.value(str(conf), "HealthCheckProgram") == program:
+        yield f"{conf} has 'HealthCheckProgram={program}': take it out, restart Slurm's daemons, and try again"

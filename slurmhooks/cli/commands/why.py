@@ -3,17 +3,21 @@
 
 import os
 import re
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import TypeAdapter, ValidationError
 
+from slurmhooks.cli import hosts as machines
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
 from slurmhooks.cli.findings import Finding, word
 from slurmhooks.collector.collector import decisions_folder
 from slurmhooks.config import model as config
+from slurmhooks.files import slurm_conf
 from slurmhooks.log import quoted, visible
 from slurmhooks.site import sources as site
 
@@ -27,9 +31,14 @@ PATIENCE = 20.0
 @click.argument("what", metavar="[ID]", required=False)
 @click.option("--user", help="Requests of this user.")
 @click.option("--last", type=click.IntRange(1), help="Show at most this many requests, the newest ones.")
+@click.option(
+    "--from", "hosts", multiple=True, metavar="HOST", help="Also ask this machine, by ssh: the other controller."
+)
 @output.json_option(list[Decision])
 @parameters.sysconfdir_option
-def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
+def command(
+    what: str | None, user: str | None, last: int | None, hosts: tuple[str, ...], as_json: bool, sysconfdir: Path
+) -> None:
     """Show what happened to a request: which rules ran, what they changed, and which one refused it and why.
 
     ID is the id of a job, of a request, or of an error, which users are told after a bug. Run this command as root or
@@ -43,7 +52,7 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     parameters.use(sysconfdir)
     folder = Path(decisions_folder(site.read_config(sysconfdir / config.FILE_NAME)))
     log = Log(folder)
-    if not log.exists():
+    if not log.exists() and not hosts:
         raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
     notes: list[str] = []
     with progress.waiting("reading the decision log"):
@@ -52,6 +61,8 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
         else:
             decisions = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
             decisions = decisions[-last:] if last else decisions
+    for host in hosts:
+        decisions += _ask(host, what, user, last)
     # Observations may be logged before or after the decision about the same request.
     decisions = sorted(decisions, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
@@ -63,7 +74,21 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     for note in notes:
         click.echo(visible(note), err=True)
     if not decisions:
-        raise Finding(f"the decision log in {folder} has nothing about {what or f'user {user}'}")
+        text = f"the decision log in {folder} has nothing about {what or f'user {user}'}"
+        names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
+        others = [name for name in names if name not in (socket.gethostname().partition(".")[0], *hosts)]
+        more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
+        raise Finding(text + more)
+
+
+def _ask(host: str, what: str | None, user: str | None, last: int | None) -> list[Decision]:
+    """Return the decisions in the log of another machine."""
+    words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"])]
+    text = machines.ask(host, "why", "--json", *words, *([] if what is None else [what]))
+    try:
+        return TypeAdapter(list[Decision]).validate_json(text or "[]")
+    except ValidationError as error:
+        raise Finding(f"{host}: its answer cannot be read: {error.errors()[0]['msg']}") from error
 
 
 def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:

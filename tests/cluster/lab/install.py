@@ -4,6 +4,7 @@
 import glob
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -32,6 +33,8 @@ OUTSIDE = (
     ),
 )
 """Files that are not needed inside; their changes cause no new build."""
+INSIDE = re.compile(r"docs/\w+\.py")
+"""What OUTSIDE covers and is needed: the build of a wheel writes the manual pages."""
 
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 
@@ -154,7 +157,10 @@ def _files() -> list[str]:
         raise LabError(f"git cannot list the working tree: {done.stderr.strip()}")
     names = sorted(set(done.stdout.split("\0")) - {""})
     return [
-        name for name in names if not name.startswith(OUTSIDE) and os.path.lexists(os.path.join(places.PROJECT, name))
+        name
+        for name in names
+        if (not name.startswith(OUTSIDE) or INSIDE.fullmatch(name))
+        and os.path.lexists(os.path.join(places.PROJECT, name))
     ]
 
 

@@ -140,3 +140,40 @@ def test_names_that_are_not_utf8(site: "Site", run: "Call", open_folder: Path) -
         f"{site.hooks}/\udcff.py: Is a directory; [hooks] paths names it",
         "not known",
     ]
+
+
+def test_other_controllers(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
+    """A controller that has not reported is named; --from asks it by ssh, and other files there are a finding."""
+    here = nodes.this(site.etc).name
+    site.conf(f"SlurmctldHost={here}(10.0.0.1)", "SlurmctldHost = ctl2", "# SlurmctldHost=ctl3")
+    report, code = status(site, run)
+    assert (code, report["not_asked"]) == (0, ["ctl2"])
+    assert (
+        "ctl2: another controller of this cluster, not asked: slurmhooks status --from ctl2"
+        in site.call("status").stdout
+    )
+    for bundle, expected in ((bundles[2], 0), (bundles[1], 1)):
+        answer = report_of("ctl2", bundle).strip()
+        machine.program("ssh", f"echo \"$@\" >{machine.root}/ssh; echo '{answer}'")
+        report, code = status(site, run, "--from", "ctl2")
+        assert (code, report["not_asked"]) == (expected, [])
+    assert (machine.root / "ssh").read_text() == "-o BatchMode=yes ctl2 slurmhooks status --report\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "program", "text"),
+    [
+        ("ctl2", "echo 'Permission denied (publickey).' >&2; exit 255", "ctl2: Permission denied (publickey)."),
+        ("ctl2", "echo welcome", "ctl2: no report of"),
+        ("/no/such/file", "true", "'/no/such/file' is neither a file nor the name of a machine"),
+        ("-oProxyCommand=x", "true", "'-oProxyCommand=x' is neither a file nor the name of a machine"),
+    ],
+)
+def test_machines_that_do_not_answer(
+    site: "Site", run: "Call", machine: "Machine", source: str, program: str, text: str
+) -> None:
+    """Status says which machine could not be asked, and why; a name is never an option of ssh."""
+    machine.program("ssh", program)
+    done = run("status", "--sysconfdir", site.etc, "--from", source)
+    assert done.exit_code == 1
+    assert text in done.output

@@ -195,6 +195,24 @@ def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
     assert "--hooks" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ('require = ["hooks:gone"]', "[hooks] require of slurmhooks.toml names this handler"),
+        ('[policy."hooks:gone"]\nmode = "off"', "no hook file, package or script has this handler"),
+        ('require = ["hooks:limits"]\n[policy."hooks:limits"]\nmode = "off"', "it must be enforced for all requests"),
+        ("[job_submit]\ntimeout = -1", "timeout"),
+    ],
+)
+def test_what_check_refuses_try_refuses(run: Run, hooks: Path, script: Path, table: str, says: str) -> None:
+    """A configuration that daemons do not load has no trial either, for the same reason."""
+    (hooks / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["hooks.py"]\n{table}\n')
+    refused = run("try", "job_submit", script, "--sysconfdir", hooks)
+    assert refused.exit_code == 1
+    assert says in refused.stderr
+    assert says in run("check", "--sysconfdir", hooks).stderr
+
+
 def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
     """A micro release stands for its release; an unknown release or a wrong table is wrong use."""
     for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("x.y", 2)):

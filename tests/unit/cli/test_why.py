@@ -2,6 +2,7 @@
 """``slurmhooks why``: what happened to a request, in words."""
 
 import json
+import socket
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from slurmhooks.cli import main
+from slurmhooks.cli import hosts, main
 from slurmhooks.cli.commands import why
 from slurmhooks.cli.decisions import Job, accounted, described
 
@@ -249,3 +250,31 @@ def test_what_slurm_says() -> None:
     assert described("slurm_load_jobs error: Invalid job id specified") is None
     assert accounted("2001|2026-11-22T15:00:01|a|b\n") == Job(at, 2001, "a|b")
     assert accounted("") is None
+
+
+def test_another_controller(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this machine does not know, the other controller may; --from asks it, and both answers become one."""
+    conf = written.folder.parent / "slurm.conf"
+    conf.write_text(conf.read_text() + f"SlurmctldHost={socket.gethostname().partition('.')[0]}\nSlurmctldHost=ctl2\n")
+    written.add(NOON, user="alice", name="here")
+    assert "; ctl2 may have it: add --from ctl2" in call(written, "--user", "bob").output
+    asked: list[tuple[str, ...]] = []
+
+    def answer(*words: str) -> str:
+        asked.append(words)
+        decision = {
+            "event": "decision",
+            "time": NOON - 60,
+            "hook": "job_submit",
+            "user": "alice",
+            "verdict": "accepted",
+        }
+        return json.dumps([{**decision, "name": "there"}])
+
+    monkeypatch.setattr(hosts, "ask", answer)
+    done = call(written, "--user", "alice", "--from", "ctl2")
+    assert done.exit_code == 0, done.output
+    assert done.output.index("(name there)") < done.output.index("(name here)")
+    assert asked == [("ctl2", "why", "--json", "--user=alice")]
+    (written.folder / "job_submit.jsonl").unlink()
+    assert "(name there)" in call(written, "--user", "alice", "--from", "ctl2").output

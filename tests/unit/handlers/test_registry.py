@@ -180,8 +180,12 @@ def test_wrappers_are_seen_through() -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_on_error_of_every_hook(hook: str) -> None:
-    """job_submit and job_modify take "reject" or "accept", the others "fail" or "ignore"; the first is the default."""
-    strict, lenient = ("reject", "accept") if hook in ("job_submit", "job_modify") else ("fail", "ignore")
+    """A hook takes one of two words; the first is the default. Most take "fail" or "ignore"."""
+    words = {
+        **dict.fromkeys(("job_submit", "job_modify"), ("reject", "accept")),
+        "node.health_check": ("keep", "drain"),
+    }
+    strict, lenient = words.get(hook, ("fail", "ignore"))
     function = function_of(())
     assert not accepted(function, hook).lenient
     assert not accepted(function, hook, on_error=strict).lenient

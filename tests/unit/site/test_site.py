@@ -11,6 +11,7 @@ from slurmhooks.files import plugstack
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.loader import Source
 from slurmhooks.log import log
+from slurmhooks.site import dependencies
 from slurmhooks.site import sources as site
 
 Write = Callable[..., Path]
@@ -171,15 +172,15 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
     package = write("lib/watched_package/__init__.py", "import watched_package.inside")
     path = tmp_path / "slurmhooks.toml"
     read, sources = site.of_config()
-    before = site.watched(path, read, sources)
+    before = dependencies.watched(path, read, sources)
     assert before == [str(path), str(hooks), "/gone/x.py"]
     monkeypatch.syspath_prepend(tmp_path / "lib")
     __import__("watched_package")
     try:
-        assert set(site.watched(path, read, sources)) == {*before, str(package), str(inside)}
-        assert set(site.modules_below(["watched_package"])) == {"watched_package", "watched_package.inside"}
+        assert set(dependencies.watched(path, read, sources)) == {*before, str(package), str(inside)}
+        assert set(dependencies.modules_below(["watched_package"])) == {"watched_package", "watched_package.inside"}
     finally:
-        for name in site.modules_below(["watched_package"]):
+        for name in dependencies.modules_below(["watched_package"]):
             del sys.modules[name]
 
 
@@ -201,7 +202,7 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
     path = tmp_path / "slurmhooks.toml"
     read, _ = site.of_config()
     expected = {"hooks.d", "of", "of/physics"}
-    assert set(site.folders(path, read)) == {str(tmp_path / name) for name in expected}
+    assert set(dependencies.folders(path, read)) == {str(tmp_path / name) for name in expected}
 
 
 def test_a_wrong_init_failure_mode(write: Write) -> None:
@@ -291,8 +292,8 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     read, found = site.of_config(path)
     try:
         assert len(loader.load(found).all_handlers()) == 1
-        assert str(package) in site.watched(path, read, found)
-        assert site.modules_of(path, read) == ["shared_by_site"]
+        assert str(package) in dependencies.watched(path, read, found)
+        assert dependencies.modules_of(path, read) == ["shared_by_site"]
     finally:
         sys.modules.pop("shared_by_site", None)
     write("packages/json.py", "")

@@ -11,17 +11,17 @@ from typing import Any
 
 import click
 
-from slurmhooks.cli import configuration, isolation, loading, output, parameters
+from slurmhooks.cli import configuration, isolation, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.config import model as config
-from slurmhooks.entry.sources import named_in
+from slurmhooks.cli.loading import guard_as_slurmctld, refused
+from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import plugstack, slurm_conf, trusted
-from slurmhooks.handlers import loader
+from slurmhooks.files import plugstack
 from slurmhooks.handlers.refusals import unknown_codes
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.option import Option
+from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.launch import Line
@@ -99,20 +99,16 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
 def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
     try:
         if files:
-            return loader.load([loader.Source(path=os.path.realpath(path)) for path in files])
+            return loading.of_files(map(os.path.abspath, files)).load()
         path = site.config_path()
         if not path.exists():
             raise Finding(f"{path} does not exist: give its folder with --sysconfdir, or hook files with --hooks")
-        if os.getuid() == 0:
-            trusted.guard(slurm_conf.slurm_user())
-        link, path = path, site.located_path(path)
-        read = site.read_config(path)
-        sources = site.sources_of(path, read, link)
-        sources = [*(_named_in(read, path) if scripts else ()), *sources]
-        if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
-            raise Findings(refused)
-        registry = loader.load(sources)
-        if scripts and (wrong := assign(read.rollouts(), registry.all_handlers())):
+        guard_as_slurmctld()
+        named = loading.of_config(path, scripts_of if scripts else None)
+        if left := refused(named):
+            raise Findings(left)
+        registry = named.load()
+        if scripts and (wrong := named.give_modes(registry)):
             raise Findings(wrong)
         return registry
     except (ConfigError, LoadError) as error:
@@ -158,8 +154,7 @@ def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], r
 def _load_line(args: Sequence[str]) -> Registry:
     """Return the handlers of a line with hook files of its own; those of Lua scripts are left out."""
     try:
-        sources, _, require = site.of_plugstack(args)
-        registry = loader.load([source for source in sources if not source.scripted], require)
+        registry = loading.of_line(args, with_model=True).load()
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
     if wrong := unknown_codes([registry]):
@@ -170,12 +165,3 @@ def _load_line(args: Sequence[str]) -> Registry:
 def options_of(lines: Iterable[Line]) -> list[Option]:
     """Return the options that lines add to srun, sbatch and salloc."""
     return [option for line in lines for option in line.registry.options]
-
-
-def _named_in(read: config.Config, path: Path) -> list[loader.Source]:
-    sources = named_in(read, path)
-    if read.cli_filter.lua is not None:
-        from slurmhooks.lua import cli_filter
-
-        sources.append(cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version))
-    return sources

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmhooks_health, the HealthCheckProgram: calls slurmhooks.entry.node if the site has health checks.
+ *
+ * slurmd runs it as root and reads its output, which is in slurmd's log if the exit code is not 0.
+ */
+#include <slurm/slurm.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "manifest/manifest.h"
+#include "stub/stub.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* The exit code if the checks could not run; the node keeps its state. */
+#define FAILED 1
+
+static void write_line(const char *level, const char *format, va_list arguments)
+{
+    fputs(level, stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+/* The functions that Slurm's programs provide for plugins: the core library and libslurm find them here. */
+#define WRITES(function, level)                     \
+    EXPORTED void function(const char *format, ...) \
+    {                                               \
+        va_list arguments;                          \
+        va_start(arguments, format);                \
+        write_line(level, format, arguments);       \
+        va_end(arguments);                          \
+    }
+WRITES(slurm_error, "error: ")
+WRITES(slurm_info, "")
+WRITES(slurm_spank_log, "")
+
+#define DROPS(function)                             \
+    EXPORTED void function(const char *format, ...) \
+    {                                               \
+        (void)format;                               \
+    }
+DROPS(slurm_verbose)
+DROPS(slurm_debug)
+DROPS(slurm_debug2)
+DROPS(slurm_debug3)
+DROPS(slurm_debug4)
+
+/* Start again under the absolute path: the core library is found beside it. */
+static void start_by_path(char *argv[])
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (length <= 0)
+        return;
+    path[length] = '\0';
+    argv[0] = path;
+    execv(path, argv);
+}
+
+int main(int argc, char *argv[])
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.entry.node", "health_check", NULL};
+    struct slurmhooks_answer answer;
+    const char *why;
+
+    if (argc > 0 && argv[0][0] != '/')
+        start_by_path(argv);
+    const struct manifest_line *line = manifest_find_point(MANIFEST_NODE, &why);
+    if (line && !line->calls[HOOK_health_check])
+        return 0;
+    if (STUB_CALL(&entry, &answer, line != NULL))
+        return FAILED;
+    free(answer.message);
+    return answer.rc;
+}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The function that native/node calls, in slurmhooks_health, as root: the health checks of this node."""
+
+from __future__ import annotations
+
+import posix
+from time import time
+
+import _slurmhooks_node as native
+
+from slurmhooks.entry import site_handlers
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import slurm_conf
+from slurmhooks.handlers import dispatch
+from slurmhooks.log import ERROR, INFO, log, visible
+from slurmhooks.node import children, ready, run
+from slurmhooks.node.draining import Away, Brake
+from slurmhooks.node.model import HealthNode
+from slurmhooks.node.state import State, StateFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmhooks.entry.site_handlers import Answer
+    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.node.draining import Slurmctld
+
+FAILED = 1
+"""The exit code with which slurmd logs the output of the program at level error."""
+
+
+def _sink(level: int, text: str) -> None:
+    native.log(level, text.encode())
+
+
+def _user(text: str) -> None:
+    for line in text.split("\n"):
+        _sink(ERROR, line)
+
+
+log.attach(_sink, _user)  # all of it is for administrators: slurmd's log
+
+
+def health_check(has_manifest: int) -> Answer:
+    """Run the health checks; the result is the exit code.
+
+    Args:
+        has_manifest: there is a hook manifest, which says what to load.
+    """
+    return dispatch.answer("node health_check", lambda: (_run(bool(has_manifest)), None, 0), FAILED)
+
+
+def _run(has_manifest: bool) -> int:
+    """Run the checks. A file that does not load changes nothing: neither does it drain a cluster."""
+    name = slurm_conf.environment("SLURMD_NODENAME")
+    if not name:
+        log.error("SLURMD_NODENAME is not set: slurmd sets it when it runs this program; try 'slurmhooks try health'")
+        return FAILED
+    loaded = _load(has_manifest)
+    if loaded is None:
+        return FAILED
+    checks, settings = loaded
+    file = StateFile(name)
+    state = State()
+    try:
+        if not file.lock():
+            return 0
+        state = file.read()
+    except (OSError, ValueError) as error:
+        log.error("%s: %s; what earlier checks of this node knew is lost", file.path, error)
+    known = run.contexts(state, children.identity(posix.getppid()), _boot_id())
+    slurmctld: Slurmctld = native
+    if run.needs_load(checks, known):
+        try:
+            known.append(native.node(name)["load"])
+        except OSError as error:
+            slurmctld = Away(error)
+            log.error("%s: slurmctld does not say what jobs it has: %s", name, error)
+    faults, said = run.run(
+        HealthNode(name, filter(None, known)),
+        checks,
+        state,
+        settings,
+        slurmctld,
+        lambda: _save(file, state),
+        lambda chosen, arguments: children.run(chosen, arguments, settings.seconds, native.die_with_parent, _show),
+        time(),
+    )
+    if settings.metrics:
+        _write_metrics(settings.metrics, checks, state)
+    for line in faults:
+        log.error("%s", line)
+    if said is not None:
+        (log.error if said.loud else log.info)("%s", said.text)
+    return FAILED if faults or (said is not None and said.loud) else 0
+
+
+def _write_metrics(folder: str, checks: list[Handler], state: State) -> None:
+    from slurmhooks.node import metrics
+
+    try:
+        metrics.write(folder, metrics.text(checks, state, time()))
+    except OSError as error:
+        log.info("%s/%s: %s", folder, metrics.FILE, error)
+
+
+def _save(file: StateFile, state: State) -> None:
+    """Write the state. If that is not possible, the node is perhaps sick: it is drained all the same."""
+    try:
+        file.write(state)
+    except OSError as error:
+        log.error("%s: %s; if this run drains the node, no later one undrains it", file.path, error)
+
+
+def _load(has_manifest: bool) -> tuple[list[Handler], run.Settings] | None:
+    """Return the checks of the site; None if they do not load."""
+    registry = site_handlers.load("node", has_manifest)
+    if registry is None:
+        return None
+    try:
+        ready_made, settings = _ready_made(has_manifest)
+    except (ConfigError, LoadError) as error:
+        log.user(dispatch.report_findings(error.findings))
+        return None
+    return [*ready_made, *registry.handlers("node.health_check")], settings
+
+
+def _ready_made(has_manifest: bool) -> tuple[list[Handler], run.Settings]:
+    """Return the ready-made checks and the settings.
+
+    Raises:
+        ConfigError: the configuration is invalid.
+        LoadError: a check is.
+    """
+    if has_manifest:
+        from slurmhooks.site import manifest
+
+        rows = manifest.read((), point="node")
+        if rows is not None:
+            path = manifest.default_path()
+            checks = [ready.handler(ready.table_of(words[1:]), path) for words in rows if words[0] == "check"]
+            (timeout, at_most, folder), *_ = (words[1:] for words in rows if words[0] == "health")
+            return checks, run.Settings(float(timeout), Brake.of(at_most), folder)
+    from slurmhooks.site import sources as site
+
+    path_of_config = site.located_path(site.config_path())
+    read = site.read_config(path_of_config)
+    checks, findings = ready.of_config(read, path_of_config)
+    if findings:
+        raise LoadError(findings)
+    return checks, run.Settings(read.health.timeout, Brake.of(read.health.at_most), read.metrics.textfiles or "")
+
+
+def _boot_id() -> str:
+    descriptor = posix.open("/proc/sys/kernel/random/boot_id", posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        return posix.read(descriptor, 64).decode().strip()
+    finally:
+        posix.close(descriptor)
+
+
+def _show(text: bytes) -> None:
+    """Pass on what checks write; names of users' files in it must not look like other lines of the log."""
+    for line in text.decode("utf-8", "surrogateescape").rstrip("\n").split("\n"):
+        _sink(INFO, visible(line))

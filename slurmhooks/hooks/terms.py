@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The terms of a health check: its mode, how often it runs, and how often it must fail before the node is drained."""
+
+from __future__ import annotations
+
+from slurmhooks.hooks.rollout import ENFORCE, MODES
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+LONGEST = 30 * 86400
+"""Seconds between two runs."""
+MOST_FAILS = 1000
+
+
+class Terms:
+    """How a health check counts.
+
+    Attributes:
+        mode: "enforce": the node is drained; "warn": slurmd's log has the reason whenever the check runs; "observe": it
+            has it when the check begins to fail; "off": the check does not run.
+        every: least seconds between two runs of the check; 0: whenever slurmd runs the program. As a text, a number
+            with its unit, such as "30s", "10m", "6h" or "1d".
+        fails: how often in sequence it must refuse before the node is drained.
+    """
+
+    __slots__ = ("every", "fails", "mode")
+
+    def __init__(self, *, mode: str = ENFORCE, every: float | str = 0, fails: int = 1) -> None:
+        """Store the values, which :meth:`faults` checks."""
+        self.mode = mode
+        self.every: object = seconds(every)
+        self.fails = fails
+
+    @property
+    def pause(self) -> float:
+        """The least number of seconds between two runs."""
+        assert isinstance(self.every, int | float)
+        return self.every
+
+    def faults(self) -> list[str]:
+        """Return descriptions of invalid values."""
+        faults = []
+        if self.mode not in MODES:
+            faults.append(f"mode takes {', '.join(map(repr, MODES))}, not {self.mode!r}")
+        every = self.every
+        if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every <= LONGEST:
+            faults.append(f'every takes seconds or a text such as "10m", at most 30 days; not {every!r}')
+        if type(self.fails) is not int or not 1 <= self.fails <= MOST_FAILS:
+            faults.append(f"fails takes a number from 1 to {MOST_FAILS}, not {self.fails!r}")
+        return faults
+
+
+def seconds(value: object) -> object:
+    """Convert a duration such as "10m" to seconds; other values stay what they are, for :meth:`Terms.faults`."""
+    if isinstance(value, str) and value[:-1].isdecimal() and value[-1] in _UNITS:
+        return int(value[:-1]) * _UNITS[value[-1]]
+    return value

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One run of the health checks of a node, from its state to its new state."""
+
+from __future__ import annotations
+
+from time import sleep
+
+from slurmhooks.hooks.rollout import OFF
+from slurmhooks.node import children, draining, verdict
+from slurmhooks.node.model import HealthNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.node.draining import Brake, Said, Slurmctld
+    from slurmhooks.node.model import Result
+    from slurmhooks.node.state import State
+
+    Run = Callable[[Sequence[Handler], dict[str, object]], list[Result]]
+
+LOADS = frozenset(("idle", "mixed", "alloc"))
+"""The contexts that slurmctld knows."""
+
+
+class Settings:
+    """``[health]`` of the configuration.
+
+    Attributes:
+        seconds: what all checks may take together.
+        brake: the most nodes that checks drain.
+        metrics: folder for a file with metrics; "" for none.
+    """
+
+    __slots__ = ("brake", "metrics", "seconds")
+
+    def __init__(self, seconds: float, brake: Brake, metrics: str = "") -> None:
+        """Store the arguments; see the class."""
+        self.metrics = metrics
+        self.seconds = seconds
+        self.brake = brake
+
+
+def contexts(state: State, slurmd: str, boot: str) -> list[str]:
+    """Return why the checks run now; the state then has this slurmd and boot.
+
+    Args:
+        state: of the node.
+        slurmd: process id and start time of slurmd.
+        boot: the boot id.
+    """
+    first = slurmd != state.slurmd
+    rebooted = boot != state.boot
+    state.slurmd, state.boot = slurmd, boot
+    return [*(["start"] if first else []), *(["reboot"] if rebooted else []), *([] if first or rebooted else ["cycle"])]
+
+
+def needs_load(checks: Sequence[Handler], known: Sequence[str]) -> bool:
+    """Tell whether a check depends on what jobs have of the node, so that slurmctld must be asked."""
+    return any(
+        LOADS.intersection(check.contexts) and not set(known).intersection(check.contexts)
+        for check in checks
+        if verdict.terms_of(check).mode != OFF
+    )
+
+
+def run(
+    node: HealthNode,
+    checks: Sequence[Handler],
+    state: State,
+    settings: Settings,
+    slurmctld: Slurmctld,
+    save: Callable[[], None],
+    execute: Run,
+    now: float,
+    pause: Callable[[float], None] = sleep,
+) -> tuple[list[str], Said | None]:
+    """Run the checks that are due, and drain or undrain the node.
+
+    Args:
+        node: the node, with the contexts of this run.
+        checks: all checks of the site.
+        state: of the node.
+        settings: of the site.
+        slurmctld: asks it.
+        save: writes the state.
+        execute: runs checks with their arguments, see :func:`slurmhooks.node.children.run`.
+        now: seconds since 1970.
+        pause: waits.
+
+    Returns:
+        lines for the log about faults, and what has become of the node.
+
+    Raises:
+        OSError: the state cannot be written.
+    """
+    verdict.forget(checks, state)
+    chosen = verdict.due(checks, state, node.contexts, now, children.alive)
+    results = execute(chosen, {"node": node}) if chosen else []
+    faults = verdict.count(chosen, results, state, now)
+    save()
+    try:
+        said = draining.settle(
+            node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, now, pause
+        )
+    except draining.Unanswered as error:
+        return [*faults, f"{node.name} keeps its state, slurmctld does not say or take it: {error}"], None
+    save()
+    return faults, said

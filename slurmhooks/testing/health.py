@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run health checks as slurmhooks_health does, on a node that does not exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slurmhooks.node import children, run
+from slurmhooks.node.draining import Brake
+from slurmhooks.node.model import HealthNode
+from slurmhooks.node.state import State
+from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.runner import registry_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
+
+    from slurmhooks.handlers.registry import Handler, Registry
+    from slurmhooks.node.draining import Known
+    from slurmhooks.node.model import Result
+
+
+class FakeNode:
+    """A node for :func:`health`, with what slurmctld and the node itself know about it.
+
+    Args:
+        name: NodeName.
+        contexts: why the checks run, and what jobs have of the node.
+        nodes: how many nodes the cluster has.
+        others: how many others of them have been drained by root, before this one.
+        down: it is down, with this reason; None: it is not.
+
+    Attributes:
+        drained: whether it is drained; a test may drain or undrain it, as an administrator would.
+        reason: its reason; None if it has none.
+        answers: whether slurmctld answers.
+        clock: seconds since 1970, for checks with ``every``; a test may set it forward.
+    """
+
+    def __init__(
+        self,
+        name: str = "n1",
+        *,
+        contexts: Iterable[str] = ("cycle", "idle"),
+        nodes: int = 100,
+        others: int = 0,
+        down: str | None = None,
+    ) -> None:
+        """Make a healthy node; see the class."""
+        self.name = name
+        self.contexts = tuple(contexts)
+        self.nodes = nodes
+        self.others = others
+        self.down = down is not None
+        self.drained = False
+        self.reason = down
+        self.answers = True
+        self.clock = 1.8e9
+        self._state = State()
+
+
+@dataclass(frozen=True)
+class Health:
+    """The result of one run of health checks.
+
+    Attributes:
+        results: "passed", "refused" or "bug" of each check that ran, by its name.
+        texts: reasons, and lines for the log about bugs, by the names of checks.
+        drained: whether the node is drained now.
+        reason: its reason now; None if it has none.
+        log: lines of slurmd's log.
+    """
+
+    results: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    drained: bool = False
+    reason: str | None = None
+    log: list[str] = field(default_factory=list)
+
+
+def health(
+    source: str | os.PathLike[str] | ModuleType | Registry, node: FakeNode | None = None, *, at_most: int | str = "10%"
+) -> Health:
+    """Run the health checks of a hook file once, and drain or undrain the node.
+
+    Args:
+        source: as for :func:`slurmhooks.testing.run`.
+        node: the node; by default ``FakeNode()``. With the same one, later calls go on from what earlier ones counted.
+        at_most: as in ``[health]`` of the configuration.
+
+    Raises:
+        LoadError: the file does not load.
+    """
+    checks = registry_of(source).handlers("node.health_check")
+    node = FakeNode() if node is None else node
+    ran: dict[str, Result] = {}
+
+    def execute(chosen: Sequence[Handler], arguments: dict[str, object]) -> list[Result]:
+        results = [children.result(check, arguments) for check in chosen]
+        ran.update({check.label: result for check, result in zip(chosen, results, strict=True)})
+        return results
+
+    captured = CapturedLog()
+    with captured.capturing():
+        faults, said = run.run(
+            HealthNode(node.name, node.contexts),
+            checks,
+            node._state,
+            run.Settings(45.0, Brake.of(str(at_most))),
+            _Slurmctld(node),
+            lambda: None,
+            execute,
+            node.clock,
+            lambda seconds: None,
+        )
+    return Health(
+        {label: result.kind for label, result in ran.items()},
+        {label: result.text for label, result in ran.items() if result.text},
+        node.drained,
+        node.reason,
+        [*captured.lines, *faults, *([said.text] if said is not None else [])],
+    )
+
+
+class _Slurmctld:
+    """slurmctld, as far as a node asks it."""
+
+    def __init__(self, node: FakeNode) -> None:
+        self._node = node
+
+    def _answer(self) -> FakeNode:
+        if not self._node.answers:
+            raise OSError("Unable to contact slurm controller (connect failure)")
+        return self._node
+
+    def node(self, name: str, /) -> Known:
+        """Return what slurmctld knows about the node."""
+        del name
+        node = self._answer()
+        return {"drained": node.drained, "reason": node.reason, "down": node.down}
+
+    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+        """Return the number of nodes, and those that are drained."""
+        node = self._answer()
+        own = [(1, node.others, node.name)] if node.drained else []
+        return node.nodes, [*((0, index, f"other{index}") for index in range(node.others)), *own]
+
+    def drain(self, name: str, reason: bytes, /) -> None:
+        """Drain the node."""
+        del name
+        node = self._answer()
+        node.drained, node.reason = True, reason.decode()
+
+    def undrain(self, name: str, reason: bytes | None, /) -> None:
+        """Undrain the node."""
+        del name
+        node = self._answer()
+        node.drained = False
+        if reason is not None:
+            node.reason = reason.decode()
+        elif not node.down:
+            node.reason = None

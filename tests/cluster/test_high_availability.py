@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two controllers that share StateSaveLocation: the policy holds while one takes over from the other."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
+from tests.cluster.standby import Standby, standby
+
+SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
+SHARED = "/var/lib/slurm/ended"
+"""The deliveries of job_end, on a file system that both controllers have."""
+CLIENTS = 8
+HOOKS = f"""
+@hook.job_submit
+def limit(job):
+    if job.name != "taken":
+        raise Reject("only jobs with the name taken")
+    job.comment = "seen"
+
+@hook.job_end
+def ended(record, event):
+    with open("{SHARED}", "a") as file:
+        file.write(f"{{record.job_id}} {{event.id}}\\n")
+"""
+SLOW = 100.0
+"""Seconds in which a controller must take over; a primary that returns needs 30 by Slurm's own doing."""
+
+
+@pytest.fixture(scope="module")
+def pair(cluster: Cluster) -> Iterator[tuple[Site, Standby]]:
+    """A cluster with two controllers, a policy, and deliveries of job_end."""
+    cluster.without_spank()
+    site = Site(cluster)
+    site.reset()
+    cluster.put(SUBMIT, "/opt/submit.c")
+    site.shell(f"gcc -O1 /opt/submit.c -o /opt/submit -lslurm; install -o slurm /dev/null {SHARED}", user="root")
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n[job_end]\nbackoff = 0.2\n', TOML)
+    site.hooks(HOOKS, reload=False)
+    site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
+    with standby(cluster) as other:
+        other.lend_ssh()
+        yield site, other
+
+
+class Load:
+    """Users who submit all the time, half of them what the policy forbids.
+
+    Attributes:
+        taken: how many jobs were accepted that the policy allows.
+        wrong: how many were accepted that it forbids.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.taken = self.wrong = 0
+        self._site = site
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._submit, args=(name,)) for name in ("taken", "refused") * (CLIENTS // 2)
+        ]
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def more(self, what: str) -> None:
+        """Wait until further jobs are accepted."""
+        before = self.taken
+        self._site.cluster.wait(lambda: self.taken > before + CLIENTS, timeout=SLOW, what=f"jobs after {what}")
+
+    def _submit(self, name: str) -> None:
+        while not self._stop.is_set():
+            done = self._site.run("/opt/submit", "5", name)
+            match = re.fullmatch(r"(\d+) taken, (\d+) refused\n", done.stdout)
+            if match and name == "taken":
+                self.taken += int(match[1])
+            elif match:
+                self.wrong += int(match[1])
+            time.sleep(0.5)  # or MaxJobCount is soon reached
+
+
+def takeover(site: Site, other: Standby, load: Load) -> None:
+    """An administrator moves control."""
+    site.shell("scontrol takeover", user="root")
+    site.cluster.wait(other.serves, timeout=SLOW, what="takeover")
+    load.more("the takeover")
+    job = site.submit("-J", "taken")
+    said = site.said("slurmhooks", "why", job, "--from", "ctl2", user="root")
+    assert "job_submit of alice (name taken" in said
+
+
+def killed(site: Site, other: Standby, load: Load) -> None:
+    """The primary dies."""
+    site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
+    site.cluster.wait(other.serves, timeout=SLOW, what="takeover")
+    load.more("the end of the primary")
+
+
+def stopped(site: Site, other: Standby, load: Load) -> None:
+    """The primary hangs, so that the standby takes over; then it goes on, and both are in control."""
+    site.shell("kill -STOP $(cat /run/slurmctld.pid)", user="root")
+    # Commands go on asking the primary, whose kernel takes their connections.
+    site.cluster.wait(other.serves, timeout=SLOW, what="takeover")
+    site.shell("kill -CONT $(cat /run/slurmctld.pid)", user="root")
+    load.more("the awakening of the primary")
+    site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
+
+
+@pytest.mark.one_release
+@pytest.mark.parametrize(
+    "handover",
+    [takeover, *(pytest.param(each, marks=pytest.mark.soak) for each in (killed, stopped))],
+    ids=lambda handover: handover.__name__,
+)
+def test_the_policy_holds(pair: tuple[Site, Standby], handover: Callable[[Site, Standby, Load], None]) -> None:
+    """No request passes without the policy, and each end of a job is delivered once, whoever is in control."""
+    site, other = pair
+    with Load(site) as load:
+        load.more("the start")
+        handover(site, other, load)
+        site.shell("slurmctld", user="root")
+        site.cluster.wait(lambda: not other.serves(), timeout=SLOW, what="return of the primary")
+        load.more("the return of the primary")
+    assert load.wrong == 0
+    jobs = set(site.said("squeue", "-h", "-o", "%A %j|%k", user="root").splitlines())
+    assert {line.split()[1] for line in jobs} == {"taken|seen"}
+    site.shell("scancel -u alice")
+
+    def delivered() -> list[str]:
+        return site.shell(f"cat {SHARED}", user="root").splitlines()
+
+    waiting = {line.split()[0] for line in jobs}
+    site.cluster.wait(lambda: waiting <= {line.split()[0] for line in delivered()}, timeout=SLOW, what="deliveries")
+    assert len(delivered()) == len(set(delivered()))
+
+
+@pytest.mark.one_release
+def test_other_files_on_the_standby(pair: tuple[Site, Standby]) -> None:
+    """Status names the other controller, and finds that it would enforce another policy, before it takes over."""
+    site, other = pair
+    assert "ctl2: another controller of this cluster, not asked" in site.said("slurmhooks", "status", user="root")
+    same = site.run("slurmhooks", "status", "--from", "ctl2", user="root")
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert re.search(r"^ctl2: slurmctld, job_submit .* current ", same.stdout, re.MULTILINE)
+    other.run("cp -a /etc/slurm /run/other && mount --bind /run/other /etc/slurm")
+    try:
+        other.run(f"echo '# edited' >> {HOOKS_D}/life.py; slurmhooks reload")
+        differs = site.run("slurmhooks", "status", "--from", "ctl2", user="root")
+        assert differs.returncode == 1
+        assert re.search(r"error: ctl2: has [0-9a-f]{16} instead", differs.stderr), differs.stderr
+    finally:
+        other.run("umount -l /etc/slurm; slurmhooks reload")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What recent releases of Slurm do otherwise: asynchronous steps, expedited requeues, batch steps that wait."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import RECORDS, Site, settle, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+NOTE = f"""
+import json, os, time
+from slurmhooks import hook
+from slurmhooks.job_submit.constants import JobFlag
+
+def note(**what):
+    file = os.open("{RECORDS}", os.O_WRONLY | os.O_APPEND)
+    os.write(file, (json.dumps(what) + "\\n").encode())
+    os.close(file)
+"""
+STEP = (
+    NOTE
+    + """
+def note_call(spank):
+    if spank.context == "local" or spank.job_stepid < 1 << 31:
+        note(place=f"{spank.context} {spank.callback}")
+
+for name in ("init", "init_post_opt", "local_user_init", "user_init", "task_init", "task_exit", "exit"):
+    exec(f"def at_{name}(spank): note_call(spank)")
+    mark = getattr(hook.spank, name)
+    mark = mark(contexts=["local", "remote"]) if name in ("init", "init_post_opt", "exit") else mark
+    mark(globals()[f"at_{name}"])
+
+@hook.cli_filter.pre_submit(contexts="srun")
+def pre_submit(options):
+    note(place="pre_submit")
+
+@hook.cli_filter.post_submit(contexts="srun")
+def post_submit(step_id):
+    note(place=f"post_submit {step_id}")
+"""
+)
+REQUEST = (
+    NOTE
+    + """
+@hook.job_submit
+def submitted(job):
+    note(expedited=bool(job.bitflags & JobFlag.EXPEDITED_REQUEUE), requeue=job.requeue)
+"""
+)
+PROLOG = (
+    NOTE
+    + """
+@hook.spank.job_prolog
+def prolog(spank):
+    if os.environ.get("SLURMD_NODENAME") == "n2":
+        time.sleep(1)
+    note(place="prolog")
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """A cluster with hooks for commands, steps and submissions, and with what is new."""
+    recent = {"SlurmctldParameters": "enable_stepmgr,enable_expedited_requeue"} if cluster.version >= (25, 11) else {}
+    plugins = {"CliFilterPlugins": "cli_filter/python", "JobSubmitPlugins": "python"}
+    with site(cluster, PrologFlags="Contain,DeferBatch", **plugins, **recent) as prepared:
+        prepared.plugstack("required spank_python.so")
+        yield prepared
+
+
+@pytest.fixture(autouse=True)
+def _settled(lent: Site) -> None:
+    settle(lent)
+    lent.forget_records()
+
+
+def use(lent: Site, source: str) -> None:
+    """Put a hook file in force, also in slurmctld."""
+    lent.hooks(recent=source)
+    lent.root("slurmhooks reload")
+
+
+def test_an_asynchronous_step(lent: Site) -> None:
+    """With --async, srun calls neither local_user_init nor exit; slurmstepd calls the same as for any step."""
+    if lent.since < (26, 5):
+        pytest.skip("this release has no --async")
+    use(lent, STEP)
+    step = f"srun --async -n1 true; until grep -q 'remote exit' {RECORDS}; do sleep 0.1; done"
+    said = lent.shell(f'sbatch --wait -n1 -o /dev/null --wrap "{step}"')
+    assert said.returncode == 0, said.stdout
+    places = [row["place"] for row in lent.records()]
+    ours = [place for place in places if not place.startswith("remote")]
+    assert ours == ["local init", "pre_submit", "local init_post_opt", "post_submit 0"]
+    remote = [place.removeprefix("remote ") for place in places if place.startswith("remote")]
+    assert remote == ["init", "init_post_opt", "user_init", "task_init", "task_exit", "exit"]
+
+
+def test_an_expedited_requeue(lent: Site) -> None:
+    """Handlers of job_submit see what --requeue=expedite asks for."""
+    if lent.since < (25, 11):
+        pytest.skip("this release has no --requeue=expedite")
+    use(lent, REQUEST)
+    for option in ("--requeue=expedite", "--requeue", "--no-requeue"):
+        assert lent.shell(f"sbatch -n1 -o /dev/null {option} --wrap true").returncode == 0
+    seen = [(row["expedited"], row["requeue"]) for row in lent.wait_for_records(3)]
+    assert seen == [(True, True), (False, True), (False, False)]
+
+
+def test_a_batch_step_waits_for_all_prologs(lent: Site) -> None:
+    """With PrologFlags=DeferBatch, the script starts after the prologs of SPANK on all nodes of the job."""
+    use(lent, PROLOG)
+    script = f'echo \'{{\\"place\\": \\"script\\"}}\' >> {RECORDS}'
+    said = lent.shell(f'sbatch --wait -N2 -o /dev/null --wrap "{script}"')
+    assert said.returncode == 0, said.stdout
+    assert [row["place"] for row in lent.records()] == ["prolog", "prolog", "script"]

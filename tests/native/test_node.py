@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The program for HealthCheckProgram, without Slurm."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.site import manifest
+from tests.native.hosting import Host
+
+
+def write_manifest(host: Host, records: Sequence[Sequence[str]]) -> None:
+    """Write a manifest with records for health checks."""
+    host.folder.joinpath("slurm.conf").touch()
+    point = manifest.Point("node", (), ("debug3", "4096"), registry=Registry((), ()), records=records)
+    text = manifest.render([], [], host.build.slurm, (), [point])
+    host.folder.joinpath("slurmhooks.manifest").write_text(text)
+
+
+def run(host: Host, *, name: str | None = "n1", cwd: Path | None = None) -> tuple[int, str, bool]:
+    """Run the program as slurmd does; return its exit code, its output, and whether it has loaded libpython."""
+    program = host.build.plugins / "slurmhooks_health"
+    env = {"SLURM_CONF": str(host.folder / "slurm.conf"), "LD_DEBUG": "files"}
+    command = [str(program) if cwd is None else f"./{program.name}"]
+    env |= {} if name is None else {"SLURMD_NODENAME": name}
+    done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, check=False)
+    lines = done.stderr.split("\n")
+    said = "\n".join(line for line in lines if line and not line.lstrip()[0].isdigit())
+    return done.returncode, said, any("libpython" in line for line in lines)
+
+
+def test_a_site_without_health_checks_pays_nothing(host: Host) -> None:
+    """If the manifest has no check, Python is not even loaded."""
+    write_manifest(host, ())
+    assert run(host) == (0, "", False)
+
+
+@pytest.mark.parametrize("with_manifest", [True, False])
+def test_it_must_know_its_node(host: Host, with_manifest: bool) -> None:
+    """Without the variable of slurmd it changes nothing and says what to do; also if it is started by a short path."""
+    if with_manifest:
+        write_manifest(host, [["call", "health_check", "63"]])
+    code, said, _ = run(host, name=None, cwd=host.build.plugins)
+    assert code == 1
+    assert "SLURMD_NODENAME is not set" in said
+    assert "slurmhooks try health" in said

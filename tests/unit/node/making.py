@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Health checks for tests."""
+
+from collections.abc import Callable
+from typing import Any
+
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import HEALTH, HOOKS
+from slurmhooks.hooks.terms import Terms
+
+
+def check(
+    function: Callable[[], object],
+    label: str = "h:check",
+    timeout: float | None = None,
+    contexts: tuple[str, ...] = HEALTH,
+    lenient: bool = False,
+    **terms: Any,
+) -> Handler:
+    """Return a health check that calls a function without arguments."""
+    spec = HOOKS["node.health_check"]
+    return Handler(function, (), spec, 50, lenient, contexts, label, "h.py", 1, timeout, terms=Terms(**terms))

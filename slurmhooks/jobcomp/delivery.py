@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.jobcomp.segment import Record
     from slurmhooks.jobcomp.spool import Spool
-    from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
 """Seconds until an idle worker looks at the spool again, to find what commands have put there."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Registry
-    from slurmhooks.jobcomp.spool import Record, Spool
+    from slurmhooks.jobcomp.segment import Record
+    from slurmhooks.jobcomp.spool import Spool
 
 
 class PowerDelivery(Delivery):

@@ -18,7 +18,7 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.files.durable import write
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.frames import segment
-from slurmhooks.jobcomp.spool import SEGMENT
+from slurmhooks.jobcomp.segment import SEGMENT
 
 HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
 

@@ -20,7 +20,8 @@ from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.delivery import IDLE
-from slurmhooks.jobcomp.spool import SEGMENT, Spool
+from slurmhooks.jobcomp.segment import SEGMENT
+from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process

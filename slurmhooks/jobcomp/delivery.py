@@ -21,7 +21,7 @@ from slurmhooks.wire.message import MessageError, identity_of
 from slurmhooks.wire.tables import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Handler, Registry
@@ -96,7 +96,7 @@ class Delivery:
             del record.segment.records[record.frame.position]
             return
         handlers = self._handlers(record)
-        refused: set[str] = set()
+        refused: dict[str, str] = {}
         if handlers:
             arguments = self._arguments(record)
             if isinstance(arguments, str):
@@ -130,7 +130,7 @@ class Delivery:
         return {"record": shown}
 
     def _run(
-        self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str], call: Call
+        self, record: Record, handler: Handler, arguments: dict[str, object], refused: dict[str, str], call: Call
     ) -> None:
         """Run one handler, and note the result.
 
@@ -138,7 +138,7 @@ class Delivery:
             record: the record to deliver.
             handler: the handler.
             arguments: its arguments.
-            refused: the handler is added to it if further attempts would be useless.
+            refused: gets the text of the handler if further attempts would be useless.
             call: records the step.
         """
         record.segment.note(record, "begun", handler.label)
@@ -151,7 +151,7 @@ class Delivery:
             return
         if outcome.error_id is None:
             log.error("%s: handler %s refuses it: %s", _what(record), handler.label, outcome.text)
-            refused.add(handler.label)
+            refused[handler.label] = outcome.text or ""
         self._fail(record, handler, outcome.text or "it failed")
 
     def _fail(self, record: Record, handler: Handler, reason: str) -> None:
@@ -159,9 +159,9 @@ class Delivery:
         what = ("passed",) if handler.lenient else ("failed", reason)
         record.segment.note(record, what[0], handler.label, *what[1:])
 
-    def _end(self, record: Record, refused: Container[str] = ()) -> None:
+    def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         """End an attempt: all handlers have the record, or some get it again later, or it becomes a dead letter."""
-        left = self._handlers(record)
+        left, refused = self._handlers(record), refused or {}
         record.tries += bool(left)
         if not left:
             record.segment.note(record, "done")

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from slurmhooks.files import slurm_conf
 from slurmhooks.files.durable import write
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.frames import segment
-from slurmhooks.jobcomp.segment import SEGMENT
+from slurmhooks.processes import deliverer
 
 HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
-
-
-def folder() -> Path:
-    """Return the folder of the power spool, in StateSaveLocation, which a backup controller shares."""
-    return Path(slurm_conf.own_value("StateSaveLocation") or "/var/spool", "slurmhooks", "power")
 
 
 def keep(spool: Path, hook: str, nodes: str) -> None:
@@ -43,7 +36,7 @@ def keep(spool: Path, hook: str, nodes: str) -> None:
     spool.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = time.time_ns()
     # Segments are read in the order of their names: two programs that start in the same nanosecond differ by process.
-    write(spool / f"{now:020}{os.getpid():010}{SEGMENT}", segment(f"power.{hook}", now, message))
+    write(spool / f"{now:020}{os.getpid():010}{deliverer.SEGMENT}", segment(f"power.{hook}", now, message))
 
 
 def _jobs() -> list[Any]:
@@ -55,27 +48,15 @@ def _jobs() -> list[Any]:
     return [job for job in jobs if isinstance(job, dict) and "job_id" in job] if isinstance(jobs, list) else []
 
 
-def start(spool: Path) -> None:
-    """Start a process that delivers, outside the process group that slurmctld ends after the program."""
-    with (spool / "log").open("ab") as log:
-        subprocess.Popen(
-            (sys.executable, "-m", "slurmhooks.power.process", str(spool)),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
 def main(arguments: list[str]) -> int:
     """Hand a call over; return 0 if it is kept."""
     if len(arguments) < 2 or arguments[0] not in HOOKS:
         sys.stderr.write(f"usage: python -m slurmhooks.power.handover {'|'.join(HOOKS)} NODES\n")
         return 2
     os.umask(0o077)
-    spool = folder()
+    spool = deliverer.folder()
     keep(spool, arguments[0], arguments[1])
-    start(spool)
+    deliverer.start(spool)
     return 0
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import signal
 import sys
 import time
 from pathlib import Path
@@ -20,11 +21,11 @@ from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.delivery import IDLE
-from slurmhooks.jobcomp.segment import SEGMENT
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
+from slurmhooks.processes.deliverer import LOCK, waits
 from slurmhooks.site import sources as site
 from slurmhooks.worker.service import load_site
 
@@ -37,7 +38,11 @@ HOOKS = tuple(spec.name for spec in POINTS["power"].hooks)
 def main(spool: Path) -> None:
     """Deliver until no call waits, unless another process does that already."""
     process.log_to_stderr()
-    with (spool / "lock").open("w") as lock:
+    # slurmctld's processes block some signals and a supervisor ignores others; programs of handlers would inherit that.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    with (spool / LOCK).open("w") as lock:
         while waits(spool):
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,11 +51,6 @@ def main(spool: Path) -> None:
             deliver(spool)
             # A call that came since the last look found the lock taken, so look again without it.
             fcntl.flock(lock, fcntl.LOCK_UN)
-
-
-def waits(spool: Path) -> bool:
-    """Tell whether there are calls, or segments that are to be removed."""
-    return any(name.endswith(SEGMENT) for name in os.listdir(spool))
 
 
 def deliver(spool: Path) -> None:

@@ -9,9 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from slurmhooks.processes import deliverer
+from tests.unit.worker.supervisors import Supervisor
 
 HOOKS = """
 import os, time
@@ -26,6 +30,8 @@ def note(text):
 def resume(nodes, jobs, event):
     note(f"begin {{event.id}} {{os.getpid()}}")
     time.sleep({pause})
+    while os.path.exists("{folder}/hold"):
+        time.sleep(0.01)
     if "lost" in nodes:
         nodes["lost"].down("no capacity")
         raise Reject("no capacity")
@@ -68,7 +74,7 @@ class Site:
 
     def start(self) -> None:
         """Start a process that delivers, as each call does."""
-        code = f"import pathlib; from slurmhooks.power.handover import start; start(pathlib.Path({str(self.spool)!r}))"
+        code = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder())"
         subprocess.run((sys.executable, "-W", "ignore", "-c", code), check=True)
 
     def notes(self) -> list[str]:
@@ -103,6 +109,14 @@ class Site:
             if b"slurmhooks.power.process" in words and os.fsencode(self.spool) in words:
                 found.append(int(entry.parent.name))
         return found
+
+    def kill(self) -> None:
+        """Kill every process that delivers."""
+        killed = self.processes()
+        for pid in killed:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.wait(lambda: not set(killed).intersection(self.processes()))
 
 
 @pytest.fixture
@@ -163,3 +177,35 @@ def test_kills_lose_nothing(site: Site, seed: int) -> None:
     # A handler that was killed after its work runs again; otherwise nothing is doubled.
     runs = [word for place, word in enumerate(kept) if place == 0 or kept[place - 1] != word]
     assert runs == ["resume", "suspend"] * 2
+
+
+@pytest.mark.slow
+def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
+    """After a kill of every process the next slurmctld delivers; it also replaces a delivery that is killed alone."""
+    hold = site.folder / "hold"
+    hold.touch()
+    site.call("resume", "c1")
+    site.wait(site.notes)
+    site.kill()
+    supervisor = Supervisor(site.folder)
+    supervisor.start("from slurmhooks.processes import deliverer; deliverer.INTERVAL = 0.05;")
+    for attempt in (2, 3):
+        site.wait(lambda attempt=attempt: len(site.notes()) == attempt)  # type: ignore[misc]
+        if attempt == 2:
+            site.kill()
+    supervisor.end()
+    assert site.processes(), "the delivery ends with slurmctld"
+    hold.unlink()
+    site.wait(site.empty)
+    assert [line.split()[0] for line in site.notes()] == ["begin"] * 3 + ["resume"]
+
+
+def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:
+    """Without a spool, or without calls in it, nothing is started and nothing is made."""
+    for there in (False, True):
+        if there:
+            site.spool.mkdir(parents=True)
+        keeper = deliverer.Keeper()
+        keeper.look()
+        assert keeper.pid == 0
+        assert site.spool.exists() == there

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
+from slurmhooks.errors import SlurmhooksError
 from slurmhooks.jobcomp.delivery import Delivery
-from slurmhooks.power.model import PowerNodes, ResumeJob, scontrol
+from slurmhooks.log import log
+from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Registry
@@ -46,3 +49,28 @@ class PowerDelivery(Delivery):
         call = json.loads(record.segment.message(record.frame))
         nodes = PowerNodes(call["nodes"], self._expand(call["nodes"]), self._ask)
         return {"nodes": nodes, "jobs": tuple(ResumeJob.of(job) for job in call["jobs"])}
+
+    def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
+        """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
+        if refused and record.frame.hook == "power.resume":
+            self._give_up(record, next(iter(refused.values())))
+        else:
+            super()._end(record, refused)
+
+    def _bury(self, record: Record) -> None:
+        """Make a call that failed too often a dead letter; nodes that were not started are DOWN."""
+        if record.frame.hook == "power.resume":
+            self._give_up(record, next(iter(record.reasons.values()), ""))
+        else:
+            super()._bury(record)
+
+    def _give_up(self, record: Record, reason: str) -> None:
+        """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
+        hostlist = json.loads(record.segment.message(record.frame))["nodes"]
+        try:
+            down(hostlist, reason, self._ask)
+        except SlurmhooksError as error:
+            log.error("%s cannot be set to DOWN: %s; it is tried again", hostlist, error)
+            record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
+        else:
+            super()._bury(record)

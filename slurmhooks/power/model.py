@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST = 60
 """Seconds that a command of Slurm may take."""
+LENGTH = 200
+"""Characters of the reason of a node."""
 
 
 def scontrol(*words: str) -> str:
@@ -30,6 +32,16 @@ def scontrol(*words: str) -> str:
     if done.returncode:
         raise SlurmhooksError(f"scontrol {' '.join(words)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
+
+
+def down(hostlist: str, reason: str, ask: Callable[..., str] = scontrol) -> None:
+    """Set nodes to DOWN for a reason in one line, of at most 200 characters.
+
+    Raises:
+        SlurmhooksError: slurmctld refused, or did not answer.
+    """
+    line = " ".join(reason.split())[:LENGTH] or "a power hook gave up"
+    ask("update", f"NodeName={hostlist}", "State=DOWN", f"Reason={line}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +63,12 @@ class PowerNode:
         """Set the node to DOWN, as ``scontrol update``: Slurm requeues its jobs at once, without ResumeTimeout.
 
         Args:
-            reason: the Reason of the node.
+            reason: the Reason of the node; see :func:`down`.
 
         Raises:
             SlurmhooksError: slurmctld refused, or did not answer.
         """
-        self._scontrol("update", f"NodeName={self.name}", "State=DOWN", f"Reason={reason}")
+        down(self.name, reason, self._scontrol)
 
 
 class PowerNodes(Mapping[str, PowerNode]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
-from slurmhooks.power.model import PowerNodes, ResumeJob
+from slurmhooks.power.model import PowerNodes, ResumeJob, down
 from slurmhooks.testing.jobcomp import FakeEvent
 
 if TYPE_CHECKING:
@@ -39,4 +39,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     event = given["event"] if given["event"] is not None else FakeEvent(hook)
     arguments = {"nodes": PowerNodes(",".join(rows), rows, ask), "jobs": jobs, "event": event}
     outcomes = [dispatch.run((each,), arguments) for each in registry.handlers(hook)]
-    return next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)
+    outcome = next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)
+    if hook == "power.resume" and not outcome.passed and outcome.error_id is None:
+        down(",".join(rows), outcome.text or "", ask)
+    return outcome

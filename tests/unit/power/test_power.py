@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -33,8 +34,11 @@ def resume(nodes, jobs, event):
     while os.path.exists("{folder}/hold"):
         time.sleep(0.01)
     if "lost" in nodes:
-        nodes["lost"].down("no capacity")
-        raise Reject("no capacity")
+        raise Reject("no capacity\\nin this region")
+    if "bug" in nodes:
+        nodes["absent"]
+    if "gone" in nodes:
+        os._exit(3)
     note(f"resume {{nodes.hostlist}} {{nodes[next(iter(nodes))].features}} {{[job.job_id for job in jobs]}}")
 
 @hook.power.suspend
@@ -148,11 +152,39 @@ def test_a_suspend_never_overtakes_a_resume_of_its_node(site: Site) -> None:
     assert [" ".join(line.split()[:2]) for line in site.done()] == [" ".join(call) for call in monkey]
 
 
-def test_a_handler_that_gives_up_sets_its_node_down(site: Site) -> None:
-    """After a refusal the call is a dead letter, and scontrol got the state and the reason in one word each."""
-    site.call("resume", "lost")
+@pytest.mark.parametrize(
+    ("nodes", "attempts", "reason"),
+    [
+        ("lost,c1", 1, "no capacity in this region"),
+        ("bug", 2, r"slurmhooks: power.resume handler hooks:resume failed \(error [0-9a-f]+\).*"),
+        ("gone", 2, "its process ended with exit code 3"),
+    ],
+)
+def test_a_call_that_is_given_up_sets_its_nodes_down(site: Site, nodes: str, attempts: int, reason: str) -> None:
+    """After a refusal, or the last failed attempt, the nodes are DOWN with the reason; the call is a dead letter."""
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write("tries = 2\n")
+    site.call("resume", nodes)
     site.wait(site.empty)
-    assert "update NodeName=lost State=DOWN Reason=no capacity" in (site.folder / "asked").read_text()
+    asked = (site.folder / "asked").read_text()
+    assert re.findall("update .*", asked) == re.findall(f"update NodeName={nodes} State=DOWN Reason={reason}", asked)
+    assert asked.count("State=DOWN") == 1
+    assert len(site.notes()) == attempts
+    assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:
+    """While slurmctld does not answer, the call waits in the spool."""
+    scontrol = site.folder / "scontrol"
+    works = scontrol.read_text()
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write("backoff_limit = 0.1\n")
+    scontrol.write_text(works + '[ "$1" != update ]\n')
+    site.call("resume", "lost")
+    site.wait(lambda: (site.folder / "asked").exists() and (site.folder / "asked").read_text().count("DOWN") > 1)
+    assert not site.empty()
+    scontrol.write_text(works)
+    site.wait(site.empty)
     assert len(list((site.spool / "dead").glob("*.spool"))) == 1
 
 

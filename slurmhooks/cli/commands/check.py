@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, configuration, controllers, loading, manifests, output, parameters
-from slurmhooks.cli.checks import access, calls, health, lines
+from slurmhooks.cli.checks import access, calls, health, lines, power
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.handlers import refusals
 from slurmhooks.handlers.registry import Handler
@@ -140,6 +140,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
             findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
     findings += calls.never_called(loaded, sysconfdir, folder)
     findings += health.problems(loaded, sysconfdir, folder)
+    findings += power.problems(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes

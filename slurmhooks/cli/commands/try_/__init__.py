@@ -3,7 +3,7 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import cli_filter, health, job_submit, record, scrun, spank
+from slurmhooks.cli.commands.try_ import cli_filter, health, job_submit, power, record, scrun, spank
 
 
 @click.group("try")
@@ -19,5 +19,6 @@ command.add_command(cli_filter.command)
 command.add_command(scrun.command)
 command.add_command(spank.command)
 command.add_command(health.command)
+command.add_command(power.command)
 for made in record.COMMANDS:
     command.add_command(made)

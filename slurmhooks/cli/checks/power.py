@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Find power hooks that slurmctld never calls, and power programs without hooks."""
+
+from pathlib import Path
+
+from slurmhooks.cli import build_record, configuration, loading
+from slurmhooks.files import slurm_conf
+from slurmhooks.hooks.points import POINTS
+
+
+def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return findings about the lines of slurm.conf that power hooks need, and about those that need hooks.
+
+    Args:
+        loaded: the hooks of the site.
+        sysconfdir: where slurm.conf is.
+        folder: the PluginDir; None if the plugins are not installed.
+    """
+    if folder is None:
+        return []
+    conf = configuration.file_in(sysconfdir)
+    findings, wanted = [], False
+    for spec in POINTS["power"].hooks:
+        handlers = loaded.registry.handlers(spec.name)
+        program = folder / build_record.POWER_PROGRAMS[spec.name]
+        named = slurm_conf.value(str(conf), spec.function)
+        if handlers:
+            wanted = True
+            what = f"slurmctld never calls handler {handlers[0].label} of hook.{spec.name}"
+            if not program.exists():
+                findings.append(f"{program}: missing, so {what}: run 'slurmhooks install' again")
+            if named != str(program):
+                instead = f" instead of {named}" if named else ""
+                findings.append(f"{conf}: {what}: it needs the line {spec.function}={program}{instead}")
+        elif named == str(program) and not loaded.findings:
+            findings.append(
+                f"{conf}: {spec.function}={program}: no handler of hook.{spec.name} is loaded, so nothing happens to"
+                " the nodes: write one, or take the line out"
+            )
+    if wanted and not _suspends(conf):
+        findings.append(f"{conf}: Slurm starts and stops no nodes: it needs a line such as SuspendTime=600")
+    return findings
+
+
+def _suspends(conf: Path) -> bool:
+    """Tell whether power saving is on, for all nodes or for those of a partition."""
+    return any("suspendtime=" in line.lower().replace(" ", "") for line in slurm_conf.lines(str(conf)))

@@ -41,6 +41,7 @@ tail -n +1 -f {ORDERS} | while read -r verb node; do
 done
 """
 CONF = """
+JobSubmitPlugins=python
 NodeName=c1 NodeHostname=ctl NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=100 State=CLOUD Feature=soon
 NodeName=c2 NodeHostname=ctl NodeAddr=127.0.0.1 Port={other} CPUs=4 RealMemory=100 State=CLOUD Feature=never
 NodeName=c3 NodeHostname=ctl NodeAddr=127.0.0.1 Port={third} CPUs=4 RealMemory=100 State=CLOUD Feature=late

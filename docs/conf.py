@@ -44,6 +44,7 @@ nitpick_ignore = [
     ("py:attr", "bundle"),
     ("py:attr", "config"),
     ("py:attr", "job_env"),
+    ("py:class", "Cluster"),
     ("py:class", "Environment"),
     ("py:exc", "LoadError"),
     ("py:func", "run"),

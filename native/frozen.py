@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
 """Modules that CPython imports when it starts and does not freeze itself."""
-FOLDERS = (".", "hooks", "files", "handlers", "site", "spank", "cli_filter", "scrun", "node", "lua", "entry")
+FOLDERS = (".", "hooks", "files", "handlers", "config", "site", "spank", "cli_filter", "scrun", "node", "lua", "entry")
 """The packages of slurmhooks that an embedded interpreter imports."""
 WITHOUT_DOCSTRINGS = 2
 """For ``compile()``: without docstrings and assertions."""

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from slurmhooks.jobcomp.event import Event
     from slurmhooks.node.model import HealthNode
     from slurmhooks.scrun.model import Container
+    from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import Unlimited
 
 _SLURMCTLD = ("Association", "Job", "License", "Node", "Partition", "Qos", "Record", "Reservation", "Table")
 _MODULES = {
+    "ActingNode": "slurmctld.actions",
+    "ActingRecord": "slurmctld.actions",
     "Container": "scrun.model",
     "Event": "jobcomp.event",
     "HealthNode": "node.model",
@@ -47,6 +50,8 @@ _MODULES = {
 }
 
 __all__ = [
+    "ActingNode",
+    "ActingRecord",
     "Association",
     "Container",
     "Event",

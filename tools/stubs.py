@@ -6,9 +6,9 @@ Usage: stubs.py [FOLDER]
 
 FOLDER is the checkout by default. `make venv` and the build of a wheel run this; git ignores what it writes.
 
-A new hook, field or item is one row in hooks/points.py, fields or spank/fields.py. Decorators
-know the arguments, contexts and keywords of their hook; fields know their type, their description, and whether they
-can be assigned. Launches import none of the stubs.
+A new hook, field, option or item is one row in hooks/points.py, fields, cli_filter/fields.py or spank/fields.py.
+Decorators know the arguments, contexts and keywords of their hook; fields know their type, their description, and
+whether they can be assigned. Launches import none of the stubs.
 """
 
 import sys
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from slurmhooks import fields  # noqa: E402
+from slurmhooks.cli_filter.fields import FIELDS, OptionFields  # noqa: E402
 from slurmhooks.fields.flag_rows import Bit, Enumerated  # noqa: E402
 from slurmhooks.fields.rows import Computed, Field, Names, Strings, Truth, rows  # noqa: E402
 from slurmhooks.hooks.points import ARGUMENTS, HOOKS, HookSpec  # noqa: E402 - a script has no package
@@ -36,6 +37,9 @@ FILTER_JOB = {"job": "Options"}
 POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]"}
 """Power hooks have no tables."""
 
+ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}
+"""In periodic rules, jobs and nodes have actions."""
+
 IMPORTS = """
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Concatenate, Literal, Protocol, TypeVar, overload
@@ -47,6 +51,7 @@ from slurmhooks.hooks.option import Option, Value
 from slurmhooks.power.model import PowerNodes, ResumeJob
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
+from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
 from slurmhooks.spank.model import Spank
 
 R = TypeVar("R", covariant=True)
@@ -65,7 +70,11 @@ def main(folder: Path) -> None:
 
 def stubs() -> dict[str, str]:
     """Return the texts of all stubs by their paths in a checkout."""
-    texts = {"slurmhooks/hooks/decorators.pyi": decorators(), "slurmhooks/spank/items.pyi": items()}
+    texts = {
+        "slurmhooks/hooks/decorators.pyi": decorators(),
+        "slurmhooks/spank/items.pyi": items(),
+        "slurmhooks/cli_filter/option_fields.pyi": option_fields(),
+    }
     for name, kind in fields.TABLES.items():
         texts[f"slurmhooks/fields/stubs/{name}.pyi"] = view(kind)
     return {path: HEAD + text for path, text in texts.items()}
@@ -98,6 +107,8 @@ def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
     own = {"cli_filter": FILTER_JOB, "power": POWER}
     types = {**ARGUMENTS, **own.get(spec.name.partition(".")[0], {})}
+    if spec.is_periodic:
+        types |= ACTING
     return tuple((name, types[name]) for name in spec.arguments)
 
 
@@ -109,6 +120,7 @@ def handler(
     for count in range(min(NAMED, len(arguments)) + 1):
         for own in combinations(arguments, count):
             special = "Options" if ("job", "Options") in own else "Power" if POWER.items() & own else ""
+            special += "Acting" if any(kind in ACTING.values() for _, kind in own) else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own
             kinds.append(f"{shape}[{result}]")
@@ -140,6 +152,12 @@ def decorator(spec: HookSpec, bound: str) -> str:
         *([f"    contexts: {', '.join(spec.contexts)}."] if spec.contexts else []),
         '    """',
         *(member(name, other) for other, name in below(spec.name)),
+    ]
+    if spec.is_periodic:
+        given = ", ".join([*keywords, "at_most: int = ..."])
+        lines.append(f"    def __call__(self, period: str, /, *, {given}) -> Callable[[{bound}], {bound}]: ...")
+        return "\n".join(lines) + "\n"
+    lines += [
         "    @overload",
         f"    def __call__(self, function: {bound}, /) -> {bound}: ...",
         "    @overload",
@@ -228,15 +246,7 @@ def view(kind: type) -> str:
         since = f" Since Slurm {row.since}." if row.since else ""
         until = f" Until Slurm {row.until}." if row.until else ""
         unit = f" In {row.unit}." if row.unit else ""
-        text = f"{row.doc}{unit}{since}{until}"
-        lines += [
-            "    @property",
-            f"    def {name}(self) -> {type_}:",
-            f'        """{text}"""',
-        ]
-        if row.writable:
-            # Editors that use the last definition of a property show the docstring of this one.
-            lines += [f"    @{name}.setter", f"    def {name}(self, value: {type_}) -> None:", f'        """{text}"""']
+        lines += attribute(name, type_, f"{row.doc}{unit}{since}{until}", row.writable)
     known = f"from slurmhooks.fields.constants import {', '.join(sorted(enumerations))}\n" if enumerations else ""
     values = sorted(word for word in ("ExitStatus", "Unlimited") if any(word in line for line in lines))
     known += f"from slurmhooks.values import {', '.join(values)}\n" if values else ""
@@ -244,6 +254,15 @@ def view(kind: type) -> str:
     doc = "\n".join([first, *more, *(["    "] if more else [])])
     head = f'class {kind.__name__}:\n    """{doc}"""\n'
     return f"{known}\n{head}" + "\n".join(lines) + "\n"
+
+
+def attribute(name: str, type_: str, text: str, writable: bool) -> list[str]:
+    """Return the lines of a property."""
+    lines = ["    @property", f"    def {name}(self) -> {type_}:", f'        """{text}"""']
+    if writable:
+        # Editors that use the last definition of a property show the docstring of this one.
+        lines += [f"    @{name}.setter", f"    def {name}(self, value: {type_}) -> None:", f'        """{text}"""']
+    return lines
 
 
 def type_of(row: Field[Any]) -> str:
@@ -268,6 +287,17 @@ def value_of(kind: type) -> str:
                 parts = get_args(value) or (value,)
                 return " | ".join(part.__name__ for part in parts)
     return next(value_of(base) for base in kind.__bases__)
+
+
+def option_fields() -> str:
+    """Return the stub of the fields of cli_filter's options."""
+    lines = []
+    for name, row in FIELDS.items():
+        unit = f" In {row.unit}." if row.unit else ""
+        text = f"{row.text}{unit} The option --{row.option}; None if it is not given."
+        lines += attribute(name, f"{row.kind} | None", text, True)
+    head = f'from slurmhooks.values import Unlimited\n\nclass OptionFields:\n    """{OptionFields.__doc__}"""\n'
+    return head + "\n".join(lines) + "\n"
 
 
 def items() -> str:

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
-from slurmhooks.hooks.points import COMMANDS, POINTS  # noqa: E402
+from slurmhooks.hooks.points import COMMANDS, ORIGINS, POINTS  # noqa: E402
 from slurmhooks.wire import protocol  # noqa: E402
 
 ENUMERATIONS = {
@@ -62,6 +62,7 @@ def main(output: Path) -> None:
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
+    lines += ["", "/* Where the value of an option comes from. */", enumeration("slurmhooks_origin", "FROM", ORIGINS)]
     for kind, prefix in SHARED.items():
         doc = (kind.__doc__ or "").partition("\n")[0]
         members = ", ".join(f"{prefix}_{member.name} = {member.value}" for member in kind)

@@ -29,6 +29,10 @@ static bool member(struct slurmhooks_question *question)
 #include "src/slurmctld/slurmctld.h"
 
 #include "slurmctld/users.h"
+#include "slurmctld/weak.h"
+
+/* When this slurmctld took control; 0 while it stands by (src/slurmctld/controller.c). No header declares it. */
+extern time_t control_time;
 
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 {
@@ -102,6 +106,12 @@ static bool fact(struct slurmhooks_question *question)
     case FACT_DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
     case FACT_CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
     case FACT_CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
+    case FACT_IN_CONTROL: {
+        int64_t since = &control_time ? control_time : 0;
+        if (since)
+            slurmhooks_put(&question->result, 0, &since, sizeof(since));
+        return true;
+    }
     case FACT_JOB_SCRIPT: text = script_of(user_id); break;
     default: return false;
     }

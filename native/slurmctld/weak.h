@@ -8,6 +8,7 @@
 
 #pragma weak accounting_enforce
 #pragma weak acct_db_conn
+#pragma weak control_time
 #pragma weak default_part_loc
 #pragma weak job_list
 #pragma weak last_job_update

@@ -57,13 +57,10 @@ static int by_mode(const struct line *line, enum callback callback_id, unsigned 
 }
 #endif
 
-/* Where the value of an option comes from: the indices of slurmhooks/entry/spank.py:ORIGINS. */
-enum origin { FROM_COMMAND, FROM_LAUNCH, FROM_VARIABLE };
-
 /* An option that the user gave before Python started; Python gets it later. */
 struct given_option {
     int value;
-    enum origin origin;
+    enum slurmhooks_origin origin;
     char *argument;
     struct given_option *next;
 };
@@ -110,7 +107,7 @@ static int tell_waiting(void)
 }
 
 /* Keep an option until Python starts. RET 0, or a failure code for Slurm. */
-static int keep(int value, const char *argument, enum origin origin)
+static int keep(int value, const char *argument, enum slurmhooks_origin origin)
 {
     struct given_option *option = calloc(1, sizeof(*option)), **last = &waiting_options;
 
@@ -150,7 +147,7 @@ static int option_callback(int value, const char *argument, int remote)
     int index;
     struct line *line = line_of_option(value, &index);
 
-    if (!line || keep(value, argument, remote ? FROM_LAUNCH : is_variable(argument) ? FROM_VARIABLE : FROM_COMMAND))
+    if (!line || keep(value, argument, remote ? FROM_remote : is_variable(argument) ? FROM_variable : FROM_local))
         return FAILED;
     /* The manifest lacks options that a Lua script registers at run time, but then Python is already running. */
     int in_manifest = line->manifest && index < line->manifest->option_count;

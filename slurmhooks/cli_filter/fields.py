@@ -10,11 +10,9 @@ from slurmhooks.values import UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Generic, Protocol, TypeVar, overload
+    from typing import Any, Protocol
 
     from slurmhooks.values import Unlimited
-
-    Value = TypeVar("Value")
 
     class Options(Protocol):
         """What a field reads and writes."""
@@ -25,36 +23,26 @@ if TYPE_CHECKING:
         def __setitem__(self, name: str, value: str | None, /) -> None:
             """Set the text of an option."""
 
-    class _Of(Generic[Value]):
-        """Makes a class generic."""
-
-else:
-    Value, _Of = None, {None: object}  # at run time, without importing typing
 
 MIB = {"M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30, "?": 1 << 40}
 """Of the units that mbytes_to_str() prints: it knows none above P, and prints 0 as ``0?``."""
 
 
-class Field(_Of[Value]):
-    """A property of ``options``.
+class Field:
+    """A property of ``options``; tools/stubs.py declares it for type checkers and editors.
 
     Attributes:
         option: the long option.
         name: of the property.
-        unit: of the value, for the documentation.
-        text: description, for the documentation.
+        kind: type of the value, unless that is None.
+        unit: of the value.
+        text: description.
     """
 
     __slots__ = ("name", "option", "text")
 
     unit = ""
     kind = "str"
-
-    if not TYPE_CHECKING:
-
-        def __class_getitem__(cls, value):
-            """Return the class itself: the parameter is only for type checkers, and typing is not imported."""
-            return cls
 
     def __init__(self, option: str, text: str) -> None:
         """Store the description; see the class."""
@@ -65,14 +53,6 @@ class Field(_Of[Value]):
         """Store the name."""
         self.name = name
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(self, view: None, owner: type | None = None) -> Field[Value]: ...
-
-        @overload
-        def __get__(self, view: Options, owner: type | None = None) -> Value | None: ...
-
     def __get__(self, view: Options | None, owner: type | None = None) -> Any:
         """Return the value; None if the option is not given, or has no text, or the command does not have it."""
         if view is None:
@@ -80,7 +60,7 @@ class Field(_Of[Value]):
         text = view[self.option]
         return None if text is None or (not text and not isinstance(self, Text)) else self.read(text)
 
-    def __set__(self, view: Options, value: Value | None) -> None:
+    def __set__(self, view: Options, value: Any) -> None:
         """Set the option; None puts it back to its default.
 
         Raises:
@@ -101,13 +81,13 @@ class Field(_Of[Value]):
         return value
 
 
-class Text(Field[str]):
+class Text(Field):
     """The text as it is."""
 
     __slots__ = ()
 
 
-class Number(Field[int]):
+class Number(Field):
     """A number."""
 
     __slots__ = ("lowest",)
@@ -187,7 +167,7 @@ class Memory(Number):
         return f"{super().write(value, before)}M"
 
 
-class Minutes(Field["int | Unlimited"]):
+class Minutes(Field):
     """A time limit."""
 
     __slots__ = ()
@@ -263,5 +243,5 @@ class OptionFields:
     work_dir = Text("chdir", "Working directory.")
 
 
-FIELDS: dict[str, Field[Any]] = {name: field for name, field in vars(OptionFields).items() if isinstance(field, Field)}
+FIELDS: dict[str, Field] = {name: field for name, field in vars(OptionFields).items() if isinstance(field, Field)}
 """The fields by name."""

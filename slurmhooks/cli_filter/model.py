@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from slurmhooks.cli_filter.fields import FIELDS, OptionFields
+from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.handlers.view import StagedMapping, stale
 from slurmhooks.hooks.option import INHERITED, canonical
 from slurmhooks.values import text_to_c
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
     from typing import Protocol
+
+    from slurmhooks.cli_filter.option_fields import OptionFields  # written by tools/stubs.py
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 else:
     from _collections_abc import Mapping  # collections.abc, without the imports of the package collections
 
+    OptionFields = object
+
 EARLY = {"sbatch": ("help", "quiet", "usage", "verbose", "version", "wrap"), "srun": ("het-group", "pack-group")}
 """Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
 NAMELESS = ("argv",)
@@ -85,7 +89,7 @@ class Environment(StagedMapping):
         self._native.set_variable(text_to_c("the name of an environment variable", name), raw)
 
 
-class Options(OptionFields, Mapping[str, str | None]):
+class Options(Mapping[str, str | None], OptionFields):
     """The options of one command, or of one component of a heterogeneous job: by their long names, as text.
 
     They come from the user, the environment, the batch script, and handlers. None means not given; setting an option to
@@ -380,3 +384,7 @@ class Options(OptionFields, Mapping[str, str | None]):
 
 
 FIELD_OPTIONS = frozenset(field.option for field in FIELDS.values())
+
+
+for _name, _field in FIELDS.items():
+    setattr(Options, _name, _field)

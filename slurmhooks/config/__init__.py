@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml, for processes that live longer than a launch."""
+"""The keys of slurmhooks.toml, and the model that is made from them."""

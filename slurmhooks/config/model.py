@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml, and how it is read; its tables are in slurmhooks.config.sections.
+"""How slurmhooks.toml is read; its model is in slurmhooks.config.sections.
 
 Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
@@ -10,65 +10,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from slurmhooks.config.sections import (
-    CliFilter,
-    Decisions,
-    Health,
-    Hooks,
-    JobEnd,
-    JobSubmit,
-    Log,
-    Lua,
-    Metrics,
-    Policy,
-    PolicyDefaults,
-    Power,
-    Prep,
-    Priority,
-    Scrun,
-    Section,
-    Spank,
-)
+from slurmhooks.config.sections import Config, Policy, Section
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import trusted
-from slurmhooks.hooks.rollout import Rollout
+
+__all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
 
 FILE_NAME = "slurmhooks.toml"
-
-
-class Config(Section):
-    """The whole file.
-
-    Attributes:
-        policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
-            that apply them, so that launches need not import the rules.
-    """
-
-    hooks: Hooks = Hooks()
-    job_submit: JobSubmit = JobSubmit()
-    job_end: JobEnd = JobEnd()
-    priority: Priority = Priority()
-    prep: Prep = Prep()
-    power: Power = Power()
-    spank: Spank = Spank()
-    cli_filter: CliFilter = CliFilter()
-    scrun: Scrun = Scrun()
-    health: Health = Health()
-    lua: Lua = Lua()
-    log: Log = Log()
-    decisions: Decisions = Decisions()
-    metrics: Metrics = Metrics()
-    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
-    policy_defaults: PolicyDefaults = PolicyDefaults()
-    policies: tuple[dict[str, Any], ...] = Field(
-        default=(), strict=False, description="ready-made rules, each with its name in the key rule"
-    )
-
-    def rollouts(self) -> dict[str, Rollout]:
-        """Return modes and shares by the labels of handlers."""
-        return {label: policy.rollout() for label, policy in self.policy.items()}
 
 
 def sections() -> dict[str, type[Section]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of slurmhooks.toml; slurmhooks.config reads them.
+"""The model of slurmhooks.toml and its tables, from the keys of slurmhooks.config.keys; see slurmhooks.config.model.
 
 Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
@@ -8,12 +8,39 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
+from slurmhooks.config import keys
 from slurmhooks.hooks.rollout import KEYS, Rollout
-from slurmhooks.log import LIMIT
 
 Name = Annotated[str, Field(min_length=1)]
+Size = Annotated[int, BeforeValidator(keys.size)]
+SizeOrUnlimited = Annotated[int | None, BeforeValidator(keys.size)]
+Folder = Annotated[str | None, AfterValidator(keys.absolute)]
+PluginName = Annotated[str | None, AfterValidator(keys.plugin_name)]
+
+
+class _Words:
+    """Makes a text one of the words of a key."""
+
+    def __init__(self, key: keys.Key) -> None:
+        """Store the key."""
+        self._words = key.words
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the words."""
+        return handler.generate_schema(Literal[self._words])
+
+
+def _field(key: keys.Key, *, strict: bool | None = None) -> Any:
+    """Return the field of a model for a key."""
+    limits: dict[str, Any] = {"ge": key.least, "le": key.most}
+    if key.kind == keys.TEXT and not key.words and key.check is None:
+        limits["min_length"] = 1
+    given = {name: value for name, value in limits.items() if value is not None}
+    strict = False if key.kind == keys.TEXTS else strict
+    return Field(default=key.default, description=key.description, strict=strict, **given)
 
 
 class Section(BaseModel):
@@ -25,201 +52,80 @@ class Section(BaseModel):
 class Hooks(Section):
     """``[hooks]``: the sources of handlers."""
 
-    paths: tuple[Name, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
-    modules: tuple[Name, ...] = Field(
-        default=(), strict=False, description="import names of installed packages that contain handlers"
-    )
-    packages: tuple[Name, ...] = Field(
-        default=(),
-        strict=False,
-        description="folders of packages that hook files may import; relative to this file",
-    )
-    require: tuple[Name, ...] = Field(
-        default=(),
-        strict=False,
-        description='handlers without which no configuration goes into service, as in ["limits:require_account"]',
-    )
-
-
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def _bytes(value: Any) -> Any:
-    """Convert a size such as ``"512MiB"`` to bytes, and "unlimited" to None; leave other values to the model."""
-    if not isinstance(value, str):
-        return value
-    if value == "unlimited":
-        return None
-    number, unit = value[:-3].strip(), UNITS.get(value[-3:])
-    if unit is None or not number.isdecimal():
-        raise ValueError(f"must be bytes, a size such as 512MiB (in {', '.join(UNITS)}) or unlimited")
-    return int(number) * unit
+    paths: tuple[Name, ...] = _field(keys.HOOKS["paths"])
+    modules: tuple[Name, ...] = _field(keys.HOOKS["modules"])
+    packages: tuple[Name, ...] = _field(keys.HOOKS["packages"])
+    require: tuple[Name, ...] = _field(keys.HOOKS["require"])
 
 
 class Workers(Section):
     """The keys that the sections of all slurmctld plugins share: each plugin has its own worker processes."""
 
-    reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
-    workers: int = Field(
-        default=1,
-        ge=1,
-        le=64,
-        description="number of requests that are served at the same time, each by a process",
-    )
-    timeout: float = Field(
-        default=2.0,
-        ge=0.01,
-        le=60.0,
-        description="seconds for a request, including the wait for a free worker; then the worker is killed",
-    )
-    memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
-        default=1 << 30,
-        ge=64 << 20,
-        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
-    )
-    process_limit: int = Field(
-        default=4096,
-        ge=1,
-        description="limit on all processes and threads of the user who runs the workers; not enforced for root",
-    )
-    open_file_limit: int = Field(
-        default=1024, ge=64, description="open files of a worker, and of each program that it starts"
-    )
-    no_new_privs: bool = Field(
-        default=True,
-        description="programs that handlers start gain no privileges from setuid bits or file capabilities; sudo fails",
-    )
+    reload: bool = _field(keys.WORKERS["reload"])
+    workers: int = _field(keys.WORKERS["workers"])
+    timeout: float = _field(keys.WORKERS["timeout"])
+    memory_limit: SizeOrUnlimited = _field(keys.WORKERS["memory_limit"])
+    process_limit: int = _field(keys.WORKERS["process_limit"])
+    open_file_limit: int = _field(keys.WORKERS["open_file_limit"])
+    no_new_privs: bool = _field(keys.WORKERS["no_new_privs"])
 
 
 class OfAnyUser(Workers):
     """The keys that sections have in common if their workers use no files of SlurmUser."""
 
-    user: Name | None = Field(
-        default=None,
-        description="the user who runs hook files and handlers, if SlurmUser is root; by default SlurmUser",
-    )
+    user: str | None = _field(keys.OF_ANY_USER["user"])
 
 
 class JobSubmit(OfAnyUser):
     """``[job_submit]``: for slurmctld."""
 
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="what happens to requests while no worker can serve them"
+    on_unavailable: Annotated[str, _Words(keys.JOB_SUBMIT["on_unavailable"])] = _field(
+        keys.JOB_SUBMIT["on_unavailable"]
     )
-    lua: str | None = Field(
-        default=None, min_length=1, description="a job_submit.lua to run besides the hook files; relative to this file"
+    lua: str | None = _field(keys.JOB_SUBMIT["lua"])
+    lua_on_error: Annotated[str, _Words(keys.JOB_SUBMIT["lua_on_error"])] | None = _field(
+        keys.JOB_SUBMIT["lua_on_error"]
     )
-    lua_on_error: Literal["accept", "reject"] | None = Field(
-        default=None,
-        description="what an error in its functions does to the request; by default as in Slurm: accept before 26.05",
-    )
-    lua_order: int = Field(
-        default=50,
-        description="its place among the handlers: low orders run first, and it runs before handlers of the same order",
-    )
-
-
-def _plugin_name(value: str | None) -> str | None:
-    """Return the name of a jobcomp plugin."""
-    if value is not None and (not value.isascii() or not value.isidentifier()):
-        raise ValueError("must be the name of a jobcomp plugin such as filetxt")
-    return value
-
-
-def _absolute(value: str | None) -> str | None:
-    """Return the absolute path of a folder."""
-    if value is not None and not (value.startswith("/") and value.isprintable()):
-        raise ValueError("must be an absolute path")
-    return value
+    lua_order: int = _field(keys.JOB_SUBMIT["lua_order"])
 
 
 class Deliveries(Section):
     """The keys of sections whose calls wait in a spool."""
 
-    timeout: float = Field(
-        default=30.0, ge=0.01, le=3600.0, description="time limit of a handler in seconds; then its worker is killed"
-    )
-    tries: int = Field(
-        default=20, ge=1, le=1000, description="failed attempts after which a record becomes a dead letter"
-    )
-    backoff: float = Field(
-        default=5.0,
-        ge=0.01,
-        le=3600.0,
-        description="seconds before the second attempt; doubled before each further attempt",
-    )
-    backoff_limit: float = Field(
-        default=3600.0, ge=0.01, le=86400.0, description="maximum number of seconds between two attempts"
-    )
+    timeout: float = _field(keys.DELIVERIES["timeout"])
+    tries: int = _field(keys.DELIVERIES["tries"])
+    backoff: float = _field(keys.DELIVERIES["backoff"])
+    backoff_limit: float = _field(keys.DELIVERIES["backoff_limit"])
 
 
 class JobEnd(Deliveries, Workers):
     """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
 
-    workers: int = Field(
-        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
-    )
-    next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
-        default=None,
-        description='another jobcomp plugin that also gets every call, such as "filetxt"; read when slurmctld starts',
-    )
-    spool: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for waiting records; by default slurmhooks in StateSaveLocation;"
-        " read when slurmctld starts",
-    )
-    spool_size: Annotated[int, BeforeValidator(_bytes)] = Field(
-        default=256 << 20,
-        ge=1 << 20,
-        description='disk space for waiting records and dead letters: bytes or "512MiB"; read when slurmctld starts',
-    )
-    fsync: Literal["always", "interval", "never"] = Field(
-        default="interval",
-        description="when records are synced to the disk: before slurmctld continues, once a second, or when the kernel"
-        " decides; matters only if the machine itself fails; read when slurmctld starts",
-    )
+    workers: int = _field(keys.JOB_END["workers"])
+    next: PluginName = _field(keys.JOB_END["next"])
+    spool: Folder = _field(keys.JOB_END["spool"])
+    spool_size: Size = _field(keys.JOB_END["spool_size"])
+    fsync: Annotated[str, _Words(keys.JOB_END["fsync"])] = _field(keys.JOB_END["fsync"])
 
 
 class Power(Deliveries):
     """``[power]``: for ResumeProgram, SuspendProgram and ResumeFailProgram."""
 
-    timeout: float = Field(
-        default=300.0,
-        ge=0.01,
-        le=86400.0,
-        description="time limit of a call in seconds; then its handlers are killed",
-    )
+    timeout: float = _field(keys.POWER["timeout"])
 
 
 class Priority(OfAnyUser):
     """``[priority]``: for slurmctld, when it computes priorities."""
 
-    workers: int = Field(
-        default=2,
-        ge=2,
-        le=64,
-        description="processes that run handlers: one for waiting jobs, so that new jobs always find a free one",
-    )
-    timeout: float = Field(
-        default=1.0,
-        ge=0.01,
-        le=60.0,
-        description="time limit of the handlers in seconds, for a new job or for a batch of 500 waiting jobs",
-    )
+    workers: int = _field(keys.PRIORITY["workers"])
+    timeout: float = _field(keys.PRIORITY["timeout"])
 
 
 class Prep(OfAnyUser):
     """``[prep]``: for slurmctld, when jobs start and end."""
 
-    timeout: float = Field(
-        default=60.0,
-        ge=0.01,
-        le=3600.0,
-        description="time limit of the handlers for a job in seconds, including the wait for a free worker",
-    )
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="whether a job starts or is requeued if no worker can serve it"
-    )
+    timeout: float = _field(keys.PREP["timeout"])
+    on_unavailable: Annotated[str, _Words(keys.PREP["on_unavailable"])] = _field(keys.PREP["on_unavailable"])
 
 
 class Spank(Section):
@@ -229,19 +135,13 @@ class Spank(Section):
 class Scrun(Section):
     """``[scrun]``: for scrun."""
 
-    lua: str | None = Field(
-        default=None,
-        min_length=1,
-        description="the site's own scrun.lua under another name, to run after the handlers; relative to this file",
-    )
+    lua: str | None = _field(keys.SCRUN["lua"])
 
 
 class CliFilter(Section):
     """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
 
-    lua: str | None = Field(
-        default=None, min_length=1, description="a cli_filter.lua to run besides the hook files; relative to this file"
-    )
+    lua: str | None = _field(keys.CLI_FILTER["lua"])
 
 
 def _brake(value: Any) -> Any:
@@ -274,23 +174,14 @@ class Health(Section):
 class Lua(Section):
     """``[lua]``: for Lua scripts."""
 
-    version: Literal["5.1", "5.2", "5.3", "5.4", "5.5", "luajit", "luajit2.0", "luajit2.1"] | None = Field(
-        default=None, description="the Lua version that runs them; by default that of Slurm's own Lua plugins"
-    )
+    version: Annotated[str, _Words(keys.LUA["version"])] | None = _field(keys.LUA["version"])
 
 
 class Log(Section):
     """``[log]``: what is written to Slurm's log."""
 
-    level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
-        default="debug3", description="the lowest level at which lines of handlers are passed on to Slurm"
-    )
-    limit: int = Field(
-        default=LIMIT,
-        ge=256,
-        le=1 << 20,
-        description="maximal size in bytes of a record, and of a message to the user; longer ones are cut",
-    )
+    level: Annotated[str, _Words(keys.LOG["level"])] = _field(keys.LOG["level"])
+    limit: int = _field(keys.LOG["limit"])
 
 
 Mode = Literal["enforce", "warn", "observe", "off"]
@@ -363,42 +254,51 @@ class PolicyDefaults(Section):
 class Decisions(Section):
     """``[decisions]``: the decision log of slurmctld's plugins."""
 
-    enabled: bool = Field(default=True, description="write the decision log")
-    folder: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder of its files, one for each plugin; by default slurmhooks beside SlurmctldLogFile",
-    )
-    max_size: Annotated[int, BeforeValidator(_bytes)] = Field(
-        default=64 << 20, ge=1 << 16, description='size at which a file is rotated: bytes or "64MiB"'
-    )
-    keep: int = Field(default=9, ge=1, le=1000, description="number of rotated files that are kept")
-    sample: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=1.0,
-        strict=False,
-        description="share of the accepted requests that are logged; refusals, warnings and bugs are always logged",
-    )
-    include: tuple[Literal["script", "environment"], ...] = Field(
-        default=(),
-        strict=False,
-        description='secrets to log when handlers change them: "script" (with arguments), "environment"',
-    )
+    enabled: bool = _field(keys.DECISIONS["enabled"])
+    folder: Folder = _field(keys.DECISIONS["folder"])
+    max_size: Size = _field(keys.DECISIONS["max_size"])
+    keep: int = _field(keys.DECISIONS["keep"])
+    sample: float = _field(keys.DECISIONS["sample"], strict=False)
+    include: tuple[Annotated[str, _Words(keys.DECISIONS["include"])], ...] = _field(keys.DECISIONS["include"])
 
 
 class Metrics(Section):
     """``[metrics]``: the metrics of slurmctld's plugins; off by default."""
 
-    sockets: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for a Unix socket of each plugin, such as job_submit.sock, that serves OpenMetrics",
+    sockets: Folder = _field(keys.METRICS["sockets"])
+    textfiles: Folder = _field(keys.METRICS["textfiles"])
+    interval: float = _field(keys.METRICS["interval"])
+    readers: Annotated[str, _Words(keys.METRICS["readers"])] = _field(keys.METRICS["readers"])
+
+
+class Config(Section):
+    """The whole file.
+
+    Attributes:
+        policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
+            that apply them, so that launches need not import the rules.
+    """
+
+    hooks: Hooks = Hooks()
+    job_submit: JobSubmit = JobSubmit()
+    job_end: JobEnd = JobEnd()
+    priority: Priority = Priority()
+    prep: Prep = Prep()
+    power: Power = Power()
+    spank: Spank = Spank()
+    cli_filter: CliFilter = CliFilter()
+    scrun: Scrun = Scrun()
+    health: Health = Health()
+    lua: Lua = Lua()
+    log: Log = Log()
+    decisions: Decisions = Decisions()
+    metrics: Metrics = Metrics()
+    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy_defaults: PolicyDefaults = PolicyDefaults()
+    policies: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="ready-made rules, each with its name in the key rule"
     )
-    textfiles: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for a file of each plugin, such as slurmhooks_job_submit.prom, for node_exporter",
-    )
-    interval: float = Field(default=15.0, ge=0.1, le=3600.0, description="seconds between two updates of these files")
-    readers: Literal["owner", "group", "everyone"] = Field(
-        default="everyone",
-        description="who may read sockets and files: SlurmUser only, its group as well, or everyone",
-    )
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return modes and shares by the labels of handlers."""
+        return {label: policy.rollout() for label, policy in self.policy.items()}

@@ -14,7 +14,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files import plugstack, trusted
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.hooks.points import CONTEXTS, POINTS
+from slurmhooks.hooks.points import CONTEXTS, ORIGINS, POINTS
 from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.site import loading
 from slurmhooks.spank.line import JOB_CALLBACKS, Line
@@ -38,10 +38,6 @@ SUCCESS: Answer = (0, None, 0)
 SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
 """Sign of failure codes: before 25.05, Slurm treats only negative codes as failures; later it needs the code itself."""
 FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
-
-
-ORIGINS = ("local", "remote", "variable")
-"""Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable."""
 SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 CALLBACKS = POINTS["spank"].functions
@@ -189,7 +185,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         index: number of the option in the line.
         name: address of its name in the manifest, or 0.
         argument: address of the argument, or 0.
-        origin: index into :data:`ORIGINS`.
+        origin: index into ORIGINS.
     """
 
     def body() -> tuple[int, bytes | None, int]:

@@ -325,6 +325,14 @@ def _refuse_exposed(
         fault = f"belongs to {_user_name(status.st_uid)}", f"chown {'-h ' if S_ISLNK(mode) else ''}root"
     if fault is None:
         return
+    reach = ""
+    if fault[0].startswith("is writable"):
+        from slurmhooks.files import sealed
+
+        unsealed = sealed.why_not(descriptor)
+        if unsealed is None:
+            return
+        reach = f" (it is mounted read-only, but {unsealed})" if unsealed else ""
     from shlex import quote
 
     from slurmhooks.log import visible
@@ -337,7 +345,7 @@ def _refuse_exposed(
     if sticky:
         repair = f"move {path} to a folder that only root can write"
     subject = "it" if component == path else component
-    raise LoadError([visible(f"{path}: {subject} {what}, and Slurm would run what they put there: {repair}")])
+    raise LoadError([visible(f"{path}: {subject} {what}{reach}, and Slurm would run what they put there: {repair}")])
 
 
 def _is_hidden(descriptor: int, status: stat_result) -> bool:

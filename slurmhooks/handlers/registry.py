@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.option import Option
     from slurmhooks.hooks.points import HookSpec
     from slurmhooks.hooks.rollout import Rollout
+    from slurmhooks.hooks.schedule import Schedule
     from slurmhooks.hooks.terms import Terms
 
 _VAR_POSITIONAL = 0x04
@@ -44,6 +45,7 @@ class Handler:
         logged_code: the log already has a message on its invalid refusal code.
         rollout: mode and share; None: the handler is enforced for all requests.
         terms: of a health check; None for other hooks.
+        schedule: when it runs; None if Slurm calls it.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -60,6 +62,7 @@ class Handler:
         "order",
         "path",
         "rollout",
+        "schedule",
         "source",
         "spec",
         "terms",
@@ -80,9 +83,11 @@ class Handler:
         timeout: float | None = None,
         rollout: Rollout | None = None,
         terms: Terms | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         """Store the description; see the class."""
         self.function = function
+        self.schedule = schedule
         self.terms = terms
         self.timeout = timeout
         self.rollout = rollout
@@ -202,12 +207,15 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
     if mark.terms is not None:
         findings += [f"{where}: {fault}" for fault in mark.terms.faults()]
+    if mark.schedule is not None:
+        findings += [f"{where}: {fault}" for fault in mark.schedule.faults()]
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
     return Handler(
-        function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout, mark.terms
+        *(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout),
+        *(mark.terms, mark.schedule),
     ), []
 
 

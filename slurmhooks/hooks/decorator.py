@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.hooks.option import Option
     from slurmhooks.hooks.rollout import Rollout
+    from slurmhooks.hooks.schedule import Schedule
     from slurmhooks.hooks.terms import Terms
 
     Handler = TypeVar("Handler", bound="Callable[..., object]")
@@ -43,6 +44,7 @@ class Mark:
         terms: of a health check.
         sequence: number in the order of definition.
         owner: name of the module whose top level ran, see :func:`running_module`.
+        schedule: when it runs; None if Slurm calls it.
     """
 
     __slots__ = (
@@ -53,6 +55,7 @@ class Mark:
         "order",
         "owner",
         "rollout",
+        "schedule",
         "sequence",
         "terms",
         "timeout",
@@ -80,6 +83,7 @@ class Mark:
         self.contexts = contexts
         self.timeout = timeout
         self.rollout = rollout
+        self.schedule: Schedule | None = None
         self.sequence = sequence
         self.owner = owner
 
@@ -172,7 +176,7 @@ class Decorator:
             timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
                 handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
-            rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
+            rollout: job_submit, job_modify and every only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
                 "observe" by default. ``note``: what users read after a warning. Health checks have ``mode``, ``every``

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import sys
 
-from slurmhooks.hooks.decorator import Decorator, collect, next_sequence, running_module
+from slurmhooks.hooks.decorator import MARKS, Decorator, collect, next_sequence, running_module
 from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import HOOKS
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from slurmhooks.hooks.decorators import Hooks  # written by tools/stubs.py
+
+    Handler = TypeVar("Handler", bound="Callable[..., object]")
 
 
 class Group:
@@ -41,6 +43,40 @@ class JobSubmitHook(Group, Decorator):
         """Initialize both base classes."""
         Decorator.__init__(self, hook)
         Group.__init__(self, repr(self))
+
+
+class Every(Decorator):
+    """The decorator: ``@hook.every("5m")``."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, period: object = None, /, *, at_most: object = None, **keywords: object
+    ) -> Callable[[Handler], Handler]:
+        """Mark a function that slurmctld's workers call periodically, on the active controller.
+
+        Args:
+            period: a number with a unit (s, m, h, d), from "10s" to "7d"; runs begin at its multiples since the epoch.
+            at_most: number of actions of a run, 10 by default; if a handler asks for more, none is taken.
+            keywords: see :class:`Decorator`; ``timeout`` is 60 seconds by default.
+
+        Raises:
+            TypeError: there is no period, or an argument has the wrong type.
+        """
+        if not isinstance(period, str):
+            raise TypeError(f'{self!r} takes a period, as in @{self!r}("5m"); not {period!r}')
+        # Not at the top: hook files for launches have no periodic rules.
+        from slurmhooks.hooks.schedule import AT_MOST, Schedule
+
+        most = AT_MOST if at_most is None else at_most
+        mark: Any = super().__call__(**keywords)  # type: ignore[arg-type] # checked there
+
+        def scheduled(function: Handler) -> Handler:
+            marked: Handler = mark(function)
+            getattr(marked, MARKS)[-1].schedule = Schedule(period, most)
+            return marked
+
+        return scheduled
 
 
 class SpankHooks(Group):
@@ -86,15 +122,13 @@ def _all_hooks() -> Any:
     hooks: Any = Group("hook")
     hooks.job_submit = JobSubmitHook("job_submit")
     hooks.spank = SpankHooks("hook.spank")
-    hooks.cli_filter = Group("hook.cli_filter")
-    hooks.scrun = Group("hook.scrun")
-    hooks.power = Group("hook.power")
-    hooks.node = Group("hook.node")
-    groups = {"": hooks, **vars(hooks)}
     for name in HOOKS:
         group, _, word = name.rpartition(".")
-        if name not in groups:
-            setattr(groups[group], word, Decorator(name))
+        if group and not hasattr(hooks, group):
+            setattr(hooks, group, Group(f"hook.{group}"))
+        if not hasattr(hooks, name):
+            kind = Every if HOOKS[name].is_periodic else Decorator
+            setattr(getattr(hooks, group) if group else hooks, word, kind(name))
     return hooks
 
 

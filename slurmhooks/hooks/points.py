@@ -17,7 +17,11 @@ CONTEXTS: tuple[Context, ...] = ("local", "remote", "allocator", "slurmd", "job_
 """The results of spank_context(), by Slurm's names; Slurm's number is the index + 1."""
 
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
-"""The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
+"""The contexts of cli_filter: the commands. C numbers them in this order."""
+
+ORIGINS = ("local", "remote", "variable")
+"""Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable. C
+numbers them in this order."""
 
 HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
 """When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what
@@ -37,9 +41,20 @@ class HookSpec:
         timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a process of slurmhooks runs the hook.
+        is_periodic: a clock makes the call, see slurmhooks.hooks.schedule.
     """
 
-    __slots__ = ("arguments", "contexts", "function", "is_called", "name", "on_error", "result", "timeout")
+    __slots__ = (
+        "arguments",
+        "contexts",
+        "function",
+        "is_called",
+        "is_periodic",
+        "name",
+        "on_error",
+        "result",
+        "timeout",
+    )
 
     def __init__(
         self,
@@ -51,6 +66,7 @@ class HookSpec:
         timeout: float | None = None,
         result: str = "None",
         is_called: bool = True,
+        is_periodic: bool = False,
     ) -> None:
         """Store the description; see the class."""
         self.name = name
@@ -61,11 +77,12 @@ class HookSpec:
         self.timeout = timeout
         self.result = result
         self.is_called = is_called
+        self.is_periodic = is_periodic
 
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit."""
-        return self.is_called
+        return self.is_called or self.is_periodic
 
     @property
     def has_terms(self) -> bool:
@@ -74,8 +91,8 @@ class HookSpec:
 
     @property
     def has_modes(self) -> bool:
-        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
-        return self.on_error[0] == "reject"
+        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests or jobs."""
+        return self.on_error[0] == "reject" or self.is_periodic
 
 
 class Point:
@@ -157,6 +174,7 @@ POINTS = {
             HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
             HookSpec("job_submit.init", "init()", (), _FAIL, is_called=False),
             HookSpec("job_submit.fini", "fini()", (), _FAIL, is_called=False),
+            HookSpec("every", "a clock", LISTS, _FAIL, timeout=60, is_called=False, is_periodic=True),
         ),
         Point(
             "site_factor",

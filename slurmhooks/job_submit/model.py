@@ -191,7 +191,7 @@ class Job(JobFields, View):
 
     def savepoint(self) -> object:
         """Return the staged writes; for dispatch."""
-        mappings = {name: mapping.savepoint() for name, mapping in self._mappings.items()}
+        mappings = {name: staged for name, mapping in self._mappings.items() if (staged := mapping.savepoint())}
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.users import split_names
 
@@ -46,4 +47,6 @@ class Subject:
         """The partitions in which the job may run; may ask slurmctld for the default partition."""
         job, record = self._job, self._job._record
         named = [*split_names(job.partition), *split_names(record and record.partition)]
-        return named or list(split_names(getattr(job, "default_partition", None)))
+        if not named or Reader(job, record, modify=job._modify).leaves_partition:
+            named += split_names(getattr(job, "default_partition", None))
+        return named

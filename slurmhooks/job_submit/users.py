@@ -74,17 +74,27 @@ class Facts(Users):
         if record is not None:
             partition = partition or record.alloc_partition or record.partition
         # As in Slurm, the first of several partitions counts.
-        first = next(iter(split_names(partition)), None) or self.default_partition(job)
+        first = next(iter(split_names(partition or self.default_partition(job))), None)
         texts = [text_to_c("text", text) if text else None for text in (account, first)]
         found: str | None = job._struct.asking.text(fact, user_id, *texts)
         return found
 
     def default_partition(self, job: Any) -> str | None:
-        """Return the partition of a job that names none: that of its reservation, or the default one."""
+        """Return the partition of a job that names none: that of its reservation, or the default one.
+
+        If the job names several reservations, slurmctld tries the partition of each.
+        """
         name = job.reservation
-        found: str | None = job._struct.asking.text(
-            Fact.DEFAULT_PARTITION, 0, text_to_c("reservation", name) if name else None
-        )
+        if name is None and job._record is not None:
+            name = job._record.resv_name
+        names = [name, *split_names(name)] if name and "," in name else [name]
+        found = [self._partition_of(job, each) for each in names]
+        return ",".join(dict.fromkeys(filter(None, found))) or None
+
+    def _partition_of(self, job: Any, reservation: str | None) -> str | None:
+        """Return the partition of a reservation, if it has one, or the default one."""
+        text = text_to_c("reservation", reservation) if reservation else None
+        found: str | None = job._struct.asking.text(Fact.DEFAULT_PARTITION, 0, text)
         return found
 
     def user_name(self, job: Any) -> str | None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mounts and namespaces of the calling process, for handlers that change what a job sees.
 
+Example::
+
     from slurmhooks import hook, namespaces
 
     @hook.spank.init_post_opt(contexts="remote")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.errors import Reject
+from slurmhooks.hooks.terms import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """slurmd starts the program without PATH."""
 
@@ -333,9 +333,10 @@ def _time(text: str) -> int:
     Raises:
         ValueError: it is no such text.
     """
-    if text[-1:] not in _TIMES or not text[:-1].isdecimal():
+    value = seconds(text)
+    if not isinstance(value, int):
         raise ValueError(f"must be a time such as 30s, 10m, 6h or 1d, not {text!r}")
-    return int(text[:-1]) * _TIMES[text[-1]]
+    return value
 
 
 def _shown(size: float) -> str:

@@ -173,6 +173,7 @@ class Rule(BaseModel):
         """The fields that decide whether and how the rule applies to a job."""
         chosen = {"partition": self.partitions or self.except_partitions, "qos": self.qos or self.except_qos}
         chosen["account"] = self.accounts or self.except_accounts
+        chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
         return (*self.own_fields, *(name for name, names in chosen.items() if names and name not in self.own_fields))
 
     def active_hooks(self) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Budget(Rule):
         default="refuse", description="what happens to jobs while the service fails"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", *resources.FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "time_limit", *resources.FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
     nameless: ClassVar[str] = "your account may not run this job: {reason}"
     placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}

@@ -119,13 +119,12 @@ class Request:
     @cached_property
     def partitions(self) -> tuple[str, ...]:
         """The partitions that the job may run in; empty if it names none and the default is not known."""
-        return split_names(self.get("partition") or self._default_partition())
+        chosen = self._default_partition() if self._reader.leaves_partition else None
+        return tuple(dict.fromkeys((*split_names(self.get("partition")), *split_names(chosen))))
 
     def _default_partition(self) -> str | None:
         """Return the partition that Slurm chooses: that of the reservation, or the default one."""
-        if self.modify:
-            return None
-        reservation = self.job.reservation
+        reservation = self.get("reservation")
         if self.site.default_partition is not None and reservation is None:
             return self.site.default_partition
         name: str | None = self.site.once(

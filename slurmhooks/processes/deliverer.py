@@ -24,7 +24,7 @@ SEGMENT = ".spool"
 """How the name of a file in a spool ends that holds calls or records."""
 LOCK = "lock"
 """The file that the process locks while it delivers."""
-INTERVAL = 60.0
+INTERVAL = 5.0
 """Seconds between two looks of a supervisor."""
 
 
@@ -67,6 +67,7 @@ class Keeper:
     def __init__(self) -> None:
         """Look at once."""
         self._next = 0.0
+        self._spool: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -75,13 +76,13 @@ class Keeper:
         return self._process.pid if self._process is not None and self._process.poll() is None else 0
 
     def look(self) -> None:
-        """Start the process if one is needed, and the last look is a minute ago."""
+        """Start the process if one is needed, and the last look is some seconds ago."""
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + INTERVAL
         try:
-            spool = folder()
+            spool = self._spool = self._spool or folder()
             if waits(spool) and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)

@@ -9,7 +9,7 @@ from _stat import S_ISREG
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import paths, plugstack, slurm_conf, trusted
 from slurmhooks.handlers import loader
-from slurmhooks.log import DEBUG3, LEVELS, USER, log
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,20 +21,13 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.loader import Source
 
     Read = Callable[[str | None], tuple[list[Source], Sequence[str]]]
+    Values = Callable[[str, str], Any]
+    """Returns the value of a key of a table."""
 
 FILE_NAME = "slurmhooks.toml"
-"""As in config.py, which imports pydantic."""
+"""As in slurmhooks.config.model, which imports pydantic."""
 DEPLOYED = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to that of slurm.conf."""
-_PLAIN: dict[str, dict[str, type]] = {
-    "hooks": {"paths": list, "modules": list, "packages": list, "require": list},
-    "job_submit": {"reload": bool, "lua": str},
-    "spank": {},
-    "scrun": {"lua": str},
-    "cli_filter": {"lua": str},
-    "log": {"level": str},
-}
-"""Keys whose values the model of the configuration accepts if they have this type and are not empty."""
 
 
 def config_path() -> Path:
@@ -152,8 +145,7 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
 def sources(path: str | None = None, link: str | None = None) -> tuple[list[Source], Sequence[str]]:
     """Return the sources and the required handlers of the configuration, and apply its ``[log]``.
 
-    For launches without a hook manifest. Importing the model of the configuration takes three times as long as the rest
-    of a launch, so a simple and valid file is read without the model. Any other file is left to the model.
+    For launches without a hook manifest.
 
     Args:
         path: as for :func:`of_config`.
@@ -165,21 +157,12 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     """
     link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
     path = located(path or link)
-    _refuse_hidden(path)
-    tables = _plain(path)
-    if tables is not None:
-        hooks = tables.get("hooks", {})
-        log.limit(tables.get("log", {}).get("level", LEVELS[DEBUG3]))
-        base = path.rpartition("/")[0]
-        _refuse_misplaced(link, path, [*hooks.get("paths", ()), *hooks.get("packages", ())])
-        simple = _sources(hooks.get("paths", ()), hooks.get("modules", ()), hooks.get("packages", ()), base)
-        return simple, hooks.get("require", ())
-    from pathlib import Path
-
-    config = read_config(Path(path))
-    named = sources_of(Path(path), config, Path(link))
-    log.limit(config.log.level, config.log.limit)
-    return named, config.hooks.require
+    value = _values(path)
+    log.limit(value("log", "level"), value("log", "limit"))
+    patterns, packages = value("hooks", "paths"), value("hooks", "packages")
+    _refuse_misplaced(link, path, [*patterns, *packages])
+    named = _sources(patterns, value("hooks", "modules"), packages, path.rpartition("/")[0])
+    return named, value("hooks", "require")
 
 
 def script_of(point: str, path: str | None = None, link: str | None = None) -> str | None:
@@ -196,49 +179,59 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     """
     link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
     path = located(path or link)
-    _refuse_hidden(path)
-    tables = _plain(path)
-    if tables is None:
-        from pathlib import Path
-
-        name = getattr(read_config(Path(path)), point).lua
-    else:
-        name = tables.get(point, {}).get("lua")
+    name: str | None = _values(path)(point, "lua")
     if name is not None:
         _refuse_misplaced(link, path, [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
-def _plain(path: str) -> dict[str, Any] | None:
-    """Return the tables of a configuration that is valid according to ``_PLAIN``; None if the model has to decide."""
+def _values(path: str) -> Values:
+    """Return the function that returns values of a configuration, for launches.
+
+    A valid file is read without the model, whose import takes longer than the rest of a launch. The model decides on
+    any other file: it says what is wrong, or converts a value such as a number in quotation marks.
+
+    Raises:
+        ConfigError: it is invalid, or another user could have written it.
+    """
+    _refuse_hidden(path)
+    tables = _valid(path)
+    if tables is not None:
+        from slurmhooks.config import keys
+
+        return lambda table, key: tables.get(table, {}).get(key, keys.TABLES[table][key].default)
+    from pathlib import Path
+
+    config = read_config(Path(path))
+    return lambda table, key: getattr(getattr(config, table), key)
+
+
+def _valid(path: str) -> dict[str, Any] | None:
+    """Return the tables of a configuration if it is valid according to slurmhooks.config.keys; otherwise None."""
+    from slurmhooks.config import keys
+
     try:
-        raw = trusted.read(path)
+        text = trusted.read(path).decode("utf-8-sig")
     except FileNotFoundError:
         return {}
-    except (LoadError, OSError):
+    except (LoadError, OSError, UnicodeDecodeError):
         return None
     import tomllib
 
     try:
-        tables = tomllib.loads(raw.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
         return None
     # These tables are for slurmctld, or for slurmhooks_health, which needs the model.
     for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)
     for name, entries in tables.items():
-        kinds = _PLAIN.get(name)
-        if kinds is None or not isinstance(entries, dict):
+        known = keys.TABLES.get(name)
+        if known is None or not isinstance(entries, dict):
             return None
-        if any(_may_be_wrong(value, kinds.get(key)) for key, value in entries.items()):
+        if any(key not in known or not known[key].is_valid(value) for key, value in entries.items()):
             return None
-    return tables if tables.get("log", {}).get("level", LEVELS[DEBUG3]) in LEVELS[:USER] else None
-
-
-def _may_be_wrong(value: object, kind: type | None) -> bool:
-    if type(value) is not kind or value == "":
-        return True
-    return isinstance(value, list) and not all(type(item) is str and item for item in value)
+    return tables
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:
@@ -326,9 +319,8 @@ def lua_version() -> str | None:
     Raises:
         LoadError: the configuration is invalid.
     """
-    from slurmhooks.config import model as config
-
     try:
-        return config.read(config_path()).lua.version
+        version: str | None = _values(located(f"{slurm_conf.directory()}/{FILE_NAME}"))("lua", "version")
     except ConfigError as error:
         raise LoadError(error.findings) from error
+    return version

@@ -12,7 +12,7 @@ from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.recording.request import SECRETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from slurmhooks.fields.rows import Field
 
@@ -28,13 +28,11 @@ _known: dict[type, dict[str, list[str]]] = {}
 Changes = dict[str, tuple[Any, Any]]
 
 
-def changes(
-    fresh: Callable[[object], Any], before: object, after: object, included: tuple[str, ...] = ()
-) -> tuple[Changes, list[str]]:
+def changes(job: Any, before: object, after: object, included: tuple[str, ...] = ()) -> tuple[Changes, list[str]]:
     """Compare two savepoints of a request.
 
     Args:
-        fresh: makes a view from a savepoint.
+        job: a view of the request, which is rolled back to both.
         before: the first savepoint; None: the request as it was received.
         after: the second one.
         included: the values of SECRET that the site lists.
@@ -46,18 +44,20 @@ def changes(
     before = NOTHING if before is None else before
     if before == after:
         return {}, []
-    old, new = fresh(before), fresh(after)
-    result: Changes = {}
+    shown: list[tuple[str, str | None, str]] = []
     hidden = []
-    for field, variable in _written(before, after, new):
+    for field, variable in _written(before, after, job):
         name = field if variable is None else f"{field}.{variable}"
         if field in SECRET and SECRET[field] not in included:
             hidden.append(name)
-            continue
-        values = _value(old, field, variable), _value(new, field, variable)
-        if values[0] != values[1]:
-            result[name] = values
-    return result, hidden
+        else:
+            shown.append((field, variable, name))
+    job.rollback(before)
+    old = [_value(job, field, variable) for field, variable, _ in shown]
+    job.rollback(after)
+    new = [_value(job, field, variable) for field, variable, _ in shown]
+    names = [name for _, _, name in shown]
+    return {name: (was, now) for name, was, now in zip(names, old, new, strict=True) if was != now}, hidden
 
 
 def _written(before: Any, after: Any, view: Any) -> Iterator[tuple[str, str | None]]:

@@ -69,8 +69,9 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
         call: the call, which has ended.
         included: see Decisions.
     """
+    job = None if call.fresh is None else call.fresh(_state(call))
     result: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
-    result |= _about(call)
+    result |= _about(call, job)
     if call.number is not None:
         result["by"] = call.number
     outcome = call.outcome
@@ -86,16 +87,15 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
         result["text"] = _plain("\n".join(call.texts))
     if outcome.error_id is not None:
         result["error"] = outcome.error_id
-    result["handlers"] = [_step(call, step, included) for step in call.steps]
+    result["handlers"] = [_step(job, step, included) for step in call.steps]
     result["microseconds"] = call.nanoseconds // 1000
     return result
 
 
-def _about(call: Call) -> dict[str, Any]:
-    """Return what distinguishes the job from others."""
+def _about(call: Call, job: Any) -> dict[str, Any]:
+    """Return what distinguishes the job from others; ``job`` is a view of the request, or None."""
     about = {} if call.about is None else call.about()
-    if call.fresh is not None:
-        job = call.fresh(_state(call))
+    if job is not None:
         for name in ABOUT:
             if about.get(name) is None:
                 about[name] = _read(job, name)
@@ -135,8 +135,8 @@ def _verdict(call: Call) -> str:
     return ACCEPTED
 
 
-def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a handler did, or would have done."""
+def _step(job: Any, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a handler did, or would have done; ``job`` is a view of the request in any state, or None."""
     result: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
     if step.mode != ENFORCE:
         result["mode"] = step.mode
@@ -149,8 +149,8 @@ def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
         result["error"] = error_id
         if step.wrong is not None:
             result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
-    if call.fresh is not None:
-        changed, hidden = changes(call.fresh, step.before, step.savepoint, included)
+    if job is not None:
+        changed, hidden = changes(job, step.before, step.savepoint, included)
         if changed:
             values = list(changed.items())[:MOST_CHANGES]
             result["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}

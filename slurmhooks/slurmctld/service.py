@@ -16,7 +16,7 @@ from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, process
 from slurmhooks.processes.settings import Settings
-from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, actions, every
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.rollout import Subject
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Running
+    from slurmhooks.worker.service import Announce, Query, Running, Turns
 
 
 class PointService:
@@ -65,8 +65,19 @@ class PointService:
     def observes(self) -> bool:
         """Whether some handlers run after the answer."""
         return any(
-            handler.rollout is not None and handler.rollout.may_be(OBSERVE) for handler in self._registry.all_handlers()
+            handler.rollout is not None and handler.rollout.may_be(OBSERVE)
+            for handler in self._registry.all_handlers()
+            if not handler.spec.is_periodic
         )
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some handlers run periodically."""
+        return any(handler.spec.is_periodic for handler in self._registry.all_handlers())
+
+    def repeat(self, query: Query, turns: Turns) -> None:
+        """Run the periodic rules; see slurmhooks.worker.service."""
+        every.Rules(self._tables, self._registry.handlers("every"), self.settings.hooks).run(query, turns)
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
         """Let ``send`` get each request that handlers observe, before other followers get it."""
@@ -213,6 +224,7 @@ def load_point(
     """
     tables = _tables()
     section, hooks = POINTS[point].section, POINTS[point].called
+    periodic = tuple(spec.name for spec in POINTS[point].hooks if spec.is_periodic)
 
     def prepare(config: Config) -> None:
         announce(_settings(config, section))
@@ -220,7 +232,7 @@ def load_point(
 
     read, registry = load_site(
         watch,
-        lambda registry: unserved(registry, tables, hooks),
+        lambda registry: unserved(registry, tables, (*hooks, *periodic)),
         scripts,
         tuple(spec.name for spec in POINTS[point].hooks),
         prepare,
@@ -256,11 +268,21 @@ def _tables() -> Tables:
 
 def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
     """Return a finding for each handler that this build cannot serve, with the remedy."""
+    handlers = [handler for hook in hooks for handler in registry.handlers(hook)]
     if "record" in tables:
-        return []
+        has_actions = actions.path().exists()
+        return [
+            f"{handler.where}: handler {handler.label} needs {actions.LIBRARY}, which the build makes if it finds"
+            " libslurm to link with: run 'slurmhooks build' where that is, and install the result"
+            for handler in handlers
+            if handler.spec.is_periodic and not has_actions
+        ]
     return [
         f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
-        for hook in hooks
-        for handler in registry.handlers(hook)
+        for handler in handlers
         if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))
+    ] + [
+        f"{handler.where}: handler {handler.label} runs periodically: {NEEDS_SOURCES}"
+        for handler in handlers
+        if handler.spec.is_periodic and not PRIVATE_ARGUMENTS.intersection(handler.names)
     ]

@@ -47,6 +47,12 @@ class FakeTable(Table[Any, Any]):
         self.structs = structs
         super().__init__(self._find_one, self._find_all, self._find_some)
 
+    @property
+    def release(self) -> str:
+        """The release of Slurm that the rows are of."""
+        view: Any = self._kind
+        return release_of_view(view)
+
     def _find_one(self, key: Any) -> model.View | None:
         if isinstance(key, str) and key.isdecimal() and table_name(self._kind) in KEYS:
             key = int(key)

@@ -21,7 +21,7 @@ from slurmhooks.scrun.errors import StagingError
 from slurmhooks.site.loading import Named
 from slurmhooks.spank.options import convert
 from slurmhooks.spank.state import missing_handlers
-from slurmhooks.testing import jobcomp, power, records
+from slurmhooks.testing import every, jobcomp, power, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
@@ -188,6 +188,8 @@ def run(
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
         elif hook.startswith("power."):
             outcome, changes = power.handle(registry, hook, given), {}
+        elif spec.is_periodic:
+            outcome, changes = every.handle(registry, hook, given), {}
         elif hook.startswith("node."):
             outcome, changes = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)}), {}
         elif hook in jobcomp.HOOKS:

@@ -59,7 +59,10 @@ class What(IntEnum):
 
 
 class Fact(IntEnum):
-    """Knowledge of slurmctld that is not in a member; the result is one text or number, or nothing."""
+    """Knowledge of slurmctld that is not in a member; the result is one text or number, or nothing.
+
+    IN_CONTROL: a number if this slurmctld controls the cluster; nothing if it stands by.
+    """
 
     USER_NAME = 1
     DEFAULT_ACCOUNT = 2
@@ -72,6 +75,7 @@ class Fact(IntEnum):
     DEFAULT_PARTITION = 9
     CHOSEN_QOS = 10
     CHARGED_ACCOUNT = 11
+    IN_CONTROL = 12
 
 
 class Status(IntEnum):

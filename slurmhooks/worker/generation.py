@@ -26,6 +26,7 @@ from slurmhooks.wire.protocol import STATUS_PAGE, Control
 from slurmhooks.worker import service, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
+from slurmhooks.worker.periodic import Periodic
 
 if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
@@ -62,16 +63,20 @@ class Generation:
         for end in (self._wake, wakes):
             end.setblocking(False)
         self._wakes = wakes
+        self._beside: list[Observer | Periodic] = []
+        if loaded.observes:
+            self._beside.append(Observer(loaded, number, supervisor))
+        if loaded.repeats:
+            self._beside.append(Periodic(loaded, number, supervisor))
         # Hook files may have installed a handler for SIGCHLD, which workers get back.
-        self._observer = Observer(loaded, number, supervisor) if loaded.observes else None
         self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
         """Keep as many workers running as the configuration asks for, until told to finish."""
-        while not self._finishing or self._starting or self._serving or self._leaving or self._observes:
-            if self._observer is not None:
-                self._observer.tend(self._leave)
+        while not self._finishing or self._starting or self._serving or self._leaving or self._is_accompanied:
+            for each in self._beside:
+                each.tend(partial(self._leave, each))
             while self._lacks_worker():
                 self._fork()
             poller = select.poll()
@@ -94,21 +99,24 @@ class Generation:
         return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers
 
     @property
-    def _observes(self) -> bool:
-        return self._observer is not None and self._observer.running
+    def _is_accompanied(self) -> bool:
+        return any(each.running for each in self._beside)
 
     def _wait(self) -> float:
         """Return the maximum number of seconds to wait for an event."""
-        return RETRY if self._observer is None else self._observer.wait(RETRY)
+        return min([RETRY, *(each.wait(RETRY) for each in self._beside)])
 
-    def _leave(self) -> None:
-        """Close, in a forked child, what belongs to the generation."""
+    def _leave(self, own: Observer | Periodic | None = None) -> None:
+        """Close, in a forked child, what belongs to the generation, and to processes beside the workers but ``own``."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
         for end in (self._supervisor, self._wake, self._wakes, *(each for each, _ in self._starting.values())):
             end.close()
         for _, other in self._starting.values():
             os.close(other)
+        for each in self._beside:
+            if each is not own:
+                each.forked()
 
     def _fork(self) -> None:
         """Start a worker, which sends a message over its channel when it is ready."""
@@ -125,8 +133,6 @@ class Generation:
         if not pid:
             self._leave()
             ours.close()
-            if self._observer is not None:
-                self._observer.forked()
             worker.main(self._service, theirs, page, me)
         theirs.close()
         self._starting[pid] = (ours, page)
@@ -152,8 +158,8 @@ class Generation:
         message = control.receive(self._supervisor)
         if message is None or message.kind == Control.FINISH:
             self._finishing = True
-            if self._observer is not None:
-                self._observer.finish(at_once=message is None or message.value == 1)
+            for each in self._beside:
+                each.finish(at_once=message is None or message.value == 1)
             for pid, (channel, page) in self._starting.items():
                 process.kill(pid, group=True)
                 channel.close()

@@ -11,97 +11,42 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
-from contextlib import suppress
-from mmap import mmap
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from slurmhooks.collector import reporting
-from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.processes import confinement, control, process
-from slurmhooks.wire.protocol import ChannelKind, Control
+from slurmhooks.processes import process
 from slurmhooks.worker import worker
-from slurmhooks.worker.channel import Channel
+from slurmhooks.worker.beside import BUSY, IDLE, STARTING, Beside, Page, asks, begin, end_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from slurmhooks.worker.channel import Channel
     from slurmhooks.worker.service import Query, Service
 
 OBSERVE = 1
 """The kind of the reports that workers send."""
-RETRY = 1.0
-RETRY_MOST = 60.0
-"""Maximum seconds between attempts to start the process after it ended too early; the delay doubles up to this
-limit."""
 DRAIN = 2.0
 """Seconds that a replaced generation has to finish observing."""
 REPORT = 60.0
 """Seconds between two log lines about dropped requests."""
-_PAGE = 4096
-_STATE = Struct("=IIdII")
-"""On the status page: the state of the process, how many requests it has begun, when the running handler is to be
-killed (0: none runs), the index of the handler, and the size of its name, which follows."""
-_STARTING, _IDLE, _BUSY = range(3)
 _NO_HANDLER = -1
 """Instead of the index of a handler: the process ended while no handler was running."""
 
 
-class Page:
-    """The state of the process, in memory that it shares with the generation."""
-
-    def __init__(self) -> None:
-        """Create the memory, which processes that are forked from now on share."""
-        self._memory = mmap(-1, _PAGE)
-
-    def write(self, state: int, begun: int, deadline: float = 0.0, place: int = 0, label: str = "") -> None:
-        """Write the state."""
-        name = label.encode("utf-8", "replace")[: _PAGE - _STATE.size]
-        self._memory[: _STATE.size + len(name)] = _STATE.pack(state, begun, deadline, place, len(name)) + name
-
-    def read(self) -> tuple[int, int, float, int, str]:
-        """Return the state, see _STATE; the label of the handler comes last."""
-        state, begun, deadline, place, size = _STATE.unpack_from(self._memory)
-        name = self._memory[_STATE.size : _STATE.size + min(size, _PAGE - _STATE.size)]
-        return state, begun, deadline, place, name.decode("utf-8", "replace")
-
-
-class Observer:
+class Observer(Beside):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service.
-
-        Args:
-            service: the handlers that the process runs.
-            number: of the generation.
-            supervisor: passes a channel for questions on to slurmctld.
-        """
-        self._service = service
-        self._number = number
-        self._supervisor = supervisor
+        """Prepare for one service; see Beside."""
+        super().__init__(service, number, supervisor)
         self._reporter, self._requests = reporting.pair()
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))
-        self._page = Page()
-        self._pid = 0
         self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Observing
-        self._failures = 0
-        self._retry_at = 0.0
         self._finish_at: float | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether the process is running."""
-        return self._pid != 0
-
-    def wait(self, most: float) -> float:
-        """Return how many seconds the generation may sleep, at most ``most``."""
-        deadline = self._page.read()[2]
-        return max(0.0, min(most, deadline - time.monotonic())) if self._pid and deadline else most
 
     def tend(self, leave: Callable[[], None]) -> None:
         """Start the process, end it if a handler takes too long, replace it if it has ended.
@@ -116,10 +61,10 @@ class Observer:
                 self._kill(f"missed the time limit of {label} and was killed")
             elif self._finish_at is not None and now > self._finish_at:
                 self._kill("was killed, as other hooks are in force")
-            elif os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            elif self._has_ended():
                 self._forget()
         if not self._pid and self._finish_at is None and now >= self._retry_at:
-            self._start(leave)
+            self._start(leave, self._run, "no observer can be started: %s; no request is affected")
 
     def finish(self, *, at_once: bool) -> None:
         """Make the process end: now, or when it has observed what workers have sent, but within DRAIN seconds."""
@@ -132,25 +77,9 @@ class Observer:
         """Close, in a forked worker, what it does not need."""
         self._requests.close()
 
-    def _start(self, leave: Callable[[], None]) -> None:
-        self._page.write(_STARTING, 0)
-        me = os.getpid()
-        try:
-            pid, ours, theirs = process.fork(socket.SOCK_STREAM)
-        except OSError as error:
-            log.error("no observer can be started: %s; no request is affected", error.strerror)
-            self._pause()
-            return
-        if not pid:
-            leave()
-            ours.close()
-            self._reporter.close()
-            main(self._service, self._requests, Channel(theirs), self._page, self._ended, me)
-        theirs.close()
-        self._pid = pid
-        with suppress(OSError):  # the supervisor has ended; this generation will end, too
-            control.send(self._supervisor, control.Message(Control.OBSERVER, self._number, pid, fds=(ours.fileno(),)))
-        ours.close()
+    def _run(self, channel: Channel, parent: int) -> NoReturn:
+        self._reporter.close()
+        main(self._service, self._requests, channel, self._page, self._ended, parent)
 
     def _kill(self, how: str) -> None:
         process.kill(self._pid, group=True)
@@ -162,26 +91,19 @@ class Observer:
         Args:
             how: why it was killed; empty if it ended by itself.
         """
-        process.kill(self._pid, group=True)  # also the programs that it started
-        pid, status = os.waitpid(self._pid, 0)
-        self._pid = 0
+        pid, status = self._reap()
         state, begun, deadline, place, label = self._page.read()
         how = how or process.describe(status) + (f" in {label}" if deadline else "")
         if status and self._finish_at != 0:
             log.error("observer %d %s; no request is affected", pid, how)
-        if begun > 1 or state != _BUSY:
+        if begun > 1 or state != BUSY:
             self._ended = {}  # earlier processes ended during another request
-        if state == _BUSY:
+        if state == BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
-        if state == _STARTING:
+        if state == STARTING:
             self._pause()
         else:
             self._failures = 0
-
-    def _pause(self) -> None:
-        """Wait before the next attempt to start the process."""
-        self._failures += 1
-        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
 
 
 class Observing:
@@ -222,31 +144,17 @@ class Observing:
     def begin(self, place: int, label: str, timeout: float) -> None:
         """Note that a handler begins."""
         deadline = time.monotonic() + timeout
-        self._page.write(_BUSY, self._begun, deadline, place, label)
+        self._page.write(BUSY, self._begun, deadline, place, label)
 
     def end(self) -> None:
         """Note that no handler runs; end this process if it is a child that a handler forked."""
-        if os.getpid() != self._pid:
-            log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-            os._exit(1)
-        self._page.write(_BUSY, self._begun)
+        end_fork(self._pid)
+        self._page.write(BUSY, self._begun)
 
     def idle(self) -> None:
         """Note that all handlers of a request have run, or that no request has arrived yet."""
         self.end()
-        self._page.write(_IDLE, self._begun)
-
-
-def _query(channel: Channel) -> Query:
-    def query(question: bytes) -> bytes:
-        reply = None
-        with suppress(ConnectionError):
-            reply = None if channel.inherited else channel.ask(ChannelKind.QUERY, question)
-        if reply is None:
-            raise StaleHandleError("slurmctld does not answer questions of this process")
-        return reply
-
-    return query
+        self._page.write(IDLE, self._begun)
 
 
 def serve(service: Service, requests: socket.socket, query: Query, observing: Observing) -> None:
@@ -280,15 +188,8 @@ def main(
 def _run(
     service: Service, requests: socket.socket, channel: Channel, page: Page, ended: dict[int, str], parent: int
 ) -> None:
-    os.setsid()
-    process.die_with(parent)
-    process.name("slurmhooks-obs")
-    confinement.limit(service.settings)
-    os.register_at_fork(after_in_child=channel.close)
-    if sys.stdout is not None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
-    service.start()
+    begin(service, channel, parent, "slurmhooks-obs")
     observing = Observing(page, ended)
     observing.idle()
-    serve(service, requests, _query(channel), observing)
+    serve(service, requests, asks(channel), observing)
     service.stop()

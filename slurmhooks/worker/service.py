@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks.files import trusted
 from slurmhooks.files.watch import Watch
@@ -43,16 +43,51 @@ class Running(Protocol):
         """Note that the handler has ended."""
 
 
+class Turns(Protocol):
+    """The progress of the process that runs periodic rules."""
+
+    @property
+    def state(self) -> State:
+        """What all such processes share."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; return whether the process is to end."""
+
+    def begin(self, what: str, timeout: float) -> None:
+        """Note that something begins that may take this many seconds; after that the process is killed."""
+
+    def end(self) -> None:
+        """Note that it has ended."""
+
+
+class State(Protocol):
+    """What the processes that run periodic rules share, over all generations; see slurmhooks.worker.periodic."""
+
+    def lock(self) -> bool:
+        """Become the only process that runs rules, if none is."""
+
+    def unlock(self) -> None:
+        """Let other processes run rules."""
+
+    def read(self) -> dict[str, Any]:
+        """Return what was written."""
+
+    def write(self, value: dict[str, Any]) -> None:
+        """Replace it."""
+
+
 class Service(Protocol):
     """Handlers that were loaded from one set of files.
 
     Attributes:
         settings: as the configuration was when they were loaded.
+        repeats: some handlers run periodically, in a process of their own (slurmhooks/worker/periodic.py).
         observes: some handlers run after the answer, in the observer process (slurmhooks/worker/observer.py).
     """
 
     settings: Settings
     observes: bool
+    repeats: bool
 
     def start(self) -> None:
         """Prepare this worker before its first request; an exception ends the worker."""
@@ -73,6 +108,14 @@ class Service(Protocol):
             data: the request, as a worker has sent it.
             query: asks slurmctld a question, preceded by WHOSE of slurmhooks/slurmctld/observation.py.
             running: called before and after each handler.
+        """
+
+    def repeat(self, query: Query, turns: Turns) -> None:
+        """Run the periodic rules until the process is to end.
+
+        Args:
+            query: asks slurmctld a question, as for :meth:`observe`.
+            turns: told what runs.
         """
 
     def stop(self) -> None:

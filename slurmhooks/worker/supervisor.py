@@ -21,7 +21,7 @@ from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Keeper
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, service, status
+from slurmhooks.worker import generation, periodic, service, status
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.polling import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
@@ -69,6 +69,7 @@ class Supervisor:
         self._requests = Requests()
         self._collector = Collector()
         self._power = Keeper()
+        periodic.state = periodic.State()
         reporting.reporter = self._collector.reporter
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes

@@ -101,15 +101,21 @@ def options(generator: random.Random) -> str:
     return " ".join(word for word in words if word not in CRASHES or CRASHES[word] not in text)
 
 
-def prepared(cluster: Cluster) -> Site:
-    """Return a cluster of three nodes with GPUs of two types, licenses, a reservation, and different partitions."""
-    edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in HARDWARE.items()]
+def prepared(cluster: Cluster, hardware: Mapping[int, str] = HARDWARE, lines: str = "") -> Site:
+    """Return a cluster of three nodes with GPUs of two types, licenses, a reservation, and different partitions.
+
+    Args:
+        cluster: the cluster.
+        hardware: what each node has, by its number.
+        lines: more lines of slurm.conf.
+    """
+    edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in hardware.items()]
     # SelectTypeParameters may be set only once.
     edits += ["-e '/^PartitionName=/d'", "-e '/^SelectTypeParameters/d'"]
     cluster.root("sh", "-ec", f"sed -i {' '.join(edits)} /etc/slurm/slurm.conf", check=True)
     cluster.root("touch", *(f"/var/tmp/gpu{number}" for number in range(4)), check=True)
     cluster.put(GRES, "/etc/slurm/gres.conf")
-    site = prepare(cluster, CONF + PARTITIONS)
+    site = prepare(cluster, CONF + PARTITIONS + lines)
     cluster.root(
         "sh", "-ec",
         "scontrol create reservation=course partition=gpu licenses=ansys:4 flags=any_nodes users=alice"
@@ -130,7 +136,11 @@ def changes(generator: random.Random, site: Site, given: str) -> str:
 
 
 def run(
-    site: Site, jobs: Mapping[str, str], updates: Mapping[str, str] = {}, interactive: Collection[str] = ()
+    site: Site,
+    jobs: Mapping[str, str],
+    updates: Mapping[str, str] = {},
+    interactive: Collection[str] = (),
+    variables: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """Submit jobs that are held, change some of them, release them together, and wait until all have ended.
 
@@ -139,6 +149,7 @@ def run(
         jobs: the options of each job, by its name.
         updates: the changes by scontrol, by the names of jobs; the job is cancelled if they are refused.
         interactive: the names of jobs of salloc, which are not held.
+        variables: environment variables of sbatch, by the names of jobs.
 
     Returns:
         what the commands said, by the names of the jobs.
@@ -149,7 +160,7 @@ def run(
         if name in interactive:
             lines.append(f"setsid salloc -Q {words} > said.{name} 2>&1 < /dev/null &")
         else:
-            lines.append(f"id=$(sbatch --parsable -H -o /dev/null {words} 2> said.{name})")
+            lines.append(f"id=$({variables.get(name, '')} sbatch --parsable -H -o /dev/null {words} 2> said.{name})")
         if name in updates:
             command = f"scontrol update JobId=$id Comment={name} {updates[name]} || scancel $id"
             lines.append(f'[ -z "$id" ] || {{ {command}; }} 2> said.{name}')

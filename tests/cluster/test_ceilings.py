@@ -16,12 +16,24 @@ SHORT, LONG = 60, 400
 """How many combinations of options are drawn, of which Slurm accepts more than half."""
 
 
+PLAIN = re.compile(
+    r"( ?(-N\d|-w n1|-n\d+|-c\d|--mem=[1-9]\d*|--mem-per-cpu=\d+|-L ansys(:2)?|-p (debug|gpu|wide)|-t5"
+    r"|--gpus=\d|--gpus-per-node=\d|--gres=gpu:1))*"
+)
+"""Requests that say by numbers what they get; all others leave it to Slurm, and a rule refuses what they might get."""
+NAMED_GPUS = re.compile(r"Tres(PerJob|PerNode|PerSocket|PerTask)=\S*gpu|NtasksPerTRES")
+"""In what scontrol shows of a job."""
+OF_RULES = re.compile(r"at (?:most|least) |interactive jobs in ")
+"""Begins what a rule says to users."""
+
+
 class Given:
     """What slurmctld gave to a job, and what the bounds said about it.
 
     Attributes:
         amounts: see drawn_jobs.amounts().
         named: the request names an amount of memory.
+        names_gpus: the job has GPUs because the request names some: with whole nodes it gets them in any case.
         job: what scontrol showed.
     """
 
@@ -29,6 +41,7 @@ class Given:
         self.amounts = drawn_jobs.amounts(job)
         self.named = bool(bounds["names_memory"])
         self.job = job
+        self.names_gpus = self.most("gpus") > 0 and bool(NAMED_GPUS.search(job["line"]))
 
     def most(self, name: str) -> int:
         """Return the largest of some amounts."""
@@ -70,11 +83,11 @@ LIMITS = [
     Limit('rule = "memory_ceiling"\nper_cpu = {}', lambda given: given.memory("cpus_per_node")),
     Limit(
         'rule = "cpus_per_gpu"\nmost = {}',
-        lambda given: -(-given.most("cpus") // given.most("gpus")) if given.most("gpus") else None,
+        lambda given: -(-given.most("cpus") // given.most("gpus")) if given.names_gpus else None,
     ),
     Limit(
         'rule = "memory_per_gpu"\nmost = {}',
-        lambda given: given.memory("gpus_per_node") if given.most("gpus") else None,
+        lambda given: given.memory("gpus_per_node") if given.names_gpus else None,
     ),
     Limit('rule = "licenses"\nmost = {{ ansys = {} }}', Given.licenses),
     Limit('rule = "time_ceiling"\nlimit = {}', lambda given: drawn_jobs.minutes(given.job)),
@@ -128,8 +141,12 @@ def trials(site: Site, number: int, generator: random.Random) -> dict[str, Trial
     return drawn
 
 
-def beyond(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str]]:
-    """Run jobs under their rules; return how many ran, and those beyond their ceiling or below their floor."""
+def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], list[str]]:
+    """Run jobs under their rules.
+
+    Returns:
+        how many ran, those beyond their ceiling or below their floor, and those that were refused without need.
+    """
     rules = [
         f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{trial.limit.toml.format(trial.number)}\n'
         for name, trial in drawn.items()
@@ -140,7 +157,8 @@ def beyond(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str]]:
     reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
     assert "error" not in reloaded, reloaded
     interactive = {name for name, trial in drawn.items() if trial.limit.interactive}
-    drawn_jobs.run(site, {name: f"-A {name} {trial.options}" for name, trial in drawn.items()}, interactive=interactive)
+    options = {name: f"-A {name} {trial.options}" for name, trial in drawn.items()}
+    said = drawn_jobs.run(site, options, interactive=interactive)
     told = {each["name"]: each["bounds"] for each in site.told()}
     ran = drawn_jobs.given(site)
     wrong = []
@@ -148,13 +166,27 @@ def beyond(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str]]:
         trial, amount = drawn[name], drawn[name].limit.amount(Given(job, told[name]))
         if amount is not None and not trial._replace(without=amount).kept:
             wrong.append(f"{trial} | got {amount}\n    {job['line']}")
-    return len(ran), wrong
+    needless = [
+        f"{trial} | {said[name]}"
+        for name, trial in drawn.items()
+        if trial.kept
+        and not trial.limit.floor
+        and OF_RULES.search(said.get(name, ""))
+        and PLAIN.fullmatch(trial.options)
+    ]
+    # Without Slurm's sources rules know neither nodes nor defaults of partitions.
+    return len(ran), wrong, needless if site.cluster.has_sources else []
 
 
 @pytest.mark.parametrize(("number", "seed"), [(SHORT, 5), pytest.param(LONG, 6, marks=pytest.mark.soak)])
 def test_limits(site: Site, number: int, seed: int) -> None:
-    """No job that a rule accepts gets more than the ceiling of the rule, or less than its floor."""
+    """No job that a rule accepts gets more than the ceiling of the rule, or less than its floor.
+
+    No job is refused that keeps to the ceiling and says by numbers what it gets; a floor compares with the least that
+    Slurm might give, of which it gives more here.
+    """
     drawn = trials(site, number, random.Random(seed))
-    ran, wrong = beyond(site, drawn)
+    ran, wrong, needless = under_rules(site, drawn)
     assert not wrong, "\n".join(wrong)
+    assert not needless, "\n".join(needless)
     assert ran > len(drawn) / 3

@@ -25,9 +25,9 @@ def limit(job):
     job.comment = "seen"
 
 @hook.job_end
-def ended(record, event):
+def ended(event):
     with open("{SHARED}", "a") as file:
-        file.write(f"{{record.job_id}} {{event.id}}\\n")
+        file.write(event.id + "\\n")
 """
 SLOW = 100.0
 """Seconds in which a controller must take over; a primary that returns needs 30 by Slurm's own doing."""
@@ -118,6 +118,19 @@ def stopped(site: Site, other: Standby, load: Load) -> None:
     site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
 
 
+def bring_back(site: Site, other: Standby) -> None:
+    """Start the primary again; it takes back control."""
+    # A standby of 26.05.5 that gives up control while users submit may wait for ever, in conmgr_quiesce(); it does so
+    # without plugins of slurmhooks, too.
+    hangs = site.release >= (26, 5)
+    if hangs:
+        other.run("kill -9 $(cat /run/slurmctld.pid)")
+    site.shell("slurmctld", user="root")
+    if hangs:
+        other.start()
+    site.cluster.wait(lambda: not other.serves(), timeout=SLOW, what="return of the primary")
+
+
 @pytest.mark.one_release
 @pytest.mark.parametrize(
     "handover",
@@ -127,11 +140,11 @@ def stopped(site: Site, other: Standby, load: Load) -> None:
 def test_the_policy_holds(pair: tuple[Site, Standby], handover: Callable[[Site, Standby, Load], None]) -> None:
     """No request passes without the policy, and each end of a job is delivered once, whoever is in control."""
     site, other = pair
+    site.shell(f": > {SHARED}", user="root")
     with Load(site) as load:
         load.more("the start")
         handover(site, other, load)
-        site.shell("slurmctld", user="root")
-        site.cluster.wait(lambda: not other.serves(), timeout=SLOW, what="return of the primary")
+        bring_back(site, other)
         load.more("the return of the primary")
     assert load.wrong == 0
     jobs = set(site.said("squeue", "-h", "-o", "%A %j|%k", user="root").splitlines())
@@ -141,9 +154,16 @@ def test_the_policy_holds(pair: tuple[Site, Standby], handover: Callable[[Site, 
     def delivered() -> list[str]:
         return site.shell(f"cat {SHARED}", user="root").splitlines()
 
-    waiting = {line.split()[0] for line in jobs}
-    site.cluster.wait(lambda: waiting <= {line.split()[0] for line in delivered()}, timeout=SLOW, what="deliveries")
-    assert len(delivered()) == len(set(delivered()))
+    def is_delivered() -> bool:
+        # Without Slurm's sources, ids of records do not name the job.
+        ended = {line.split(".")[0] for line in delivered()}
+        return (
+            {line.split()[0] for line in jobs} <= ended if site.cluster.has_sources else len(delivered()) >= len(jobs)
+        )
+
+    site.cluster.wait(is_delivered, timeout=SLOW, what="deliveries")
+    found = delivered()
+    assert len(found) == len(set(found))
 
 
 @pytest.mark.one_release

@@ -20,14 +20,13 @@ WITHOUT_CALLS = "site_factor_python.so"
 SLURMS = {"plugin_name", "plugin_type", "plugin_version"}
 CALLED = {
     "cli_filter_python.so": r"cli_filter_p_\w+",
-    "job_submit_python.so": r"slurmhooks_start_workers|init|fini|job_submit|job_modify",
-    "jobcomp_python.so": r"slurmhooks_start_workers|init|fini|jobcomp_p_\w+",
-    "prep_python.so": r"slurmhooks_start_workers|init|fini|prep_p_\w+",
     "scrun_python.so": r"luaopen_scrun_python|slurmhooks_scrun_script",
-    "site_factor_python.so": r"slurmhooks_start_workers|init|fini|site_factor_p_\w+",
     "spank_python": r"slurm_spank_\w+|spank_plugin_version",
     "_slurmhooks_": r"PyInit__slurmhooks_(cli_filter|node|scrun|spank)",
     CORE: "slurmhooks_core",
+    # The plugin points of slurmctld.
+    "job_submit": r"slurmhooks_start_workers|init|fini|job_submit|job_modify",
+    "": r"slurmhooks_start_workers|init|fini|{point}_p_\w+",
 }
 """The symbols that a library may export besides SLURMS, by the start of its name."""
 
@@ -81,7 +80,8 @@ def test_search_paths(libraries: list[Path]) -> None:
 def test_exported_symbols(libraries: list[Path]) -> None:
     """A library exports what Slurm, Lua, Python or another plugin of slurmctld looks up, and nothing else."""
     for library in libraries:
-        (allowed,) = (pattern for start, pattern in CALLED.items() if library.name.startswith(start))
+        allowed = next(pattern for start, pattern in CALLED.items() if library.name.startswith(start))
+        allowed = allowed.replace("{point}", library.name.removesuffix("_python.so"))
         rows = [row.split() for row in read(library, "--dyn-syms").splitlines()]
         exported = {row[7] for row in rows if len(row) > 7 and row[4] in ("GLOBAL", "WEAK") and row[6] != "UND"}
         assert exported, library

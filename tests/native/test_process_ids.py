@@ -59,6 +59,8 @@ def test_no_process_ids_of_groups(tmp_path: Path) -> None:
             if process.stdout.readline() == "1\n":
                 break
             time.sleep(0.01)
+        else:
+            raise AssertionError("slurmctld's part has seen no worker within a minute")
         process.stdin.write("exchange 100 echo\n" * len(PIDS))
         process.stdin.flush()
         results = [process.stdout.readline().split("\t")[0] for _ in PIDS]

@@ -26,6 +26,7 @@ class Service:
     def __init__(self, state: dict[str, object]) -> None:
         """Keep the content of the file."""
         self.observes = bool(state.get("observe"))
+        self.repeats = False
         self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # the type that the test wrote
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The reference has everything that the code offers."""
 
+import contextlib
+import functools
+import importlib
 import re
 import sys
 
@@ -39,6 +42,23 @@ def test_reference_has_every_item() -> None:
     cells = [cell.partition("(")[0] for cell in first_cells(REFERENCE["spank-items"])]
     assert cells == [item.name for item in spank_fields.ITEMS]
     assert set(cells) <= set(dir(Spank))
+
+
+def is_importable(name: str) -> bool:
+    """Tell whether there is a module, or something in a module, of this name."""
+    for rest in range(name.count(".") + 1):
+        words = name.split(".")
+        module = ".".join(words[: len(words) - rest])
+        with contextlib.suppress(ImportError, AttributeError):
+            return functools.reduce(getattr, words[len(words) - rest :], importlib.import_module(module)) is not None
+    return False
+
+
+def test_what_sphinx_describes_exists() -> None:
+    """Each name that a page hands to autodoc can be imported; Sphinx itself may not be installed here."""
+    names = set(re.findall(r"^\.\. auto\w+:: (\S+)", "".join(REFERENCE.values()), re.MULTILINE))
+    assert len(names) > 20
+    assert [name for name in sorted(names) if not is_importable(name)] == []
 
 
 SPANK_CALLBACKS = """

@@ -46,7 +46,8 @@ def test_wheel_can_compile_itself(wheel: Path) -> None:
 def test_wheel_is_typed_licensed_and_clean(wheel: Path) -> None:
     """Types and licence are in the wheel; tests, caches and compiled code are not."""
     names = names_in(wheel)
-    assert {"slurmhooks/py.typed", "slurmhooks/hooks/decorators.pyi", "slurmhooks/spank/items.pyi"} <= names
+    stubs = {"hooks/decorators.pyi", "spank/items.pyi", "cli_filter/option_fields.pyi"}
+    assert {"slurmhooks/py.typed", *(f"slurmhooks/{stub}" for stub in stubs)} <= names
     assert f"slurmhooks-{__version__}.dist-info/licenses/LICENSE" in names
     tops = {"slurmhooks", *(f"slurmhooks-{__version__}.{kind}" for kind in ("dist-info", "data"))}
     assert {name.partition("/")[0] for name in names} == tops

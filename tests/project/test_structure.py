@@ -8,10 +8,11 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from slurmhooks.hooks.points import POINTS
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
-POINTS = ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter", "node")
 FLOORS = (
     ("_version", "errors", "values", "namespaces", "programs"),
     ("log",),
@@ -27,7 +28,7 @@ FLOORS = (
     ("worker",),
     ("fields",),
     ("slurmctld",),
-    POINTS,
+    tuple(POINTS),
     ("power",),
     ("lua",),
     ("policies",),
@@ -169,7 +170,7 @@ def test_no_private_names_are_imported() -> None:
 
 def test_slurmctld_runs_no_python() -> None:
     """The plugins of slurmctld do not use the C API of CPython."""
-    folders = ("slurmctld", "job_submit", "jobcomp", "site_factor", "prep", "wire")
+    folders = ("slurmctld", "wire", "job_submit", *(name for name, point in POINTS.items() if point.key))
     sources = [path for folder in folders for path in (ROOT / "native" / folder).glob("*.[ch]")]
     assert sources
     for path in sources:

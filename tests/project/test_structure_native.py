@@ -5,13 +5,15 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from slurmhooks.hooks.points import POINTS
+
 NATIVE = Path(__file__).parents[2] / "native"
 
 TIERS = (
     ("log", "entry", "build_config", "protocol", "trusted"),
     ("wire", "client", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
-    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter", "node"),
+    tuple(POINTS),
 )
 """Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
 never from another folder of its tier, so that no plugin point depends on another one."""

@@ -106,12 +106,13 @@ def test_examples_are_annotated() -> None:
         ),
         ("def handler(record: Record) -> None:\n    record.", ("job_state", "time_limit")),
         ("def handler(container: Container) -> None:\n    container.", ("bundle", "job_env", "remote_command")),
+        ("def handler(options: Options) -> None:\n    options.", ("account", "time_limit", "script")),
     ],
 )
 def test_editors_complete(line: str, members: tuple[str, ...]) -> None:
     """An editor shows the hooks, and the members of handlers' arguments, each with its description."""
     jedi: Any = pytest.importorskip("jedi")  # untyped
-    text = f"from slurmhooks import hook\nfrom slurmhooks.types import Container, Job, Record, Spank\n\n{line}"
+    text = f"from slurmhooks import hook\nfrom slurmhooks.types import Container, Job, Options, Record, Spank\n\n{line}"
     project = jedi.Project(ROOT, sys_path=[str(ROOT), *sys.path], smart_sys_path=False)
     shown = {each.name: each.docstring() for each in jedi.Script(text, project=project).complete()}
     assert [name for name in members if not shown.get(name)] == []

@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,14 +187,14 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
 
 RUN_SCRIPT = """
 sys.modules["_slurmhooks_spank"] = native = Native()
-sys.path.append(sys.argv[1])
+sys.path += [sys.argv[1], LIBRARIES]
 from slurmhooks.entry import spank as entry
 
 args = [arg.encode() for arg in sys.argv[2:]]
-answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, True, 0, 0, 0)]
+answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, KNOWN, 0, 0, 0)]
 imported = set(sys.modules) - before
-answers.append(entry.option(len(args), args, True, 0, b"word", b"said", 1))
-answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, True, 0, 0, 0))
+answers.append(entry.option(len(args), args, KNOWN, 0, b"word", b"said", 1))
+answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, KNOWN, 0, 0, 0))
 print(answers, native.env, native.logged)
 print(*imported)
 """
@@ -290,6 +291,18 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
     return set(imported.split())
 
 
+def run_scripts(tmp_path: Path, write: Callable[..., Path], *, known: bool) -> tuple[str, set[str]]:
+    """Run the scripts in lua.d as slurmstepd does; return what was said, and the modules that one callback imported."""
+    run = RUN_SCRIPT.replace("KNOWN", str(known)).replace("LIBRARIES", repr(sysconfig.get_path("platlib")))
+    script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + run)
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT), "lua.d/*.lua", "quota=5"]
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    return said, set(imported.split())
+
+
 @pytest.mark.parametrize("pattern", ["hooks.d/hooks.py", "hooks.d/*.py"])
 def test_a_line_with_a_glob(tmp_path: Path, write: Callable[..., Path], pattern: str) -> None:
     """A launch with a GLOB in plugstack.conf imports only the listed modules."""
@@ -315,18 +328,13 @@ def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callab
     rows = ["slurmhooks-manifest 2 0x180b05", "line lua.d/*.lua quota=5", f"source {path}", f"lua {words}"]
     rows += ["call task_init 4", "call exit 14", "option 1 14 1 word W u", "end", ""]
     write("slurmhooks.manifest", "\n".join(rows))
-    script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + RUN_SCRIPT)
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT), "lua.d/*.lua", "quota=5"]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
+    said, imported = run_scripts(tmp_path, write, known=True)
     answers, _, rest = said.partition("] ")
     assert answers == "[(0, None, 0), (0, None, 0), (0, None, 0)", said
     assert "b'HELLO': b'was there: /bin'" in rest
     assert "'ran'" in rest
     assert rest.endswith("'said']")
-    names = {name for name in imported.split() if not name.startswith("_cython_")}
+    names = {name for name in imported if not name.startswith("_cython_")}
     assert names - MAY_BE_IMPORTED_FOR_SCRIPTS == set()
 
 
@@ -340,12 +348,55 @@ def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
     assert {name for name in imported if not name.startswith("slurmhooks")} <= {"__future__"}
 
 
-def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """Without a manifest, a launch that reads a plain slurmhooks.toml imports no pydantic."""
+EVERYTHING = """
+[job_submit]
+workers = 4
+memory_limit = "512MiB"
+lua = "job_submit.lua"
+[job_end]
+next = "filetxt"
+[priority]
+timeout = 2
+[prep]
+on_unavailable = "accept"
+[spank]
+[scrun]
+lua = "scrun.site.lua"
+[cli_filter]
+lua = "cli_filter.lua"
+[lua]
+version = "5.4"
+[log]
+limit = 5000
+[decisions]
+include = ["script"]
+[metrics]
+textfiles = "/var/lib"
+[policy."hooks:f"]
+mode = "warn"
+"""
+
+
+@pytest.mark.parametrize("more", ["", EVERYTHING], ids=["sources alone", "all tables"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a byte order mark"])
+def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path], more: str, mark: str) -> None:
+    """Without a manifest, a launch that reads a valid slurmhooks.toml imports no pydantic, whatever tables it has."""
     write("hooks.d/hooks.py", HOOKS.replace(" {spank.args}", " ('quota=5',)"))
-    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    write("slurmhooks.toml", f'{mark}[hooks]\npaths = ["hooks.d/*.py"]\n{more}')
     imported = launch(tmp_path, "new")
     assert "tomllib" in imported
+    assert "slurmhooks.config.model" not in imported
+    assert not any(name.startswith("pydantic") for name in imported)
+
+
+@pytest.mark.parametrize("more", ["", EVERYTHING], ids=["no configuration", "all tables"])
+def test_a_line_of_scripts_without_a_manifest(tmp_path: Path, write: Callable[..., Path], more: str) -> None:
+    """Without a manifest, a launch with Lua scripts imports no pydantic, also to learn their Lua."""
+    write("lua.d/site.lua", SCRIPT)
+    if more:
+        write("slurmhooks.toml", more)
+    said, imported = run_scripts(tmp_path, write, known=False)
+    assert "'ran'" in said
     assert "slurmhooks.config.model" not in imported
     assert not any(name.startswith("pydantic") for name in imported)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -27,9 +28,13 @@ FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
     "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
-    "licenses",
+    "licenses", "features", "threads_per_core", "ntasks_per_core", "partition", "reservation",
 )  # fmt: skip
-"""The fields of a request on which the bounds depend, besides its time limit, partition and reservation."""
+"""The fields of a request on which the bounds depend, besides its time limit."""
+CPUS = ("num_tasks", "ntasks_per_node", "cpus_per_task", "min_cpus", "max_cpus", "pn_min_cpus", "tres_per_task")
+"""The fields of an update that may change the number of CPUs on a node."""
+COUNT = re.compile(r"\*\s*(\d+)")
+"""The number of nodes with a feature, in ``a*2&b*4``."""
 TIMES = frozenset({"begin_time", "deadline", "end_time"})
 """Points in time: in an update, 0 leaves them as they are."""
 RECORD_NAMES = {"reservation": "resv_name"}
@@ -56,6 +61,10 @@ class Request(Protocol):
     @property
     def min_cpus(self) -> int | Unlimited | None:
         """CPUs in total."""
+
+    @property
+    def threads_per_core(self) -> int | Unlimited | None:
+        """The threads of a core that the job uses."""
 
     @property
     def num_tasks(self) -> int | Unlimited | None:
@@ -115,7 +124,10 @@ class Asked:
         min_nodes, min_cpus, ...: the fields of ``job`` with these names.
         max_nodes: ENDLESS for a client that sends INFINITE.
         named_nodes: the number of nodes in req_nodes.
+        featured_nodes: the sum of the numbers of nodes in features.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
+        threads_per_core: how many threads of a core the job uses.
+        ntasks_per_core: the most tasks on a core.
         exclusive: --exclusive.
         specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
@@ -138,6 +150,7 @@ class Asked:
     min_nodes: int | None
     max_nodes: int | None
     named_nodes: int
+    featured_nodes: int
     num_tasks: int | None
     stale_tasks: bool
     ntasks_per_node: int | None
@@ -150,6 +163,8 @@ class Asked:
     pn_min_cpus: int | None
     overcommit: bool
     sockets_per_node: int | None
+    threads_per_core: int | None
+    ntasks_per_core: int | None
     exclusive: bool
     specialized: bool
     spread: bool
@@ -229,6 +244,15 @@ class Reader:
         return Tres.parse(self.get(name))
 
     @property
+    def leaves_partition(self) -> bool:
+        """Whether slurmctld chooses the partition; of several reservations, it tries the partition of each."""
+        if not self._present and self._given("partition"):
+            return False
+        if self._record is None:
+            return not self._modify
+        return JobFlag.JOB_PART_ASSIGNED in self._record.bitflags and "," in (self.get("reservation") or "")
+
+    @property
     def is_exclusive(self) -> bool:
         """Whether the job asks for whole nodes."""
         shared = self._job.shared
@@ -255,6 +279,8 @@ def read(job: Request, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
+    # A record does not say how many threads of a core the job uses.
+    recounted = record is not None and job.threads_per_core is None and reader.sets(CPUS)
     raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
@@ -267,6 +293,7 @@ def read(job: Request, record: Record | None) -> Asked:
         min_nodes=number("min_nodes"),
         max_nodes=number("max_nodes"),
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
+        featured_nodes=sum(map(int, COUNT.findall(reader.get("features") or ""))),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
@@ -283,6 +310,8 @@ def read(job: Request, record: Record | None) -> Asked:
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         sockets_per_node=number("sockets_per_node"),
+        threads_per_core=1 if recounted else number("threads_per_core"),
+        ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,
         specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
         spread=JobFlag.SPREAD_JOB in reader.flags,

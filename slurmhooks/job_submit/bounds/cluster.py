@@ -31,12 +31,14 @@ class Node:
         sockets: sockets.
         memory: memory that jobs may get, in MiB.
         gpus: GPUs by type.
+        threads: CPUs of a core.
     """
 
     cpus: int
     sockets: int
     memory: int
     gpus: dict[str | None, int]
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Partition:
     defaults: Defaults = field(default_factory=Defaults)
     default_time: int | None = None
     nodes: tuple[Node, ...] | None = None
+
+    @property
+    def threads(self) -> int:
+        """The most CPUs of a core."""
+        return max((node.threads for node in self.nodes or ()), default=self.defaults.threads)
 
 
 UNKNOWN = (Partition(),)
@@ -87,8 +94,8 @@ class Cluster:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
         reader = Reader(job, record)
         names = reader.get("partition")
-        if names is None and self._table is not None:
-            names = job.default_partition
+        if self._table is not None and (names is None or reader.leaves_partition):
+            names = ",".join(dict.fromkeys(filter(None, (names, job.default_partition))))
         elif names is None and reader.get("reservation"):
             return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
         elif names is None:
@@ -136,4 +143,5 @@ def _node(row: Any) -> Node:
     except NotationError:  # a notation of gres.conf that users cannot write
         gpus = {None: ENDLESS}
     memory = max(row.real_memory - row.mem_spec_limit, 0)
-    return Node(row.cpus, row.tot_sockets or 1, memory, gpus)
+    threads = (row.threads or 1) if row.cpus > (row.tot_cores or 0) else 1
+    return Node(row.cpus, row.tot_sockets or 1, memory, gpus, threads)

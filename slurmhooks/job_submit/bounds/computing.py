@@ -76,6 +76,8 @@ class _In(Nodes):
         """
         super().__init__(asked, partition, kept)
         self.forgets = forgets
+        # By how much the CPUs of whole cores exceed the threads that the job uses of them.
+        self.unused = quotient(self.threads, asked.threads_per_core or self.threads)
         self.cpus = self._cpus()
         self.cpus_per_node = self._cpus_per_node()
 
@@ -119,6 +121,7 @@ class _In(Nodes):
             most = max(most, self._cpus_of_gpus())
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
+        most *= self.unused
         if self.whole:
             most = ENDLESS
         if self.partition.nodes:
@@ -163,7 +166,8 @@ class _In(Nodes):
         most = max(self.cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
         if asked.ntasks_per_node and not self.whole and max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks:
-            most = min(most, max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit))
+            on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
+            most = min(most, on_node * self.unused)
         if self.whole and self.partition.nodes is None:
             most = ENDLESS
         return Range.of(least, min(most, self._on_node(lambda node: node.cpus)))
@@ -176,7 +180,7 @@ class _In(Nodes):
         if asked.memory_per_node is not None:
             return Range.of(asked.memory_per_node, asked.memory_per_node), True
         if asked.memory_per_cpu is not None:
-            return self._multiple(self.memory_per_cpu or 0, self.cpus_per_node), True
+            return self._multiple(self.memory_per_cpu or 0, self._charged_cpus()), True
         if asked.memory_per_gpu is not None:
             return self._multiple(asked.memory_per_gpu, self.gpus_per_node), True
         if self.gpus.limit and self.forgets:
@@ -188,6 +192,13 @@ class _In(Nodes):
             of_gpus = self._multiple(defaults.mem_per_gpu, self.gpus_per_node)
             return of_gpus if self.gpus.least else of_gpus | default, False
         return default, False
+
+    def _charged_cpus(self) -> Range:
+        """Return the CPUs on one node that --mem-per-cpu counts: those of whole cores, but not unused threads."""
+        cpus = self.cpus_per_node
+        if cpus.limit >= ENDLESS or self.whole:
+            return cpus
+        return Range.of(cpus.least, max(self.in_cores(quotient(cpus.limit, self.unused)), cpus.least))
 
     def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:
         """Return the memory on one node of a job that names none."""

@@ -28,6 +28,7 @@ class Defaults:
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
         max_time: MaxTime in minutes.
+        threads: the largest ThreadsPerCore.
         core_spec: AllowSpecResourcesUsage: Slurm does not ignore --core-spec and --thread-spec.
     """
 
@@ -39,6 +40,7 @@ class Defaults:
     min_nodes: int | None = None
     exclusive: bool = False
     max_time: int | None = None
+    threads: int = 1
     core_spec: bool = True
 
 
@@ -62,6 +64,7 @@ def of_partition(name: str | None) -> Defaults:
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
         max_time=_minutes(values.get("maxtime")),
+        threads=_number(values.get("threadspercore")) or 1,
         core_spec=not cluster or values.get("allowspecresourcesusage", "no").lower() in TRUE,
     )
 
@@ -96,7 +99,8 @@ def _read(path: str, changed: int, size: int) -> tuple[dict[str, str], dict[str,
         values = {match[1].lower(): match[2] or match[3] or "" for match in ASSIGNMENT.finditer(line)}
         names = values.pop("partitionname", None)
         if names is None:
-            cluster |= values
+            threads = (each.get("threadspercore", "") for each in (cluster, values))
+            cluster |= {**values, "threadspercore": str(max(_number(each) or 1 for each in threads))}
         elif names.lower() == OF_ALL:
             general |= values
         else:

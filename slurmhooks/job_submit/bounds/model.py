@@ -54,7 +54,8 @@ class Range:
 class Bounds:
     """The least and the most that Slurm can give to a job.
 
-    CPUs are those that the request needs; where CPUs are threads, Slurm rounds them up to whole cores.
+    CPUs are those that the request needs; where CPUs are threads, Slurm rounds them up to whole cores. All threads of a
+    core count if the request asks for fewer of them, as --hint=nomultithread does.
     Each component of a heterogeneous job, and each task of an array, has its own bounds.
 
     Attributes:

@@ -40,7 +40,10 @@ class Nodes:
         self.whole = asked.exclusive or partition.exclusive or (asked.specialized and partition.defaults.core_spec)
         self.has_gpus = bool(asked.per_job or asked.per_node or asked.per_socket or asked.per_task)
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
+        self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
+        if asked.ntasks_per_core and asked.ntasks_per_core < self.threads:
+            self.cpus_per_task = self.in_cores(self.cpus_per_task)
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
         self.nodes = self._nodes()
         # After an update of the nodes alone, Slurm may allocate some of which the job gets nothing.
@@ -62,15 +65,19 @@ class Nodes:
         elif given is not None:
             most = ENDLESS  # Slurm tries to get as many nodes as the maximum
         else:
-            most = self._needed(least)
+            most = max(self._needed(least), asked.featured_nodes)
         if asked.num_tasks and not (asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node):
-            most = min(most, max(asked.num_tasks, asked.named_nodes))
+            most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
         if asked.per_job and given is not None:
             most = min(most, asked.per_job.total)
         if self.partition.node_count is not None:
             most = min(most, self.partition.node_count)
         spread = quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def in_cores(self, cpus: int) -> int:
+        """Return a number of CPUs, rounded up to whole cores, which Slurm allocates."""
+        return quotient(cpus, self.threads) * self.threads
 
     def _fewest(self, needed: int, amount: Callable[[Node], int]) -> int:
         """Return how many nodes together have an amount; 1 if the nodes are not known, or all have less."""

@@ -2,7 +2,7 @@
 /*
  * Submit the same batch job many times from one process.
  *
- * submit COUNT NAME - prints how many slurmctld has accepted and refused
+ * submit COUNT NAME [ACCOUNT] - prints how many slurmctld has accepted and refused
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     job_desc_msg_t job;
     long taken = 0, refused = 0;
 
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     /* libslurm prints the messages of handlers to this stream. */
     if (!freopen("/dev/null", "w", stderr))
@@ -35,6 +35,7 @@ int main(int argc, char **argv)
     slurm_init(NULL);
     slurm_init_job_desc_msg(&job);
     job.name = argv[2];
+    job.account = argc > 3 ? argv[3] : NULL;
     job.script = "#!/bin/sh\ntrue\n";
     job.work_dir = "/tmp";
     job.std_out = "/dev/null";

@@ -61,6 +61,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         "controller_epilog",
         "job_submit.init",
         "job_submit.fini",
+        "every",
         *(f"spank.{name}" for name in SPANK),
         *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
@@ -85,6 +86,7 @@ LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "asso
         ("controller_epilog", {"record", "environment", *LISTS}),
         ("job_submit.init", set()),
         ("job_submit.fini", set()),
+        ("every", {*LISTS}),
         ("scrun.stage_in", {"container"}),
         ("scrun.stage_out", {"container"}),
         *((f"spank.{name}", {"spank"}) for name in SPANK),
@@ -112,8 +114,9 @@ def test_decorating_changes_nothing(made: Collection, name: str) -> None:
         return given
 
     plain: Any = handler
-    assert decorator(name)(plain) is handler
-    assert decorator(name)(order=1)(plain) is handler
+    period: Any = ("5m",) if HOOKS[name].is_periodic else ()
+    assert (decorator(name)(*period)(plain) if period else decorator(name)(plain)) is handler
+    assert decorator(name)(*period, order=1)(plain) is handler
     assert plain(1, 2) == (1, 2)
     assert [mark.hook for mark in made.marks] == [name, name]
 

@@ -16,6 +16,7 @@ PARTITIONS = fake_partitions(
     {
         "debug": {"flag_default": True, "max_share": 1, "total_nodes": 4},
         "whole": {"max_share": 0, "total_nodes": 1},
+        "smt": {"max_share": 1, "total_nodes": 1},
     }
 )
 NODES = fake_nodes(
@@ -29,6 +30,7 @@ NODES = fake_nodes(
         }
         for number in range(1, 5)
     }
+    | {"s1": {"cpus": 16, "tot_cores": 8, "threads": 2, "real_memory": 4000, "partitions": ["smt"]}}
 )
 
 
@@ -61,6 +63,10 @@ def unknown(**fields: Any) -> Any:
         ({"time_limit": UNLIMITED}, {"time": Range(0, UNLIMITED)}),
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, {"memory_per_node": Range(400, 4000)}),
         ({"min_mem_per_node": 0}, {"memory_per_node": Range(0, UNLIMITED)}),
+        ({"features": "a*2"}, {"nodes": Range(1, 2), "tasks": Range(1, 2)}),
+        ({"features": "[a*2&b*3]", "num_tasks": 1}, {"nodes": Range(1, 5), "tasks": Range(1, 1)}),
+        ({"features": "a*2", "max_nodes": 1}, {"nodes": Range(1, 1)}),
+        ({"features": "a&b"}, {"nodes": Range(1, 1)}),
     ],
 )
 def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -89,6 +95,20 @@ def ran(tmp_path: Path, expression: str, **arguments: Any) -> Result:
         ({"min_mem_per_cpu": 400, "num_tasks": 10, "min_cpus": 10}, "job.bounds.memory_per_node", "400 to 3200"),
         ({"max_nodes": UNLIMITED}, "job.bounds.nodes", "1 to 4"),
         ({"tres_per_socket": "gres/gpu:1", "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
+        *(
+            (
+                {"partition": "smt", "num_tasks": 3, "min_cpus": 3, "min_mem_per_cpu": 10, **more},
+                "(job.bounds.cpus.most, job.bounds.memory_per_node.most)",
+                expected,
+            )
+            for more, expected in (
+                ({}, "(3, 40)"),
+                ({"threads_per_core": 2}, "(3, 40)"),
+                ({"threads_per_core": 1}, "(6, 40)"),
+                ({"ntasks_per_core": 1}, "(6, 60)"),
+                ({"ntasks_per_core": 2}, "(3, 40)"),
+            )
+        ),
     ],
 )
 def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression: str, expected: str) -> None:
@@ -108,6 +128,10 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
         ({"pn_min_cpus": 3}, {"num_tasks": 10, "min_cpus": 10}, "job.bounds.cpus.least", "1"),
+        ({"features": "a*3"}, {"min_nodes": 1}, "job.bounds.nodes", "1 to 3"),
+        ({"num_tasks": 2}, {"partition": "smt", "min_cpus": 2}, "job.bounds.cpus.most", "4"),
+        ({"licenses": "a"}, {"partition": "smt", "num_tasks": 2, "min_cpus": 2}, "job.bounds.cpus.most", "2"),
+        ({"partition": "whole"}, {"partition": "debug", "num_tasks": 1}, "job.bounds.gpus.most", "4"),
     ],
 )  # fmt: skip
 def test_updates(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.config import model as config
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry, assign
 from slurmhooks.policies import source
@@ -28,14 +29,17 @@ RESERVED = [
     ({"reservation": "course", "partition": ""}, "fb"),
     ({"reservation": "course", "partition": "gpu"}, "gpu"),
     ({"reservation": "anywhere"}, "debug"),
-    ({"reservation": "course,anywhere"}, "debug"),
+    ({"reservation": "course,anywhere"}, "debug,fb"),
+    ({"reservation": "anywhere,course"}, "debug,fb"),
+    ({"reservation": "course,"}, "debug,fb"),
+    ({"reservation": "course,anywhere", "partition": "gpu"}, "gpu"),
     ({"reservation": "gone"}, "debug"),
     ({"reservation": ""}, "debug"),
     ({}, "debug"),
     ({"partition": "debug,fb"}, "debug,fb"),
     ({"partition": ",fb,"}, "fb"),
 ]
-"""Requests, and where _get_job_parts() of slurmctld puts them."""
+"""Requests, and where _get_job_parts() of slurmctld puts them; for several reservations, also _queue_resv_list()."""
 
 
 @pytest.mark.parametrize("given", [None, "debug"])
@@ -65,6 +69,26 @@ def test_shares_by_partition(tmp_path: Path, fields: dict[str, Any], expected: s
         )
         made = loader.load([loader.Source(path=str(path))])
         assert submitted(made, **fields).accepted == (only not in expected.split(","))
+
+
+@pytest.mark.parametrize(
+    ("change", "flags", "accepted"),
+    [
+        ({"reservation": "course,"}, JobFlag.JOB_PART_ASSIGNED, False),
+        ({"reservation": "course"}, JobFlag.JOB_PART_ASSIGNED, True),
+        ({"reservation": "course,"}, JobFlag(0), True),
+        ({"reservation": "course,", "partition": "debug"}, JobFlag.JOB_PART_ASSIGNED, True),
+    ],
+)
+def test_an_update_to_several_reservations(
+    rules: Rules, change: dict[str, Any], flags: JobFlag, *, accepted: bool
+) -> None:
+    """A job whose partition Slurm has chosen may run in the partition of each of several reservations."""
+    made = rules(CLOSED)
+    record = FakeRecord(partition="debug", bitflags=flags)
+    done = run(made, "job_modify", job=FakeJob(**change), record=record, partitions=PARTITIONS,
+               reservations=RESERVATIONS)  # fmt: skip
+    assert done.accepted == accepted
 
 
 def test_where_the_reservation_cannot_be_seen(rules: Rules) -> None:

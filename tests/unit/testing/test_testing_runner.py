@@ -12,7 +12,7 @@ import pytest
 from slurmhooks.errors import LoadError
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
-from slurmhooks.testing import FakeJob, FakeRecord, FakeSpank, fake_partitions, run
+from slurmhooks.testing import FakeJob, FakeRecord, FakeSpank, fake_jobs, fake_nodes, fake_partitions, run
 from tests.unit.testing.conftest import Write
 
 # The result.
@@ -196,7 +196,8 @@ def test_handlers_can_be_called_as_they_are(module: ModuleType) -> None:
 def test_every_hook_runs_with_defaults(hooks: Callable[[str], Path], hook: str) -> None:
     """Every argument of a hook has a default."""
     arguments = ", ".join(HOOKS[hook].arguments)
-    result = run(hooks(f"@hook.{hook}\ndef handler({arguments}): log.info('ran')\n"), hook)
+    mark = f'hook.{hook}("5m")' if HOOKS[hook].is_periodic else f"hook.{hook}"
+    result = run(hooks(f"@{mark}\ndef handler({arguments}): log.info('ran')\n"), hook)
     assert result.accepted
     assert result.log == ["info: ran"]
     assert result.changes == {}
@@ -238,3 +239,27 @@ def test_a_hook_without_a_handler(hooks: Callable[[str], Path]) -> None:
     with pytest.raises(ValueError, match="it has handlers of: nothing"):
         run(hooks("def handler(job): pass\n"), "job_submit")
     assert run(hooks('hook.spank.option("x", usage="")'), "spank.init", options={"x": True}).accepted
+
+
+def test_actions_of_periodic_rules(hooks: Callable[[str], Path]) -> None:
+    """The log has what a rule would do; beyond at_most, and after a failure, it does nothing."""
+    path = hooks(
+        "@hook.every('5m', at_most=2)\n"
+        "def idle(jobs, nodes):\n"
+        "    for job in jobs.values():\n"
+        "        job.cancel('idle')\n"
+        "    nodes['n1'].drain('sick')\n"
+        "    if len(jobs) == 3: raise RuntimeError('broken')\n"
+    )
+    nodes = fake_nodes({"n1": {}})
+    for count, expected in (
+        (1, ["info: cancel job 1: idle", "info: drain node n1: sick"]),
+        (2, ["info: too many actions: none of the 3 actions is taken: 3 actions, and at_most=2"]),
+    ):
+        jobs = fake_jobs([FakeRecord(job_id=number + 1) for number in range(count)])
+        result = run(path, "every", jobs=jobs, nodes=nodes)
+        assert (result.accepted, result.log) == (True, expected)
+    jobs = fake_jobs([FakeRecord(job_id=number) for number in (1, 2, 3)])
+    failed = run(path, "every", jobs=jobs, nodes=nodes)
+    assert not failed.accepted
+    assert not any(line.startswith("info: cancel") for line in failed.log)

@@ -17,10 +17,10 @@ from slurmhooks.log import log
 from slurmhooks.processes import control
 from slurmhooks.processes.settings import Settings
 from slurmhooks.wire.protocol import ChannelKind, Control
-from slurmhooks.worker import observer, worker
+from slurmhooks.worker import beside, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
-from slurmhooks.worker.service import Query, Running
+from slurmhooks.worker.service import Query, Running, Turns
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Service:
     folder: Path
     settings: Settings = field(default_factory=lambda: Settings(memory_limit=None))
     observes: bool = True
+    repeats: bool = False
     timeout: float = 30.0
 
     def start(self) -> None:
@@ -60,6 +61,9 @@ class Service:
         """Write a line."""
         with open(self.folder / "notes", "a", encoding="utf-8") as file:
             file.write(text + "\n")
+
+    def repeat(self, query: Query, turns: Turns) -> None:
+        """Have no rules."""
 
     def stop(self) -> None:
         """Say so."""
@@ -168,7 +172,7 @@ def test_a_process_that_is_killed_between_requests(parent: Parent) -> None:
     """If the process is killed while it waits, nothing is left out or dropped."""
     parent.service.send(b"note(str(os.getpid()))")
     pid = int(parent.notes(2)[0])
-    parent.until(lambda: parent.observer._page.read()[0] == observer._IDLE)
+    parent.until(lambda: parent.observer._page.read()[0] == beside.IDLE)
     os.kill(pid, signal.SIGKILL)
     parent.service.send(b"note('next')")
     assert parent.notes(4)[2:] == ["next", "{} 0"]

@@ -11,12 +11,15 @@ from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import job_submit, site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.commands.try_.submission import read_file
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.testing import FakeRecord, run
 
 
-def _command(hook: str, what: str) -> click.Command:
+def _command(hook: str, function: str) -> click.Command:
     """Return the command for a hook whose handlers see the record of a job."""
-    text = f"Run {what} through the handlers of {hook}.\n\nRECORD is a JSON object of the job's fields by name."
+    text = (
+        f"Run a job through the handlers of {hook}, as in {function}.\n\nRECORD is a JSON object of its fields by name."
+    )
 
     @click.command(hook, help=text)
     @click.argument("record", type=FILE)
@@ -41,10 +44,8 @@ def _command(hook: str, what: str) -> click.Command:
     return command
 
 
-COMMANDS = (
-    _command("priority", "a waiting job"),
-    _command("controller_prolog", "a job that is about to start"),
-    _command("controller_epilog", "a job that has ended"),
-    _command("job_start", "a job that has started"),
-    _command("job_end", "a job that has ended"),
+COMMANDS = tuple(
+    _command(hook, spec.function)
+    for hook, spec in HOOKS.items()
+    if "record" in spec.arguments and "job" not in spec.arguments
 )

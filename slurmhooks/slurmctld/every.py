@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs periodic rules: decides which are due, gives each its tables, and takes the actions that it has staged."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.collector import reporting
+from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
+from slurmhooks.log import log, visible
+from slurmhooks.site import sources as site
+from slurmhooks.slurmctld.actions import PENDING, RUNNING, Acting, ActingViews, Action, Slurm, job_state, node_state
+from slurmhooks.slurmctld.observation import late
+from slurmhooks.wire.protocol import Fact
+
+if TYPE_CHECKING:
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Turns
+
+LOCKED = 0.2
+"""Seconds between two attempts to be the only process that runs rules."""
+ACTION = 60.0
+"""Seconds that one action may take: slurmctld may be busy."""
+MOST_SENT = 10_000
+"""How many lines to users are remembered, so that none is sent twice."""
+DONE = {"cancel": "cancelled", "hold": "held", "notify": "notified", "drain": "drained"}
+"""Outcomes of actions."""
+WOULD = "Warning: a rule that is not in force yet would {kind} this job"
+
+
+class Subject:
+    """Whose job an action is about; decides its mode. A node has no owner, and meets no condition."""
+
+    def __init__(self, about: dict[str, Any], user_name: str | None) -> None:
+        """Store what is known."""
+        self.user_id: int | None = about.get("user_id")
+        self.user_name = user_name
+        self.accounts = [about["account"]] if about.get("account") else []
+        self.partitions = (about.get("partition") or "").split(",")
+
+
+class Rules:
+    """The periodic rules of one set of hook files."""
+
+    def __init__(self, tables: Tables, handlers: tuple[Handler, ...], hooks: str) -> None:
+        """Prepare to run.
+
+        Args:
+            tables: of the build.
+            handlers: of ``hook.every``.
+            hooks: hash of the hook files.
+        """
+        self._tables = tables
+        self._views = ActingViews(tables)
+        self._handlers = handlers
+        self._slurm: Slurm | None = None
+        reporter = reporting.reporter
+        self._version = {"generation": reporter.generation if reporter else 0, "hooks": hooks}
+
+    def run(self, query: Query, turns: Turns) -> None:
+        """Run rules when they are due, until the process is to end."""
+        self._slurm = Slurm(site.config_path().parent / "slurm.conf")
+        due = {handler: _schedule(handler).next(time.time()) for handler in self._handlers}
+        while not turns.wait(min(due.values()) - time.time()):
+            for handler in self._handlers:
+                if due[handler] > time.time():
+                    continue
+                while not turns.state.lock():
+                    if turns.wait(LOCKED):
+                        return
+                try:
+                    self._turn(handler, late(query, 0, 0, modify=False), turns)
+                finally:
+                    turns.end()
+                    turns.state.unlock()
+                due[handler] = _schedule(handler).next(time.time())
+                if turns.wait(0):
+                    return
+
+    def _turn(self, handler: Handler, query: Query, turns: Turns) -> None:
+        """Run a rule that is due, unless another process has, or this slurmctld is not in control."""
+        schedule = _schedule(handler)
+        slot, name = schedule.slot(time.time()), f"{handler.label} {schedule.period}"
+        state = turns.state.read()
+        slots = state.setdefault("slots", {})
+        before = slots.get(name)
+        if before is not None and before >= slot:
+            return
+        slots[name] = slot
+        turns.state.write(state)
+        asking = Acting(self._tables, query)
+        turns.begin(handler.label, handler.timeout or handler.spec.timeout or ACTION)
+        if asking.number(Fact.IN_CONTROL, b"") is None:
+            return
+        if before is not None and slot - before > 1:
+            log.error("%s missed %d runs, which are not repeated", handler.label, slot - before - 1)
+            self._report(handler, "missed", time.time(), 0, text=f"{slot - before - 1} runs")
+        self._one(handler, asking, turns)
+
+    def _one(self, handler: Handler, asking: Acting, turns: Turns) -> None:
+        """Run a rule now, then take its actions."""
+        began, start = time.time(), time.perf_counter_ns()
+        arguments = self._views.arguments(handler.names, asking)
+        try:
+            outcome = dispatch.run((handler,), arguments)
+        finally:
+            for view in arguments.values():
+                view.close()
+        turns.end()
+        actions = list(asking.staged.values())
+        verdict, text = verdict_of(handler, outcome, len(actions))
+        if verdict != "done":
+            log.error("%s: %s: none of its %d actions is taken: %s", handler.label, verdict, len(actions), text)
+        self._report(handler, verdict, began, time.perf_counter_ns() - start, text=text, error=outcome.error_id)
+        for number, action in enumerate(actions if verdict == "done" else ()):
+            turns.begin(f"{handler.label}, action {number + 1} of {len(actions)}: {action.what}", ACTION)
+            self._act(handler, action, asking, turns)
+            turns.end()
+
+    def _act(self, handler: Handler, action: Action, asking: Acting, turns: Turns) -> None:
+        """Take one action as the mode of the rule says, log it, and report it."""
+        began, start = time.time(), time.perf_counter_ns()
+        row = self._views.row(action, asking)
+        mode = self._mode(handler, action, row)
+        if mode == OFF:
+            return
+        outcome, why = self._apply(handler, action, mode, asking, row, turns)
+        write = log.error if outcome == "failed" else log.info
+        shown = visible(action.text, limit=200)
+        write("%s: %s: %s: %s%s", handler.label, action.what, outcome, shown, f" ({why})" if why else "")
+        elapsed = time.perf_counter_ns() - start
+        text = f"{action.text} ({why})" if why else action.text
+        self._report(handler, outcome, began, elapsed, action.about, text=text, mode=mode, about=action.what)
+
+    def _mode(self, handler: Handler, action: Action, row: Any) -> str:
+        if handler.rollout is None:
+            return ENFORCE
+        name = None if row is None or action.job_id is None else row.user_name
+        return handler.rollout.mode_for(handler.label, Subject(action.about, name))
+
+    def _apply(
+        self, handler: Handler, action: Action, mode: str, asking: Acting, row: Any, turns: Turns
+    ) -> tuple[str, str]:
+        """Take an action if its job or node is still what the rule saw; return the outcome, and why."""
+        assert self._slurm is not None
+        reason = _obsolete(action, row)
+        if reason is None and asking.number(Fact.IN_CONTROL, b"") is None:
+            reason = "another slurmctld has taken control"
+        if reason is not None:
+            return "skipped", reason
+        would = f"would {action.kind}"
+        if mode == OBSERVE:
+            return would, ""
+        taken = action
+        if mode == WARN:
+            if action.job_id is None or action.state[-1] != RUNNING:
+                return would, "nobody to warn"
+            note = handler.rollout.note if handler.rollout is not None else None
+            warning = f"{WOULD.format(kind=action.kind)}: {action.text}{f' ({note})' if note else ''}"
+            taken = Action("notify", action.target, warning, action.job_id, action.state, action.about)
+        if taken.kind == "notify" and not _first_time(taken, turns):
+            return ("skipped" if mode == ENFORCE else would), "the job has had this line"
+        log.info("%s: %s begins", handler.label, taken.what)  # in case this process is killed now
+        wrong = self._slurm.take(taken)
+        if wrong is not None:
+            return "failed", wrong
+        return (DONE[action.kind], "") if mode == ENFORCE else (would, "the owner was warned")
+
+    def _report(
+        self,
+        handler: Handler,
+        verdict: str,
+        began: float,
+        nanoseconds: int,
+        job: dict[str, Any] | None = None,
+        *,
+        text: str | None = None,
+        error: str | None = None,
+        mode: str = ENFORCE,
+        about: str = "",
+    ) -> None:
+        """Report a run or an action to decision log and metrics."""
+        if reporting.reporter is None:
+            return
+        step: dict[str, Any] = {"handler": handler.label, "outcome": verdict, "microseconds": nanoseconds // 1000}
+        if mode != ENFORCE:
+            step["mode"] = mode
+        shown = ": ".join(visible(part, "\n\t", 1024) for part in (about, text) if part)
+        if shown:
+            step["text"] = shown
+        if error is not None:
+            step["error"] = error
+        known = {
+            name: visible(value, limit=1024) if isinstance(value, str) else value
+            for name, value in (job or {}).items()
+            if value is not None
+        }
+        content = {"id": os.urandom(6).hex(), "time": began, "hook": "every", **known, "verdict": verdict}
+        content |= {"handlers": [step], "microseconds": nanoseconds // 1000} | self._version
+        reporting.reporter.report(reporting.DECISION, json.dumps(content, separators=(",", ":")).encode())
+
+
+def _schedule(handler: Handler) -> Any:
+    assert handler.schedule is not None
+    return handler.schedule
+
+
+def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:
+    """Return how a run ended, and why; its actions are taken only if it is "done"."""
+    if outcome.error_id is not None:
+        return "failed", outcome.text
+    if not outcome.passed:
+        return "refused", outcome.text
+    most = _schedule(handler).at_most
+    if count > most:
+        return "too many actions", f"{count} actions, and at_most={most}"
+    return "done", None
+
+
+def _obsolete(action: Action, row: Any) -> str | None:
+    """Return why an action is not to be taken any more; None: its job or node is still what the rule saw."""
+    if row is None:
+        return "it no longer exists"
+    if action.job_id is None:
+        return "it is drained already" if node_state(row) != (False,) else None
+    if job_state(row) != action.state:
+        return "it has changed since"
+    if row.array_task_cnt:
+        return "it stands for the waiting tasks of an array; use Slurm's commands"
+    match action.kind:
+        case "hold" if action.state[-1] != PENDING:
+            return "it is not pending"
+        case "hold" if row.priority == 0:
+            return "it is held already"
+        case "notify" if action.state[-1] != RUNNING:
+            return "it is not running"
+        case "cancel" if action.state[-1] > RUNNING + 1:
+            return "it has ended"
+    return None
+
+
+def _first_time(action: Action, turns: Turns) -> bool:
+    """Remember a line to a user, before it is sent; return whether it is new for this job."""
+    state = turns.state.read()
+    sent = state.setdefault("sent", [])
+    mark = sha256(f"{action.job_id} {action.state[:2]} {action.text}".encode("utf-8", "surrogateescape")).hexdigest()
+    if mark in sent:
+        return False
+    sent.append(mark)
+    del sent[:-MOST_SENT]
+    turns.state.write(state)
+    return True

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Periodic rules without Slurm: what they would do is in the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.fields import LISTS
+from slurmhooks.handlers import dispatch
+from slurmhooks.log import log
+from slurmhooks.slurmctld.actions import Acting, ActingViews
+from slurmhooks.slurmctld.every import verdict_of
+from slurmhooks.testing.job_submit import RELEASE
+from slurmhooks.testing.job_tables import FakeTable
+from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
+from slurmhooks.testing.tables import tables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmhooks.handlers.dispatch import Outcome
+    from slurmhooks.handlers.registry import Registry
+
+
+def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
+    """Run each rule once; actions that it would take are logged, such as "cancel job 7: idle".
+
+    Returns:
+        the first failure, if there is one.
+    """
+    made = (given[name] for name in LISTS)
+    release = next((table.release for table in made if isinstance(table, FakeTable)), RELEASE)
+    tables = tables_of(release)
+    records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
+    outcomes = []
+    for handler in registry.handlers(hook):
+        asking = Acting(tables, FakeSlurmctld(tables, records, {}))
+        arguments = ActingViews(tables).arguments(handler.names, asking)
+        try:
+            outcome = dispatch.run((handler,), arguments)
+        finally:
+            for view in arguments.values():
+                view.close()
+        actions = list(asking.staged.values())
+        verdict, text = verdict_of(handler, outcome, len(actions))
+        if verdict == "done":
+            for action in actions:
+                log.info("%s: %s", action.what, action.text)
+        else:
+            log.info("%s: none of the %d actions is taken: %s", verdict, len(actions), text)
+        outcomes.append(outcome)
+    return next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)

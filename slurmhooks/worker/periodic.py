@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process of a generation that runs periodic rules (``hook.every``), one at a time.
+
+The generation ends a rule that exceeds its time limit together with the process, and starts another process. What a run
+has staged and not yet done is then not done: the next run of the rule decides again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.log import log
+from slurmhooks.processes import process
+from slurmhooks.worker.beside import BUSY, IDLE, Beside, Page, asks, begin, end_fork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from slurmhooks.worker.channel import Channel
+    from slurmhooks.worker.service import Service
+
+
+class State:
+    """What the processes of all generations of one supervisor share: which runs there have been, and who may run.
+
+    A process of the configured user may write anything here; only the rules of that user depend on it.
+    """
+
+    def __init__(self) -> None:
+        """Create it; processes that are forked from now on share it."""
+        self._fd = os.memfd_create("every", os.MFD_CLOEXEC)
+
+    def lock(self) -> bool:
+        """Become the only process that runs rules until :meth:`unlock` or the end of this process, if none is."""
+        try:
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def unlock(self) -> None:
+        """Let other processes run rules."""
+        fcntl.lockf(self._fd, fcntl.LOCK_UN)
+
+    def read(self) -> dict[str, Any]:
+        """Return what was written; empty if a process was killed while it wrote."""
+        try:
+            value = json.loads(os.pread(self._fd, os.fstat(self._fd).st_size, 0) or b"{}")
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def write(self, value: dict[str, Any]) -> None:
+        """Replace it; only the process that has the lock does."""
+        data = json.dumps(value).encode()
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, data, 0)
+
+
+state: State | None = None
+"""The state of this process, which forked processes inherit; None in a process without a supervisor."""
+
+
+class Periodic(Beside):
+    """The generation's side."""
+
+    def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
+        """Prepare for one service; see Beside."""
+        super().__init__(service, number, supervisor)
+        self._until, self._waits = socket.socketpair()  # the process ends when the first one is closed
+        self._finishing = False
+
+    def tend(self, leave: Callable[[], None]) -> None:
+        """Start the process, end it if a rule takes too long, replace it if it has ended.
+
+        Args:
+            leave: called in the forked process; closes what belongs to the generation.
+        """
+        now = time.monotonic()
+        if self._pid:
+            deadline, label = self._page.read()[2], self._page.read()[4]
+            if deadline and now > deadline:
+                process.kill(self._pid, group=True)
+                self._forget(f"missed the time limit of {label} and was killed")
+            elif self._has_ended():
+                self._forget("")
+        if not self._pid and not self._finishing and now >= self._retry_at:
+            self._start(leave, self._run, "no process for periodic rules can be started: %s")
+
+    def finish(self, *, at_once: bool) -> None:
+        """Make the process end: now, or after the running rule."""
+        if not self._finishing:
+            self._finishing = True
+            self._until.close()
+            self._waits.close()
+        if at_once and self._pid:
+            process.kill(self._pid, group=True)
+
+    def forked(self) -> None:
+        """Close, in a forked child, what it does not need."""
+        self._until.close()
+        self._waits.close()
+
+    def _run(self, channel: Channel, parent: int) -> NoReturn:
+        self._until.close()
+        main(self._service, self._waits, channel, self._page, parent)
+
+    def _forget(self, how: str) -> None:
+        """Log how the process ended; ``how`` is empty if it ended by itself."""
+        pid, status = self._reap()
+        kind, _, deadline, _, label = self._page.read()
+        if status and not (self._finishing and kind != BUSY):
+            how = how or process.describe(status) + (f" in {label}" if deadline else "")
+            log.error("the process of periodic rules (%d) %s; the next run decides again", pid, how)
+        if kind == BUSY:
+            self._failures = 0  # the rule that has ended the process is due again later
+        else:
+            self._pause()
+
+
+class Turns:
+    """What the process tells its generation, and what it has to wait for; implements ``Turns`` of service.py."""
+
+    def __init__(self, page: Page, until: socket.socket) -> None:
+        """Begin.
+
+        Args:
+            page: shows the generation the state of this process.
+            until: readable when this process is to end.
+        """
+        assert state is not None
+        self.state = state
+        self._page = page
+        self._until = until
+        self._pid = os.getpid()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; return whether this process is to end."""
+        return bool(select.select([self._until], [], [], max(0.0, seconds))[0])
+
+    def begin(self, what: str, timeout: float) -> None:
+        """Note that something begins that may take this many seconds."""
+        self._page.write(BUSY, 1, time.monotonic() + timeout, 0, what)
+
+    def end(self) -> None:
+        """Note that it has ended; end this process if it is a child that a handler forked."""
+        end_fork(self._pid)
+        self._page.write(IDLE, 1)
+
+
+def main(service: Service, until: socket.socket, channel: Channel, page: Page, parent: int) -> NoReturn:
+    """Run the process, in a forked child; does not return.
+
+    Args:
+        service: the handlers, as the generation loaded them.
+        until: readable when this process is to end.
+        channel: for questions to slurmctld.
+        page: shows the generation the state of this process.
+        parent: the process id of the generation.
+    """
+    process.end_after(lambda: _run(service, until, channel, page, parent))
+
+
+def _run(service: Service, until: socket.socket, channel: Channel, page: Page, parent: int) -> None:
+    begin(service, channel, parent, "slurmhooks-every")
+    turns = Turns(page, until)
+    turns.end()
+    service.repeat(asks(channel), turns)
+    service.stop()

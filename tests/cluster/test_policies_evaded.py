@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""No job gets past a rule on a detour, on real slurmctlds: features, whole cores, partitions of reservations."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from tests.cluster import drawn_jobs
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+
+HARDWARE = {
+    1: f"{drawn_jobs.HARDWARE[1]} Feature=a,b",
+    2: f"{drawn_jobs.HARDWARE[2]} Feature=a",
+    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
+}
+NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
+GPUS = 'rule = "gpu_ceiling"\nper_job = 2'
+MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
+CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
+SHORT = 'rule = "time_ceiling"\nlimit = 10\npartitions = ["gpu"]'
+
+
+class Try(NamedTuple):
+    """A job of a user, and what a rule must not let Slurm do.
+
+    Attributes:
+        rule: its keys.
+        options: of sbatch.
+        update: changes by scontrol before the job starts.
+        environment: variables of sbatch.
+        plain: the job must be accepted without a word, because nothing in it can exceed the limit.
+    """
+
+    rule: str
+    options: str
+    update: str = ""
+    environment: str = ""
+    plain: bool = False
+
+
+TRIES = [
+    # A number of nodes with a feature.
+    Try(NODES, "-C 'a*2'"),
+    Try(NODES, "-C '[a*2&c*1]'"),
+    Try(NODES, "-n1 -C 'a*2'"),
+    Try(NODES, "", environment="SBATCH_CONSTRAINT='a*2'"),
+    Try(NODES, "-N1", update="Features=a*2"),
+    Try(NODES, "-N1", update="NumNodes=1-2 Features=a*2"),
+    Try(TASKS, "-C '[a*2&c*1]'"),
+    Try(GPUS, "--gpus-per-node=2 -C 'a*2'"),
+    Try(NODES, "-C 'a*1'", plain=True),
+    Try(NODES, "-C 'a&b'", plain=True),
+    # Whole cores, of which the job uses one thread.
+    Try(CPUS, "-p smt -n4 --threads-per-core=1"),
+    Try(CPUS, "-p smt -n4 --ntasks-per-core=1"),
+    Try(CPUS, "-p smt -n4 --hint=nomultithread"),
+    Try(CPUS, "-p smt -n3 --hint=memory_bound"),
+    Try(CPUS, "-p smt -n3 --hint=compute_bound"),
+    Try(CPUS, "-p smt -n1 -c4 --threads-per-core=1"),
+    Try(CPUS, "-p smt -n4", environment="SBATCH_HINT=nomultithread"),
+    Try(CPUS, "-p smt -n4", environment="SBATCH_THREADS_PER_CORE=1"),
+    Try(CPUS, "-p smt -n4", update="ReqThreads=1"),
+    Try(CPUS, "-p smt -n2 --threads-per-core=1", update="NumTasks=4"),
+    Try(MEMORY, "-p smt -n1 --mem-per-cpu=150"),
+    Try(MEMORY, "-p smt -n2 --mem-per-cpu=100 --ntasks-per-core=1"),
+    Try(MEMORY, "-n1 --mem-per-cpu=150", update="Partition=smt"),
+    Try(CPUS, "-p smt -n4", plain=True),
+    Try(CPUS, "-p smt -n2 --threads-per-core=1", plain=True),
+    Try(CPUS, "-p smt -n4 --threads-per-core=2", plain=True),
+    Try(CPUS, "-p gpu -n4 --hint=nomultithread", plain=True),
+    Try(MEMORY, "-p smt -n2 --mem-per-cpu=100 --threads-per-core=1", plain=True),
+    Try(MEMORY, "-p smt -n2 --mem-per-cpu=100", plain=True),
+    # A partition that gives more to the same request.
+    Try(GPUS, "--gpus=1 -w n1", update="Partition=whole"),
+    Try(CPUS, "-n1", update="Partition=whole"),
+    Try(MEMORY, "-n1 --mem-per-cpu=150", update="Partition=whole"),
+    Try('rule = "cpus_per_gpu"\nmost = 2', "-n1 --gpus=1 -w n1", update="Partition=whole"),
+    Try('rule = "memory_per_gpu"\nmost = 100', "-n1 --gpus=1 -w n1 --mem-per-cpu=90", update="Partition=whole"),
+    Try(NODES, "-n2", update="Partition=wide"),
+    # The partition of one of several reservations.
+    Try(CLOSED, "--reservation=course,"),
+    Try(CLOSED, "--reservation=,course"),
+    Try(CLOSED, "--reservation=anywhere,course"),
+    Try(CLOSED, "--reservation=course,anywhere"),
+    Try(CLOSED, "-n1", update="ReservationName=course,"),
+    Try(SHORT, "-t30 --reservation=course,anywhere"),
+    Try(SHORT, "-t30", update="ReservationName=anywhere,course"),
+    Try(CLOSED, "-p debug --reservation=anywhere", plain=True),
+    Try(CLOSED, "--reservation=anywhere,", plain=True),
+]
+
+
+class Given:
+    """What slurmctld gave to a job."""
+
+    def __init__(self, job: dict[str, str]) -> None:
+        amounts = drawn_jobs.amounts(job)
+        self.nodes, self.tasks, self.cpus, self.gpus, self.memory = (
+            max(amounts.get(name, [0])) for name in ("nodes", "tasks", "cpus", "gpus", "memory_per_node")
+        )
+        self.minutes = drawn_jobs.minutes(job) or 0
+        self.partition = job["Partition"]
+
+
+BROKEN: dict[str, Callable[[Given], bool]] = {
+    NODES: lambda given: given.nodes > 1,
+    TASKS: lambda given: given.tasks > 2,
+    CPUS: lambda given: given.cpus > 4,
+    GPUS: lambda given: given.gpus > 2,
+    MEMORY: lambda given: given.memory > 200,
+    CLOSED: lambda given: given.partition == "gpu",
+    SHORT: lambda given: given.partition == "gpu" and given.minutes > 10,
+    'rule = "cpus_per_gpu"\nmost = 2': lambda given: given.cpus > 2 * given.gpus,
+    'rule = "memory_per_gpu"\nmost = 100': lambda given: given.memory > 100 * given.gpus,
+}
+"""Whether a rule was broken, by its keys."""
+
+
+def tries(site: Site) -> dict[str, Try]:
+    """Return the jobs by name; without Slurm's sources rules know neither jobs, nodes nor reservations."""
+    known = site.cluster.has_sources
+    return {
+        f"t{number}": each
+        for number, each in enumerate(TRIES)
+        if known or not (each.update or each.plain or "--reservation" in each.options)
+    }
+
+
+@pytest.fixture(scope="module")
+def site(large_cluster: Cluster) -> Site:
+    """A cluster with features, a node whose CPUs are threads, and two reservations."""
+    lines = "PartitionName=smt Nodes=n3 DefMemPerCPU=10 MaxTime=60\n"
+    site = drawn_jobs.prepared(large_cluster, HARDWARE, lines)
+    large_cluster.root(
+        "sh", "-ec",
+        "scontrol create reservation=anywhere licenses=ansys:1 flags=any_nodes users=alice starttime=now"
+        " duration=1-0",
+        check=True,
+    )  # fmt: skip
+    rules = [
+        f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{each.rule}\n' for name, each in tries(site).items()
+    ]
+    defaults = "" if large_cluster.has_sources else '[policy_defaults]\nupdates = "refuse"\n'
+    large_cluster.put("\n".join([DEFAULT_TOML, defaults, *rules]), TOML)
+    reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
+    assert "error" not in reloaded, reloaded
+    return site
+
+
+def test_nothing_gets_past(site: Site) -> None:
+    """No detour reaches more than the rule allows; plain requests within the limit are accepted."""
+    tried = tries(site)
+    jobs = {name: f"-A {name} {each.options}" for name, each in tried.items()}
+    updates = {name: each.update for name, each in tried.items() if each.update}
+    variables = {name: each.environment for name, each in tried.items() if each.environment}
+    said = drawn_jobs.run(site, jobs, updates, variables=variables)
+    given = drawn_jobs.given(site)
+    wrong = [
+        f"{each}: {given[name]['line'] if name in given else said.get(name)}"
+        for name, each in tried.items()
+        if (each.plain and said.get(name)) or (name in given and BROKEN[each.rule](Given(given[name])))
+    ]
+    assert not wrong, "\n".join(wrong)
+    refused = [name for name, text in said.items() if re.search(r"at most|may not use", text)]
+    assert len(refused) > len(tried) / 2, said

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A folder of slurm.conf as Kubernetes shows a ConfigMap: flat, writable by its mode, on a read-only mount."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+
+TOML = 'hooks = { paths = ["*.py"] }\n'
+HANDLERS = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def limit(job):
+    if job.script is not None:
+        raise Reject("version {}")
+
+@hook.spank.task_init
+def mark(spank):
+    spank.env["FROM_VOLUME"] = "version {}"
+"""
+
+VOLUME = """
+    mkdir -p /mnt/kubelet
+    mount -t tmpfs -o mode=1777 none /mnt/kubelet
+    mkdir -m 755 /mnt/kubelet/..1
+    find /etc/slurm -maxdepth 1 -type f ! -name slurmhooks.manifest -exec cp -p {} /mnt/kubelet/..1 \\;
+    ln -s ..1 /mnt/kubelet/..data
+    cd /mnt/kubelet/..1
+    cat > site.py
+    printf '%s' "$TOML" > slurmhooks.toml
+    for name in *; do ln -s "..data/$name" "../$name"; done
+    cd /
+    unshare --mount --propagation private sh -c 'echo $$ > /run/kubelet.pid; exec sleep 100000' > /dev/null 2>&1 &
+    until test -s /run/kubelet.pid; do sleep 0.1; done
+    mount --bind -o ro /mnt/kubelet /etc/slurm
+    umount /mnt/kubelet
+"""
+"""What only the kubelet can write is a mount of another mount namespace."""
+
+SWAP = """
+    nsenter --mount --target "$(cat /run/kubelet.pid)" sh -ec '
+        cd /mnt/kubelet
+        cp -rp ..data/ ..2
+        cat > ..2/site.py
+        ln -sn ..2 ..data_tmp
+        mv -T ..data_tmp ..data
+    '
+"""
+
+BUNDLE = """
+    mkdir /root/policy
+    cp -L /etc/slurm/*.py /etc/slurm/slurmhooks.toml /root/policy
+    slurmhooks bundle /root/policy --output /root/b.tar
+"""
+
+
+@pytest.fixture(scope="module")
+def pod(cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster whose /etc/slurm is a volume."""
+    cluster.root("sh", "-ec", VOLUME, input=handlers(1), env={"TOML": TOML}, check=True)
+    cluster.restart()
+    yield cluster
+    cluster.root("sh", "-c", "umount /etc/slurm; kill $(cat /run/kubelet.pid)")
+
+
+def handlers(version: int) -> str:
+    """Return a hook file for slurmctld and for tasks."""
+    return HANDLERS.format(version, version)
+
+
+def refusal(pod: Cluster) -> str:
+    """Return what a user reads whose submission is refused."""
+    return pod.user("alice", "sbatch", "--output=/dev/null", "--wrap", "true").stderr
+
+
+def test_a_policy_in_a_volume(pod: Cluster) -> None:
+    """Handlers of the volume run in slurmctld and in tasks, and the next version of the volume replaces them."""
+    assert "version 1" in refusal(pod)
+    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 1\n"
+    pod.root("sh", "-ec", SWAP, input=handlers(2), check=True)
+    pod.wait(lambda: "version 2" in refusal(pod), what="the next version")
+    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 2\n"
+
+
+def test_commands_say_what_to_do(pod: Cluster) -> None:
+    """Commands that read work; those that would write into the volume name it, and change nothing."""
+    pod.root("slurmhooks", "check", check=True)
+    status = json.loads(pod.root("slurmhooks", "status", "--json", check=True).stdout)
+    assert {row["state"] for row in status["rows"]} == {"current"}
+    pod.root("sh", "-ec", BUNDLE, check=True)
+    for command in (["compile"], ["deploy", "/root/b.tar"]):
+        done = pod.root("slurmhooks", *command)
+        assert done.returncode == 1
+        assert "/etc/slurm" in done.stderr
+        assert "Read-only file system" in done.stderr

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process that runs periodic rules: what its generations share, and how it is told to end."""
+
+import os
+import select
+import signal
+import socket
+from types import SimpleNamespace
+from typing import Any
+
+from slurmhooks.worker.generation import Generation
+from slurmhooks.worker.periodic import State
+
+
+def test_only_one_process_has_the_lock() -> None:
+    """While a process has the lock no other one gets it; its end, also by SIGKILL, releases the lock."""
+    state = State()
+    waits, ends = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.write(ends, b"1" if state.lock() else b"0")
+        signal.pause()
+    assert os.read(waits, 1) == b"1"
+    assert not state.lock()
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    assert state.lock()
+    state.unlock()
+    os.close(waits)
+    os.close(ends)
+
+
+def test_state_is_what_was_written_last() -> None:
+    """The state survives its writer, and a longer value is replaced by a shorter one; what is not JSON is empty."""
+    state = State()
+    assert state.read() == {}
+    state.write({"slots": {"rules:old": 1234567890}})
+    state.write({"slots": {}})
+    assert state.read() == {"slots": {}}
+    os.pwrite(state._fd, b"{", 0)
+    os.ftruncate(state._fd, 1)
+    assert state.read() == {}
+
+
+def test_an_observer_does_not_keep_it_from_ending() -> None:
+    """The process learns that it is to end as soon as the generation says so, while an observer goes on."""
+    service: Any = SimpleNamespace(observes=True, repeats=True, observed_by=lambda send: None)
+    before = signal.getsignal(signal.SIGCHLD)
+    ours, theirs = socket.socketpair()
+    generation = Generation(1, ours, service)
+    observer, periodic = generation._beside
+    waits = os.dup(periodic._waits.fileno())  # type: ignore[union-attr]
+    pid = os.fork()
+    try:
+        if not pid:
+            generation._leave(observer)
+            theirs.send(b"1")
+            signal.pause()
+        assert ours.recv(1) == b"1"
+        assert not select.select([waits], [], [], 0)[0]
+        periodic.finish(at_once=False)
+        assert select.select([waits], [], [], 0)[0]
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        observer.finish(at_once=True)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, before)
+        os.close(waits)
+        for end in (ours, theirs, generation._wake, generation._wakes):
+            end.close()

@@ -103,8 +103,6 @@ def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
 
 def test_a_kill_of_every_process_loses_no_call(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a resume runs; the next slurmctld has the node started."""
-    if site.version < (23, 11):
-        pytest.skip("NOT SHOWN: on 22.05 the call is not delivered within a minute after the restart")
     site.put("", HOLD)
     site.root("scontrol", "update", "nodename=c3", "state=power_up", check=True)
     site.wait(lambda: any(note.startswith("resume c3") for note in notes(site)), what="the handler")

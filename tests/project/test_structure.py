@@ -28,7 +28,7 @@ FLOORS = (
     ("worker",),
     ("fields",),
     ("slurmctld",),
-    tuple(POINTS),
+    tuple(point for point in POINTS if point != "power"),
     ("power",),
     ("lua",),
     ("policies",),

@@ -49,8 +49,10 @@ SCONTROL = """#!/bin/sh
 echo "$@" >> {folder}/asked
 case "$1 $2" in
 "show hostnames") echo "$3" | tr , '\\n' ;;
-"show node") for node in $(echo "$4" | tr , ' '); do
-    echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug"; done ;;
+"show node")
+    # Like scontrol, which fails for a node that slurmctld does not show.
+    case "$4" in *hidden*) echo "Node $4 not found"; exit 1 ;; esac
+    for node in c1 c2 c3; do echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug"; done ;;
 esac
 """
 
@@ -141,6 +143,15 @@ def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch:
     file.unlink()
     site.wait(site.empty)
     assert site.done() == ["resume c1,c2 ('big', 'gpu') [7]"]
+
+
+def test_a_node_that_slurmctld_does_not_show_reaches_its_handler(site: Site) -> None:
+    """Nodes of a cloud that are off are hidden on 22.05, and a node may be removed: both have no features."""
+    site.call("resume", "hidden")
+    site.call("resume", "hidden,c1")
+    site.wait(site.empty)
+    assert site.done() == ["resume hidden () []", "resume hidden,c1 () []"]
+    assert len(site.notes()) == 4, "each handler ran once"
 
 
 def test_a_suspend_never_overtakes_a_resume_of_its_node(site: Site) -> None:

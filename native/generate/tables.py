@@ -61,13 +61,14 @@ class Place:
 
     Attributes:
         member: the member in the table.
-        pointer: the path of the pointer to the nested struct that has the member; empty if the table's struct has it.
+        pointers: the paths of the pointers to the nested struct that has the member, each from the one before; empty if
+            the table's struct has it.
         path: its path from there.
         count: the path of its counter, if it is an array; else empty.
     """
 
     member: Member
-    pointer: str
+    pointers: tuple[str, ...]
     path: str
     count: str
 
@@ -121,20 +122,26 @@ class Struct:
         place = self._copy.find(path, writable, count)
         if place is None:
             return None
-        if place.pointer:
-            return replace(place, pointer=f"{COPY}.{place.pointer}")
-        return replace(place, path=f"{COPY}.{place.path}", count=count and f"{COPY}.{count}")
+        return _within(COPY, place)
 
     def _find_own(self, path: str, writable: bool, count: str) -> Place | None:
-        outer, dot, last = path.rpartition(".")
+        first, dot, rest = path.partition(".")
         if not dot:
             kind = self.kind(path)
-            return None if kind is None else Place(Member(path, kind, writable), "", path, count)
-        inner = self.nested(outer)
-        if inner is None or (kind := inner[0].kind(last)) is None:
+            return None if kind is None else Place(Member(path, kind, writable), (), path, count)
+        inner = self.nested(first)
+        place = None if inner is None else inner[0].find(rest, writable, count.partition(".")[2])
+        if inner is None or place is None:
             return None
-        member = Member(path, kind, writable)
-        return Place(member, outer, last, count.rpartition(".")[2]) if inner[1] else Place(member, "", path, count)
+        place = replace(place, member=Member(path, place.member.kind, writable))
+        return replace(place, pointers=(first, *place.pointers)) if inner[1] else _within(first, place)
+
+
+def _within(struct: str, place: Place) -> Place:
+    """Return the place of a member whose struct is itself a member of another one."""
+    if place.pointers:
+        return replace(place, pointers=(f"{struct}.{place.pointers[0]}", *place.pointers[1:]))
+    return replace(place, path=f"{struct}.{place.path}", count=place.count and f"{struct}.{place.count}")
 
 
 def members_of(headers: Headers, name: str) -> list[Place]:
@@ -153,8 +160,13 @@ def members_of(headers: Headers, name: str) -> list[Place]:
     elif name == "record":
         wanted["user_name"] = (False, "")
     places = [place for path, options in wanted.items() if (place := struct.find(path, *options))]
-    pointers = {place.pointer: place.member.name.rpartition(".")[0] for place in places if place.pointer}
-    return [Place(Member(name, "pointer"), "", path, "") for path, name in pointers.items()] + places
+    pointers: dict[tuple[str, ...], str] = {}
+    for place in places:
+        outer = place.member.name
+        for depth in range(len(place.pointers), 0, -1):
+            outer = outer.rpartition(".")[0]
+            pointers[place.pointers[:depth]] = outer
+    return [Place(Member(name, "pointer"), path[:-1], path[-1], "") for path, name in sorted(pointers.items())] + places
 
 
 def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]]:
@@ -183,11 +195,13 @@ def initializer(struct: str, place: Place) -> str:
     kind = f"SLURMHOOKS_{member.kind.upper()}"
     size = WIDTHS[member.kind] // 8 or 8 if member.kind in WIDTHS else 8
     flag = "true" if member.writable else "false"
-    base = f"SLURMHOOKS_POINTEE({struct}, {place.pointer})" if place.pointer else struct
-    via = f"offsetof({struct}, {place.pointer})" if place.pointer else "SLURMHOOKS_DIRECT"
+    base, via = struct, ["SLURMHOOKS_DIRECT"] * 2
+    for number, pointer in enumerate(place.pointers):
+        via[number] = f"offsetof({base}, {pointer})"
+        base = f"SLURMHOOKS_POINTEE({base}, {pointer})"
     count = f"SLURMHOOKS_PLACE({base}, {place.count}, 4)" if place.count else "0"
     offset = f"SLURMHOOKS_PLACE({base}, {place.path}, {size})"
-    return f'    {{"{member.name}", {kind}, {flag}, {via}, {offset}, {count}}},\n'
+    return f'    {{"{member.name}", {kind}, {flag}, {{{via[0]}, {via[1]}}}, {offset}, {count}}},\n'
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "slurmctld/pages.h"
 
+#include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "slurmctld/records.h"
@@ -8,6 +10,11 @@
 /* A page ends with the first row that makes it larger than this, in bytes. */
 #define PAGE_SIZE ((size_t)256 << 10)
 #define MOST_CONDITIONS 8
+/* How many records before the start of a page are kept, to find its start again if others have gone meanwhile. */
+#define RECENT 1024
+/* How many ends of pages are remembered, of all workers; and of each, how many keys. */
+#define MOST_ENDS 64
+#define KEYS 8
 
 /* A condition: a member equals a text, or equals a number in the bits of a mask. */
 struct condition {
@@ -22,10 +29,25 @@ struct page {
     const struct slurmhooks_records *records;
     struct condition conditions[MOST_CONDITIONS];
     size_t count;
-    uint32_t start; /* the index of its first record */
-    uint32_t index; /* the index of the record after the current one */
-    bool single;    /* the answer has at most one row */
+    uint32_t start;       /* the index of its first record */
+    uint32_t index;       /* the index of the record after the current one */
+    bool skipping;        /* its first record has not been reached */
+    bool single;          /* the answer has at most one row */
+    uint32_t count_read;  /* records that were read, whether or not they meet the conditions */
+    uint64_t keys[KEYS];  /* of the last ones of these, if keys are numbers */
+    void *recent[RECENT]; /* the last records before its start */
 };
+
+/* Where a page has ended: the index of the next record, and the keys of the last ones. */
+struct end {
+    const struct slurmhooks_records *records;
+    uint32_t next, count_read;
+    uint64_t keys[KEYS];
+};
+
+static pthread_mutex_t ends_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct end ends[MOST_ENDS];
+static unsigned ends_count; /* since the start; the oldest ones are overwritten */
 
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text)
 {
@@ -57,7 +79,7 @@ static bool meets_all(const struct page *page, const void *object, bool of_row)
 {
     for (size_t i = 0; i < page->count; i++) {
         const struct slurmhooks_member *member = page->conditions[i].member;
-        bool added = member->via == SLURMHOOKS_DIRECT && member->offset >= page->records->size;
+        bool added = member->via[0] == SLURMHOOKS_DIRECT && member->offset >= page->records->size;
         if (added == of_row && !meets(&page->conditions[i], object))
             return false;
     }
@@ -75,18 +97,40 @@ static int add_row(void *row, void *argument)
     return page->single ? -1 : 0;
 }
 
-/* A slurmhooks_visit: add the row of a record to the page, or end the page before that record. */
-static int add_record(void *record, void *argument)
+/* RET the member that is the key of a table, and of this kind; or NULL. */
+static const struct slurmhooks_member *key_member(const struct page *page, bool is_text)
 {
-    struct page *page = argument;
+    const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.table];
+
+    for (uint32_t i = 0; i < table->count; i++)
+        if (!strcmp(table->members[i].name, page->records->key) &&
+            (table->members[i].kind == SLURMHOOKS_TEXT) == is_text)
+            return &table->members[i];
+    return NULL;
+}
+
+/* End the page before a record. IN index: of that record. */
+static int end_page(struct page *page, uint32_t index)
+{
+    page->question->next = index;
+    struct end end = {page->records, index, page->count_read, {0}};
+    memcpy(end.keys, page->keys, sizeof(end.keys));
+    pthread_mutex_lock(&ends_mutex);
+    ends[ends_count++ % MOST_ENDS] = end;
+    pthread_mutex_unlock(&ends_mutex);
+    return -1;
+}
+
+/* Add the row of a record to the page, or end the page before that record. IN index: of the record. */
+static int add_record(void *record, struct page *page, uint32_t index)
+{
     struct slurmhooks_question *question = page->question;
 
-    if (page->index++ < page->start)
-        return 0;
-    if (question->result.size > PAGE_SIZE || question->result.failed) {
-        question->next = page->index - 1;
-        return -1;
-    }
+    if (question->result.size > PAGE_SIZE || question->result.failed)
+        return end_page(page, index);
+    const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
+    if (key)
+        page->keys[page->count_read++ % KEYS] = slurmhooks_load(key, record);
     if (page->records->visible && !page->records->visible(record, question->event))
         return 0;
     if (!meets_all(page, record, false))
@@ -94,12 +138,71 @@ static int add_record(void *record, void *argument)
     return page->records->row ? page->records->row(record, add_row, page) : add_row(record, page);
 }
 
+/* RET whether a key is one of the last keys of a page. */
+static bool has_key(const struct end *end, uint64_t key)
+{
+    for (uint32_t i = 0; i < KEYS && i < end->count_read; i++)
+        if (end->keys[i] == key)
+            return true;
+    return false;
+}
+
+/*
+ * RET by how much the index of the first record of the page has decreased since the page before it has ended, because
+ * other records have gone. If all of that page's last records have gone: half a page, so rows may be repeated.
+ */
+static uint32_t shift(const struct page *page)
+{
+    const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
+    uint32_t most = page->index < RECENT ? page->index : RECENT, found = most, half = 0;
+
+    pthread_mutex_lock(&ends_mutex);
+    for (size_t i = 0; key && i < MOST_ENDS; i++) {
+        if (ends[i].records != page->records || ends[i].next != page->start)
+            continue;
+        uint32_t by = 0;
+        while (by < most && !has_key(&ends[i], slurmhooks_load(key, page->recent[(page->index - 1 - by) % RECENT])))
+            by++;
+        found = by < found ? by : found;
+        half = ends[i].count_read / 2 > half ? ends[i].count_read / 2 : half;
+    }
+    pthread_mutex_unlock(&ends_mutex);
+    return found < most ? found : half < most ? half : most;
+}
+
+/* Begin the page, with those of the recent records that belong to it. RET as add_record(). */
+static int begin_rows(struct page *page)
+{
+    uint32_t end = page->index;
+
+    page->skipping = false;
+    for (uint32_t i = end - shift(page); i < end; i++)
+        if (add_record(page->recent[i % RECENT], page, i) < 0)
+            return -1;
+    return 0;
+}
+
+/* A slurmhooks_visit: skip the records before the page, then add records. */
+static int visit_record(void *record, void *argument)
+{
+    struct page *page = argument;
+
+    if (page->index < page->start) {
+        page->recent[page->index++ % RECENT] = record;
+        return 0;
+    }
+    if (page->skipping && begin_rows(page) < 0)
+        return -1;
+    return add_record(record, page, page->index++);
+}
+
 /* Begin the answer to a question. RET false if the question names no table that has records. */
 static bool open_page(struct page *page, struct slurmhooks_question *question)
 {
     uint32_t table = question->header.table;
 
-    *page = (struct page){.question = question};
+    memset(page, 0, offsetof(struct page, recent));
+    page->question = question;
     if (table < slurmhooks_tables.count)
         page->records = slurmhooks_records(slurmhooks_tables.table[table].name);
     return page->records != NULL;
@@ -111,16 +214,11 @@ static bool open_page(struct page *page, struct slurmhooks_question *question)
  */
 static bool key_is(struct condition *condition, const struct page *page, const char *name, uint32_t number)
 {
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.table];
+    const struct slurmhooks_member *member = key_member(page, name != NULL);
 
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct slurmhooks_member *member = &table->members[i];
-        if (!strcmp(member->name, page->records->key) && (member->kind == SLURMHOOKS_TEXT) == (name != NULL)) {
-            *condition = (struct condition){member, number, UINT64_MAX, name};
-            return true;
-        }
-    }
-    return false;
+    if (member)
+        *condition = (struct condition){member, number, UINT64_MAX, name};
+    return member;
 }
 
 bool slurmhooks_answer_row(struct slurmhooks_question *question)
@@ -143,9 +241,9 @@ bool slurmhooks_answer_row(struct slurmhooks_question *question)
     if (page.records->find) {
         void *found = page.records->find(name, number);
         if (found)
-            add_record(found, &page);
+            add_record(found, &page, 0);
     } else {
-        page.records->walk(add_record, &page);
+        page.records->walk(visit_record, &page);
     }
     slurmhooks_records_unlock(page.records);
     return true;
@@ -179,6 +277,7 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
     if (!open_page(&page, question))
         return false;
     page.start = question->header.number;
+    page.skipping = page.start > 0;
     while (slurmhooks_next(question->data, question->size, &position, &item)) {
         if (page.count == MOST_CONDITIONS)
             return false;
@@ -186,7 +285,9 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
             return false;
     }
     slurmhooks_records_lock(page.records);
-    page.records->walk(add_record, &page);
+    page.records->walk(visit_record, &page);
+    if (page.skipping && page.records->moves) /* there are fewer records than before the page */
+        begin_rows(&page);
     slurmhooks_records_unlock(page.records);
     return true;
 }

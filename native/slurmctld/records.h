@@ -29,6 +29,11 @@ struct slurmhooks_records {
     /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
     bool accounting; /* the association manager owns the records, so its locks are needed */
+    /*
+     * Records may go between two pages, and stay where they are in memory while the locks are held. The key is a
+     * number.
+     */
+    bool moves;
 };
 
 /* RET the table with a name, or NULL */

@@ -75,7 +75,7 @@ static const char *check_write(const struct slurmhooks_item *item)
     if (item->tag >= table->count)
         return "it writes a member that does not exist";
     const struct slurmhooks_member *member = &table->members[item->tag];
-    if (!member->writable || member->via != SLURMHOOKS_DIRECT)
+    if (!member->writable || member->via[0] != SLURMHOOKS_DIRECT)
         return "it writes a member that is read-only";
     switch (member->kind) {
     case SLURMHOOKS_TEXT:

@@ -106,7 +106,9 @@ static const char *base_of(const struct slurmhooks_member *member, const void *o
 {
     const char *base = object;
 
-    return !base || member->via == SLURMHOOKS_DIRECT ? base : *(char *const *)(base + member->via);
+    for (size_t i = 0; i < 2 && base && member->via[i] != SLURMHOOKS_DIRECT; i++)
+        base = *(char *const *)(base + member->via[i]);
+    return base;
 }
 
 /* RET the value of a number at its place in a struct. */

@@ -40,7 +40,7 @@ struct slurmhooks_member {
     const char *name;
     uint8_t kind;
     bool writable;
-    uint32_t via;    /* offset of the pointer to the nested struct of the member, or SLURMHOOKS_DIRECT */
+    uint32_t via[2]; /* offsets of the pointers to the nested struct of the member; unused: SLURMHOOKS_DIRECT */
     uint32_t offset; /* offset in the nested struct, or in the struct of the table */
     uint32_t count;  /* for SLURMHOOKS_TEXTS: offset of the uint32_t that counts them */
 };

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What Slurm's configuration says about the plugins, and which lines it lacks."""
 
-import glob
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, slurm
-from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import slurm_conf, trusted
-
-SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
+from slurmhooks.errors import LoadError
+from slurmhooks.files import plugstack_conf, slurm_conf, trusted
 
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
 """Placeholder in a proposed PluginDir: with only our folder Slurm would find no other plugin."""
@@ -78,7 +73,7 @@ def file_in(sysconfdir: Path) -> Path:
 
 def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
     """Return the arguments of each line of plugstack.conf that loads the plugin."""
-    return [tuple(line.split("#")[0].split()[2:]) for line in spank_lines(sysconfdir, root)]
+    return [plugstack_conf.arguments(line) for line in spank_lines(sysconfdir, root)]
 
 
 def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
@@ -87,35 +82,16 @@ def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:
-    name = slurm_conf.value(str(below(root, file_in(sysconfdir))), "PlugStackConfig")
-    return sysconfdir / (name or "plugstack.conf")
+    return plugstack_conf.path_of(str(below(root, file_in(sysconfdir))), sysconfdir)
 
 
 def _spank_lines(plugstack: Path, root: Path) -> list[str]:
-    return [text for text in _plugstack_lines(below(root, plugstack), root) if SPANK_LINE.match(text)]
+    return plugstack_conf.of_plugin(plugstack, lambda path: below(root, path))
 
 
 def below(root: Path, path: Path) -> Path:
     """Return the location of an absolute path in the package that is being built in ``root``."""
     return root / path.relative_to("/") if path.is_absolute() else path
-
-
-def _plugstack_lines(path: Path, root: Path, depth: int = 0) -> Iterator[str]:
-    if depth > slurm_conf.MOST_NESTED:
-        raise ConfigError([f"{path}: includes itself, or is included through more than {slurm_conf.MOST_NESTED} files"])
-    try:
-        text = path.read_text(errors="surrogateescape")
-    except OSError:
-        return
-    for line in text.splitlines():
-        include = re.match(r"\s*include\s+(\S+)", line, re.IGNORECASE)
-        if include:
-            included = Path(include.group(1))
-            pattern = below(root, included) if included.is_absolute() else path.parent / included
-            for name in sorted(glob.glob(str(pattern))):
-                yield from _plugstack_lines(Path(name), root, depth + 1)
-        else:
-            yield line
 
 
 def installed_in(sysconfdir: Path) -> Path | None:

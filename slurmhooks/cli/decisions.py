@@ -4,11 +4,12 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 
 BEFORE = 10.0
 """Maximum seconds between the hooks and the time of submission, which slurmctld notes later, in whole seconds."""
@@ -27,13 +28,14 @@ class Step(BaseModel):
     where: str | None = None
     changes: dict[str, tuple[Any, Any]] = {}
     hidden: list[str] = []
+    notice: bool = False
     microseconds: int | None = None
 
 
 class Decision(BaseModel):
     """One line of the log."""
 
-    time: datetime
+    time: AwareDatetime
     event: str
     id: str | None = None
     hook: str | None = None
@@ -46,6 +48,7 @@ class Decision(BaseModel):
     partition: str | None = None
     name: str | None = None
     submit_time: int | None = None
+    test_only: bool = False
     code: str | int | None = None
     text: str | None = None
     error: str | None = None
@@ -70,7 +73,7 @@ class Job(NamedTuple):
 
 
 class Log:
-    """The files of a folder, rotated ones included."""
+    """The files of a folder, rotated ones included; for iterations, also one file."""
 
     def __init__(self, folder: Path) -> None:
         """Store the folder; nothing is read yet."""
@@ -82,7 +85,17 @@ class Log:
         Raises:
             OSError: the folder cannot be read.
         """
-        return self._folder.is_dir() and any(self._folder.glob("*.jsonl"))
+        return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
+
+    def __iter__(self) -> Iterator[Decision]:
+        """Iterate over all decisions, in no order; a log may also be a single file."""
+        for current in [self._folder] if self._folder.is_file() else self._folder.glob("*.jsonl"):
+            for path in [current] if current == self._folder else [current, *_rotated(current)]:
+                with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+                    for line in stream:
+                        decision = _parse(line) if line.endswith("\n") else None
+                        if decision is not None:
+                            yield decision
 
     def find(self, accept: Callable[[Decision], bool], needle: str = "", most: int | None = None) -> list[Decision]:
         """Return decisions, oldest first.
@@ -144,10 +157,15 @@ def _same(one: object, other: object) -> bool:
     return one is None or other is None or one == other
 
 
+def _rotated(current: Path) -> list[Path]:
+    """Return the files that a file was renamed to, the newest first."""
+    rotated = [path for path in current.parent.glob(f"{current.name}.*") if path.suffix[1:].isdecimal()]
+    return sorted(rotated, key=lambda path: int(path.suffix[1:]))
+
+
 def _backwards(current: Path) -> Iterator[str]:
     """Yield the lines of a file, and of its rotated ones, the newest first; the unfinished last line is left out."""
-    rotated = [path for path in current.parent.glob(f"{current.name}.*") if path.suffix[1:].isdecimal()]
-    for path in [current, *sorted(rotated, key=lambda path: int(path.suffix[1:]))]:
+    for path in [current, *_rotated(current)]:
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:

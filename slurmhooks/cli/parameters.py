@@ -3,6 +3,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,6 +11,26 @@ from slurmhooks.files import slurm_conf
 
 CHOSEN = "the folder of $SLURM_CONF, or /etc/slurm"
 """Describes the default of --sysconfdir."""
+
+
+class Words(click.ParamType[list[str]]):
+    """Several words of a set, separated by commas."""
+
+    name = "words"
+
+    def __init__(self, *known: str) -> None:
+        """Store the valid words."""
+        self._known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Split the value; refuse unknown words."""
+        if not isinstance(value, str):
+            return list(value)
+        words = [word for word in value.split(",") if word]
+        wrong = [word for word in words if word not in self._known]
+        if wrong:
+            self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
+        return words
 
 
 def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:

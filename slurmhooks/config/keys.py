@@ -294,6 +294,21 @@ METRICS: dict[str, Key] = {
     ),
 }
 
+POLICY: dict[str, Key] = {
+    "refusals": Key(
+        TEXT,
+        "first",
+        "what a user is told of a request that several rules refuse: the first refusal, or all at once",
+        words=("first", "all"),
+    ),
+    "rule_ids": Key(BOOL, True, "end the first line of each refusal with the label of the handler, in brackets"),
+    "notices": Key(
+        TEXT,
+        "daily",
+        "how often a user reads the same notice or warning: once a day, and never with sbatch --parsable; or always",
+        words=("daily", "always"),
+    ),
+}
 TABLES: dict[str, Mapping[str, Key]] = {
     "hooks": HOOKS,
     "job_submit": JOB_SUBMIT,

@@ -24,7 +24,7 @@ FILE_NAME = "slurmhooks.toml"
 def sections() -> dict[str, type[Section]]:
     """Return the models of the tables by name, for the reference; the ready-made rules have a page of their own."""
     tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
-    del tables["policy"], tables["policies"]
+    del tables["policies"]
     return {**tables, 'policy."LABEL"': Policy}
 
 

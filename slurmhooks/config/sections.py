@@ -225,6 +225,22 @@ class Policy(Section):
         return Rollout(**{key: getattr(self, key) for key in KEYS})
 
 
+class Policies(BaseModel):
+    """``[policy]``: what users are told by rules; its other tables are the modes of handlers, by their labels."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, Policy] = Field(init=False)
+
+    refusals: Annotated[str, _Words(keys.POLICY["refusals"])] = _field(keys.POLICY["refusals"])
+    rule_ids: bool = _field(keys.POLICY["rule_ids"])
+    notices: Annotated[str, _Words(keys.POLICY["notices"])] = _field(keys.POLICY["notices"])
+
+    @property
+    def modes(self) -> dict[str, Policy]:
+        """The tables of handlers, by their labels."""
+        return dict(self.__pydantic_extra__)
+
+
 class PolicyDefaults(Section):
     """``[policy_defaults]``: defaults for all ready-made rules, which ``[[policies]]`` lists."""
 
@@ -293,7 +309,7 @@ class Config(Section):
     log: Log = Log()
     decisions: Decisions = Decisions()
     metrics: Metrics = Metrics()
-    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy: Policies = Policies()
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made rules, each with its name in the key rule"
@@ -301,4 +317,4 @@ class Config(Section):
 
     def rollouts(self) -> dict[str, Rollout]:
         """Return modes and shares by the labels of handlers."""
-        return {label: policy.rollout() for label, policy in self.policy.items()}
+        return {label: policy.rollout() for label, policy in self.policy.modes.items()}

@@ -84,6 +84,8 @@ class RecordFields:
     # How much
     core_spec = Tagged(16, "Cores per node reserved for the system; None if threads are.", member="details.core_spec",
                        tagged=False, writable=False)  # fmt: skip
+    cores_per_socket = Number(16, "Minimum number of cores per socket.", member="details.mc_ptr.cores_per_socket",
+                              writable=False)  # fmt: skip
     cpus_per_task = Number(16, "CPUs per task.", member="details.cpus_per_task", writable=False)
     cpus_per_tres = Text("CPUs per TRES.", writable=False)
     gres = Text("Older name of tres_per_node.", member="tres_per_node", writable=False)
@@ -99,8 +101,12 @@ class RecordFields:
     min_mem_per_node = Tagged(64, "Memory per node; None if requested per CPU.", member="details.pn_min_memory",
                               tagged=False, unit="MiB", writable=False)  # fmt: skip
     min_nodes = Number(32, "Minimum number of nodes.", member="details.min_nodes", writable=False)
+    ntasks_per_core = Number(16, "Maximum number of tasks per core.", member="details.mc_ptr.ntasks_per_core",
+                             writable=False)  # fmt: skip
     ntasks_per_node = Number(16, "Number of tasks per node; 0: unset.", member="details.ntasks_per_node",
                              writable=False)  # fmt: skip
+    ntasks_per_socket = Number(16, "Maximum number of tasks per socket.", member="details.mc_ptr.ntasks_per_socket",
+                               writable=False)  # fmt: skip
     ntasks_per_tres = Number(16, "Number of tasks per GPU; 0: unset.", member="details.ntasks_per_tres",
                              writable=False)  # fmt: skip
     num_tasks = Number(32, "Number of tasks.", member="details.num_tasks", writable=False)
@@ -108,8 +114,12 @@ class RecordFields:
     pn_min_cpus = Number(32, "Minimum number of CPUs per node.", member="details.pn_min_cpus", writable=False)
     pn_min_memory = Number(64, "Both min_mem_per_ fields as one number.", member="details.pn_min_memory", unit="MiB",
                            writable=False)  # fmt: skip
+    sockets_per_node = Number(16, "Minimum number of sockets per node.", member="details.mc_ptr.sockets_per_node",
+                              writable=False)  # fmt: skip
     thread_spec = Tagged(16, "Threads per node reserved for the system; None if cores are.",
                          member="details.core_spec", tagged=True, writable=False)  # fmt: skip
+    threads_per_core = Number(16, "Threads to use per core.", member="details.mc_ptr.threads_per_core",
+                              writable=False)  # fmt: skip
     total_cpus = Plain(32, "Number of CPUs of the job.", writable=False)
     total_nodes = Plain(32, "Number of nodes of the job.", writable=False)
     tres_alloc_str = Text("TRES of the job, as id=count.", writable=False)

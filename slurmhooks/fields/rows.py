@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
@@ -327,8 +328,15 @@ class Computed(Field[Value]):
 
 
 def rows(view: type) -> dict[str, Field[Any]]:
-    """Return the rows of a class and its bases, by name."""
-    return {name: row for base in reversed(view.__mro__) for name, row in vars(base).items() if isinstance(row, Field)}
+    """Return the rows of a class and its bases, by name, without those that a method of a subclass replaces."""
+    found: dict[str, Field[Any]] = {}
+    for base in reversed(view.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, Field):
+                found[name] = value
+            elif isinstance(value, FunctionType):
+                found.pop(name, None)
+    return found
 
 
 @cache

@@ -111,6 +111,26 @@ class Around:
         """
         return None if error is None else judge(handler, error, view, before)
 
+    def refused(
+        self,
+        outcome: Outcome,
+        others: Iterable[Handler],
+        arguments: dict[str, object],
+        view: View | None,
+        before: object,
+    ) -> Outcome:
+        """Return the outcome of an event that a handler has refused or failed.
+
+        Args:
+            outcome: as that handler left it.
+            others: the handlers that come after it.
+            arguments: of the handlers.
+            view: the argument that they can write to, if there is one.
+            before: a savepoint of the view from before that handler, if there is one.
+        """
+        del others, arguments, view, before
+        return outcome
+
     def close(self) -> None:
         """Clean up: no other handler of the event runs."""
 
@@ -136,22 +156,17 @@ def run(
         SlurmhooksError: Slurm refused a write; see the view's ``commit``.
     """
     reserve_memory()
+    others = iter(handlers)
     try:
-        for handler in handlers:
+        for handler in others:
             if not around.begin(handler):
                 continue
             before = view.savepoint() if view is not None and (handler.lenient or around.saves) else None
-            wrong: BaseException | None
-            try:
-                result = handler.call(arguments)
-            except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
-                wrong = error
-            else:
-                wrong = around.result(result)
+            wrong = called(handler, arguments, around)
             outcome = around.end(handler, wrong, view, before)
             wrong = None  # the traceback refers to this frame: break the cycle, so that it is freed now
             if outcome is not None and not outcome.passed:
-                return outcome
+                return around.refused(outcome, others, arguments, view, before)
         if view is not None:
             view.commit()
     finally:
@@ -159,6 +174,15 @@ def run(
         if view is not None:
             view.close()
     return PASSED
+
+
+def called(handler: Handler, arguments: dict[str, object], around: Around) -> BaseException | None:
+    """Call a handler; return what it raised, or the error in its result."""
+    try:
+        result = handler.call(arguments)
+    except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
+        return error
+    return around.result(result)
 
 
 def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome:

@@ -26,6 +26,13 @@ OPTION_NAME_LIMIT = 75
 LONGEST = 30 * 86400
 """Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
 
+STOP, SKIP, TRY = range(3)
+"""What happens to a handler if an earlier one has refused the request and ``[policy] refusals`` is "all".
+
+STOP: it may have effects, and it may change the request, so neither it nor any later handler is tried. SKIP: it has
+effects, but does not change the request. TRY: it only reads and writes the request, and its writes are discarded.
+"""
+
 
 class Handler:
     """A verified function of one hook.
@@ -46,14 +53,18 @@ class Handler:
         rollout: mode and share; None: the handler is enforced for all requests.
         terms: of a health check; None for other hooks.
         schedule: when it runs; None if Slurm calls it.
+        after_refusal: whether it is tried on a request that is refused already, one of STOP, SKIP and TRY.
+        informs: what it tells users of accepted requests are notices; see slurmhooks.slurmctld.notices.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
     scripted = False
 
     __slots__ = (
+        "after_refusal",
         "contexts",
         "function",
+        "informs",
         "label",
         "lenient",
         "line",
@@ -101,6 +112,8 @@ class Handler:
         self.path = path
         self.line = line
         self.logged_code = False
+        self.after_refusal = STOP
+        self.informs = False
 
     @property
     def where(self) -> str:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from slurmhooks.errors import HandlerError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +70,6 @@ class Option(_Of[Value]):
 
     __slots__ = (
         "_checks",
-        "_given",
-        "_value",
         "_values",
         "arginfo",
         "contexts",
@@ -105,9 +105,7 @@ class Option(_Of[Value]):
         self.owner = owner
         self.where = where
         self._checks: list[Callable[[Value], Value]] = []
-        self._value: Value | None = None
-        self._values: tuple[Value, ...] = ()
-        self._given = False
+        self._values: tuple[Value, ...] | None = None
 
     def __repr__(self) -> str:
         """Return the option as a hook file spells it."""
@@ -115,13 +113,22 @@ class Option(_Of[Value]):
 
     @property
     def value(self) -> Value | None:
-        """The value that the user gave: None if the option was not given, True if it was given without an argument."""
-        return self._value
+        """The value that the user gave: None if the option was not given, True if it was given without an argument.
+
+        Raises:
+            HandlerError: Slurm tells this process nothing of options, such as a worker of slurmctld; see :meth:`of`.
+        """
+        values = self._known("value")
+        return values[-1] if values else None
 
     @property
     def given(self) -> bool:
-        """Whether the user gave the option, on the command line or in its environment variable."""
-        return self._given
+        """Whether the user gave the option, on the command line or in its environment variable.
+
+        Raises:
+            HandlerError: see :attr:`value`.
+        """
+        return bool(self._known("given"))
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -130,7 +137,18 @@ class Option(_Of[Value]):
         In srun, sbatch and salloc: those of ``#SBATCH`` lines, then those of the command line; if there are none, that
         of the environment variable. Elsewhere Slurm passes on only the last one. In a heterogeneous job, each
         component has its own.
+
+        Raises:
+            HandlerError: see :attr:`value`.
         """
+        return self._known("values")
+
+    def _known(self, attribute: str) -> tuple[Value, ...]:
+        if self._values is None:
+            raise HandlerError(
+                f"the option --{self.name} has no .{attribute} here: only handlers of hook.spank have it, when they"
+                " run; of a request or a record of slurmctld, use option.of(job); in cli_filter, options.spank"
+            )
         return self._values
 
     def of(self, job: Request | Record) -> Value | None:
@@ -246,12 +264,12 @@ class Option(_Of[Value]):
             value: the value.
             again: keep the values that the option had before in :attr:`values`.
         """
-        self._value = value
-        self._values = (*self._values, value) if again else (value,)
-        self._given = True
+        self._values = (*(self._values or ()), value) if again else (value,)
 
     def reset(self) -> None:
         """Reset the option, as if it had not been given. For the SPANK plugin and for tests."""
-        self._value = None
         self._values = ()
-        self._given = False
+
+    def detach(self) -> None:
+        """Let the option have no value at all, as outside of SPANK. For tests."""
+        self._values = None

@@ -102,6 +102,13 @@ class Job(JobFields, View):
         for name, value in super().__iter__():
             yield name, value.copy() if isinstance(value, Environment | Words) else value
 
+    def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
+        """Return what bounds are computed from: the request, and the job that it changes.
+
+        A view of a job that slurmctld has stored, see slurmhooks.replay.audit, returns an update that changes nothing.
+        """
+        return self, record
+
     @property
     def bounds(self) -> Bounds:
         """The least and the most that Slurm can give to the job, with what handlers have written so far.

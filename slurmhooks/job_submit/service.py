@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import LoadError
+from slurmhooks.job_submit.command_line import PARSABLE, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.views import Views
@@ -93,7 +94,10 @@ class Service(PointService):
         job = request.job()
         arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
-            outcome = self._call(request.hook, arguments, job, excluded, request.subject(job))
+            outcome = self._call(
+                *(request.hook, arguments, job, excluded, request.subject(job), request.message.sender),
+                partial(gives, job, PARSABLE),
+            )
         finally:
             close_records(arguments)
         if self.call is not None:
@@ -106,6 +110,8 @@ class Service(PointService):
         call.fresh = request.fresh
         if len(request.structs) > 1:
             call.about = partial(self._about, request.structs[1])
+        elif request.hook == "job_submit":
+            call.about = partial(_of_submission, request)
 
     def _about(self, record: Struct) -> dict[str, object]:
         """Return what the record of an update says about its job."""
@@ -116,3 +122,8 @@ class Service(PointService):
         text = "\n".join(texts).encode() if texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
+
+
+def _of_submission(request: Request) -> dict[str, object]:
+    """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
+    return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}

@@ -22,6 +22,7 @@ class RequireAccount(Rule):
     Without it Slurm charges the user's default account, which users with several projects often forget.
     """
 
+    private: ClassVar[tuple[str, ...]] = ("forbidden",)
     rule: Literal["require_account"] = "require_account"
     forbidden: Words = Field(default=(), description="accounts that are refused; shell patterns")
 
@@ -49,6 +50,7 @@ class RequireAccount(Rule):
 class DefaultAccount(Rule):
     """Jobs without an account get one: that of the user's first Unix group in the list, or a common one."""
 
+    private: ClassVar[tuple[str, ...]] = ("by_group", "value")
     rule: Literal["default_account"] = "default_account"
     by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first match decides")
     value: Word | None = Field(default=None, description="the account for all others; unset: none")

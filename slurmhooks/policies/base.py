@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from slurmhooks.errors import Reject
+from slurmhooks.handlers.registry import TRY
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
@@ -43,8 +44,11 @@ _NAMES = (
 
 OPTIONS = {
     "account": ("--account", "Account"),
+    "begin_time": ("--begin", "StartTime"),
     "cpus_per_gpu": ("--cpus-per-gpu", "CpusPerTres"),
+    "deadline": ("--deadline", "Deadline"),
     "dependency": ("--dependency", "Dependency"),
+    "end_time": ("--time", "EndTime"),
     "exc_nodes": ("--exclude", "ExcNodeList"),
     "features": ("--constraint", "Features"),
     "gpu": ("--gpus=1", "TresPerJob=gres/gpu:1"),
@@ -61,6 +65,7 @@ OPTIONS = {
     "nice": ("--nice", "Nice"),
     "num_tasks": ("--ntasks", "NumTasks"),
     "partition": ("--partition", "Partition"),
+    "prefer": ("--prefer", "Prefer"),
     "priority": ("--priority", "Priority"),
     "qos": ("--qos", "QOS"),
     "req_nodes": ("--nodelist", "ReqNodeList"),
@@ -89,6 +94,8 @@ class Rule(BaseModel):
         placeholders: the placeholders that only its messages have, with their meanings.
         code: the error code of its refusals.
         example: its keys in an example, as TOML.
+        after_refusal: whether it is tried on a request that is refused already, see slurmhooks.handlers.registry.
+        private: keys whose values are not published; see slurmhooks.policies.published.
         inner: the models of the tables in its keys, by the keys.
     """
 
@@ -102,6 +109,8 @@ class Rule(BaseModel):
     code: ClassVar[str | None] = None
     example: ClassVar[str] = ""
     inner: ClassVar[dict[str, type[BaseModel]]] = {}
+    private: ClassVar[tuple[str, ...]] = ()
+    after_refusal: ClassVar[int] = TRY
 
     name: Label | None = Field(
         default=None,
@@ -192,6 +201,11 @@ class Rule(BaseModel):
     def programs(self) -> tuple[str, ...]:
         """Return the paths of programs that the rule runs."""
         return ()
+
+    @property
+    def informs(self) -> bool:
+        """Whether it only informs users, who read the same notice once a day."""
+        return False
 
     @property
     def needs_partitions(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from slurmhooks.errors import Reject
+from slurmhooks.handlers.registry import SKIP
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.log import log
 from slurmhooks.policies import asking, resources
@@ -58,6 +59,8 @@ class Budget(Rule):
     The rule never takes longer than its deadline. Keep the deadline short, because slurmctld holds locks meanwhile.
     """
 
+    private: ClassVar[tuple[str, ...]] = ("command", "url", "member", "above", "deadline", "cache", "retry")
+    after_refusal: ClassVar[int] = SKIP
     rule: Literal["budget"] = "budget"
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
     url: Url | None = Field(default=None, description="the URL to ask instead; http or https")

@@ -133,6 +133,7 @@ class MailAddress(Rule):
     names that begin with a dash, are refused.
     """
 
+    private: ClassVar[tuple[str, ...]] = ("value",)
     rule: Literal["mail_address"] = "mail_address"
     domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
     value: Word | None = Field(

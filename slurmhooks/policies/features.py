@@ -24,13 +24,16 @@ FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
 
 
 class RequireFeatures(Rule):
-    """Jobs must name a feature of nodes (--constraint)."""
+    """Jobs must name a feature of nodes (--constraint).
+
+    If a job also prefers features (--prefer), it must name one there, too: Slurm tries them first, without those of
+    --constraint.
+    """
 
     rule: Literal["require_features"] = "require_features"
     one_of: Words = Field(min_length=1, description="the features, one of which a job must name; shell patterns")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("features",)
-    option: ClassVar[str] = "features"
+    own_fields: ClassVar[tuple[str, ...]] = ("features", "prefer")
     text: ClassVar[str] = "name a kind of node with {option}: {features}"
     placeholders: ClassVar[dict[str, str]] = {"features": "the features"}
     code: ClassVar[str | None] = "ESLURM_INVALID_FEATURE"
@@ -38,8 +41,10 @@ class RequireFeatures(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that names none of the features."""
-        if not any(matches(name, self.one_of) for name in FEATURE.findall(request.get("features") or "")):
-            self.refuse(request, features=listed(self.one_of))
+        for field in self.own_fields:
+            names = FEATURE.findall(request.get(field) or "")
+            if (names or field == "features") and not any(matches(name, self.one_of) for name in names):
+                self.refuse(request, option=option_of(request, field), features=listed(self.one_of))
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.number_rows import Number, Offset, Tagged
+from slurmhooks.fields.number_rows import Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
 
-WITH_UNSET = (Text, Number, Offset, Tagged)
-"""Rows whose fields are None unless the update sets them."""
+WITH_UNSET = (Text, Number, Offset, Tagged, Time)
+"""Rows of fields that say whether an update sets them: they are None otherwise, or 0 if they are times."""
 
 
 class GuardUpdates(Rule):
@@ -72,7 +72,7 @@ class GuardUpdates(Rule):
 
     def _is_guarded(self, request: Request, name: str) -> bool:
         new = getattr(request.job, name)
-        if new is None:
+        if not request.sets((name,)):
             return False
         old: Any = getattr(request.record, RECORD_NAMES.get(name, name), None)
         return self.lowering == "refuse" or not isinstance(new, int) or old is None or not new <= old

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slurmhooks.job_submit.strings import mem_str_to_mib, mib_to_mem_str, mins_to_time_str, time_str2mins
 from slurmhooks.values import Unlimited
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 LABEL = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
@@ -63,6 +66,19 @@ Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _sc
 """A time limit: minutes, or a text in the notation of --time."""
 Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("string", "4G", "500M")]
 """An amount of memory: MiB, or a text in the notation of --mem."""
+
+
+UNITS: dict[Any, Literal["minutes", "MiB"]] = {_minutes: "minutes", _mebibytes: "MiB"}
+
+
+def unit_of(field: FieldInfo) -> Literal["minutes", "MiB"] | None:
+    """Return the unit of a key's value in the model, or None."""
+    return next((unit for item in _metadata(field) if (unit := UNITS.get(getattr(item, "func", None)))), None)
+
+
+def _metadata(field: FieldInfo) -> list[Any]:
+    parts = list(get_args(field.annotation))
+    return [*field.metadata, *(item for part in parts for item in getattr(part, "__metadata__", ()))]
 
 
 def shown_time(minutes: int | Unlimited) -> str:

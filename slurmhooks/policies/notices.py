@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from slurmhooks.fields.constants import JobState, ReservationFlag
+from slurmhooks.handlers.registry import SKIP
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
 
@@ -25,7 +26,13 @@ class Notice(Rule):
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = ""
+    after_refusal: ClassVar[int] = SKIP
     example: ClassVar[str] = 'partitions = ["old"]\nmessage = "partition {partition} closes on 1 May"'
+
+    @property
+    def informs(self) -> bool:
+        """Whether it only informs users."""
+        return True
 
     def check(self, request: Request) -> None:
         """Show the message."""
@@ -72,6 +79,11 @@ class Maintenance(Rule):
         if self.start is not None and self.end is not None and self.start.timestamp() >= self.end.timestamp():
             raise ValueError("start must be before end")
         return self
+
+    @property
+    def informs(self) -> bool:
+        """Whether it only informs users."""
+        return self.jobs == "accept"
 
     def active_hooks(self) -> tuple[str, ...]:
         """Return only job_submit if the rule just informs."""

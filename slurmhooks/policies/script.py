@@ -32,6 +32,7 @@ class ScriptContent(Rule):
     that no user can evade the rule by a script that is hard to search.
     """
 
+    private: ClassVar[tuple[str, ...]] = ("forbidden", "required", "deadline")
     rule: Literal["script_content"] = "script_content"
     forbidden: Words = Field(default=(), description="regular expressions that must not be found")
     required: Words = Field(default=(), description="regular expressions, each of which must be found")

@@ -101,6 +101,8 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
         path,
         line,
     )
+    made.after_refusal = rule.after_refusal
+    made.informs = rule.informs
     if rule.mode != ENFORCE:
         made.rollout = Rollout(mode=rule.mode)
     return made

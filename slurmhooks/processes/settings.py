@@ -25,6 +25,9 @@ class Settings:
         accept: whether requests are accepted when no worker can serve them.
         reload: whether changed files are loaded automatically.
         hooks: hash of the files.
+        refuse_all: whether users are told of all refusals of a request.
+        rule_ids: whether refusals end with the label of the handler.
+        daily: whether users read the same notice at most once a day.
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
     """
 
@@ -36,6 +39,9 @@ class Settings:
     accept: bool = False
     reload: bool = True
     hooks: str = ""
+    refuse_all: bool = False
+    rule_ids: bool = False
+    daily: bool = False
     collect: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

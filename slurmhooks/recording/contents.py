@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.recording.file import Kind, Reader, RecordingError
-from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
+from slurmhooks.recording.request import decode_facts, decode_partial, decode_recorded, decode_rows
 from slurmhooks.wire.message import identity_of
 from slurmhooks.wire.tables import TableError, Tables, parse
 
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmhooks.recording.request import Recorded, Rows, UserFacts
+
+ACCOUNTING = "accounting"
+"""The ``source`` of a recording whose requests come from Slurm's accounting: all were accepted, and of most only a part
+is known."""
+ONLY_ACCEPTED = (
+    "the requests come from accounting: refused ones are missing, and what hooks changed then is unknown; "
+    "--old compares with hooks"
+)
 
 
 class Contents:
@@ -45,7 +53,7 @@ class Contents:
         self.facts: list[UserFacts] = []
         self.offsets: list[int] = []
         for frame in self._reader.frames():
-            if frame.kind == Kind.REQUESTS:
+            if frame.kind in (Kind.REQUESTS, Kind.PARTIAL):
                 self.offsets.append(frame.offset)
             elif frame.kind == Kind.TABLES:
                 self._take_tables(frame.content)
@@ -95,12 +103,17 @@ class Contents:
         Raises:
             RecordingError: the frame is damaged.
         """
-        return map(decode_recorded, self._reader.frame(offset).items())
+        frame = self._reader.frame(offset)
+        return map(decode_partial if frame.kind == Kind.PARTIAL else decode_recorded, frame.items())
 
     @property
     def remarks(self) -> list[str]:
         """Notes for the user of the recording."""
         remarks = []
+        if self.start.get("source") == ACCOUNTING:
+            remarks.append(ONLY_ACCEPTED)
+            if self.start.get("assumed"):
+                remarks.append(f"assumed instead of known: {', '.join(map(str, self.start['assumed']))}")
         if self.unread:
             remarks.append(
                 f"the last {self.unread} bytes are not a complete frame: the file is being written, or was cut off"

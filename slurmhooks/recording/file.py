@@ -43,6 +43,7 @@ class Kind(IntEnum):
     ROWS: compressed items, all rows of a table of slurmctld at some time (slurmhooks.recording.request).
     USER: JSON; what the name service says about a user.
     FACTS: compressed items, each some questions that belong to no request (slurmhooks.recording.request).
+    PARTIAL: compressed items, each a request of which only a part is known (slurmhooks.recording.request).
     END: JSON; why the recording ended. The last frame, unless slurmctld ended first.
     """
 
@@ -53,6 +54,7 @@ class Kind(IntEnum):
     USER = 5
     END = 6
     FACTS = 7
+    PARTIAL = 8
 
 
 @dataclass(frozen=True, slots=True)

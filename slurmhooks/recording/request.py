@@ -36,6 +36,7 @@ class Recorded:
         request: the message of the request.
         answer: the message of the answer.
         questions: the questions, in order, each with slurmctld's result.
+        unknown: the members of the request whose values are not known, such as those of a job from accounting.
     """
 
     time: float
@@ -47,9 +48,10 @@ class Recorded:
     request: bytes
     answer: bytes
     questions: tuple[tuple[bytes, bytes], ...] = ()
+    unknown: frozenset[str] = frozenset()
 
     def encode(self) -> bytes:
-        """Return the bytes."""
+        """Return the bytes, without what is unknown; see :func:`encode_partial`."""
         texts = (self.hook, self.id, self.hooks, self.decided, "\n".join(self.bugs))
         messages = (self.request, self.answer, *(each for pair in self.questions for each in pair))
         return join((_TIME.pack(self.time), *(text.encode("utf-8", "surrogateescape") for text in texts), *messages))
@@ -74,6 +76,25 @@ def decode_recorded(data: bytes) -> Recorded:
     return Recorded(
         seconds, hook, id_, hooks, decided, tuple(bugs.split("\n")) if bugs else (), request, answer, questions
     )
+
+
+def encode_partial(request: Recorded) -> bytes:
+    """Return the bytes of a request of which only a part is known."""
+    return join((" ".join(sorted(request.unknown)).encode(), request.encode()))
+
+
+def decode_partial(data: bytes) -> Recorded:
+    """Return what was encoded.
+
+    Raises:
+        RecordingError: it was not.
+    """
+    try:
+        names, request = split(data)
+        unknown = frozenset(names.decode().split())
+    except ValueError:
+        raise RecordingError("a request is damaged") from None
+    return replace(decode_recorded(request), unknown=unknown)
 
 
 @dataclass(frozen=True, slots=True)

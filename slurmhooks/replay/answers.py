@@ -83,6 +83,7 @@ class Answers:
     Attributes:
         needs: what handlers of the running request wanted to read although it was not recorded.
         withheld: texts for which handlers got a substitute, see slurmhooks.replay.views.
+        unknown: the members of the present request whose values are not known.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Answers:
         self._results: dict[bytes, bytes] = {}
         self.needs: list[str] = []
         self.withheld: list[str] = []
+        self.unknown: frozenset[str] = frozenset()
 
     def begin(self, request: Recorded) -> None:
         """Answer from this recorded request from now on."""
@@ -118,6 +120,7 @@ class Answers:
         self._results = dict(request.questions)
         self.needs = []
         self.withheld = []
+        self.unknown = request.unknown
 
     def __call__(self, question: bytes) -> bytes:
         """Return the result of a question; see slurmhooks.worker.service.Query.
@@ -157,6 +160,13 @@ class Answers:
             raise self.missing(USERS)
         return facts
 
+    def groups(self, number: int) -> Mapping[str, int]:
+        """Return the ids of a user's groups by their names. Raises as :meth:`user`."""
+        groups: Mapping[str, int] | None = self.user(number).get("groups")
+        if groups is None:
+            raise self.missing(USERS)
+        return groups
+
     def _rows(self, asked: Message) -> list[tuple[int, bytes]] | None:
         table = self._tables.tables[asked.table]
         snapshot = self._snapshots.at(table.name, self._time)
@@ -190,6 +200,21 @@ def remedy(need: str) -> str:
     return f"--tables {need}" if need in LISTS else ""
 
 
+def advice(need: str, *, imported: bool) -> str:
+    """Return what to do so that something is known next time; empty if nothing helps.
+
+    Args:
+        need: see Answers.needs.
+        imported: whether the requests come from accounting.
+    """
+    if not imported:
+        option = remedy(need)
+        return f"record with {option}" if option else ""
+    if need in LISTS or need == USERS or need.upper() in Fact.__members__:
+        return "accounting does not have it, 'slurmhooks record' records it"
+    return "AccountingStoreFlags=job_script,job_env keeps more of later jobs, 'slurmhooks import --assume' assumes it"
+
+
 def computations(answers: Answers, *, private: bool) -> Computations:
     """Return the functions that compute those fields of a request that are no members, from the recording.
 
@@ -207,12 +232,12 @@ def computations(answers: Answers, *, private: bool) -> Computations:
         number = owner_of(job)
         if job.group_id is None or number is None:
             return None
-        names = {group: name for name, group in answers.user(number)["groups"].items()}
+        names = {group: name for name, group in answers.groups(number).items()}
         return names.get(job.group_id)
 
     def groups(job: Any) -> dict[str, int]:
         number = owner_of(job)
-        return {} if number is None else dict(answers.user(number)["groups"])
+        return {} if number is None else dict(answers.groups(number))
 
     users = Facts() if private else Users()
     functions = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.fields import COUNTERS
 from slurmhooks.fields.rows import Computed, release_of, rows
 from slurmhooks.job_submit.views import Views
-from slurmhooks.replay.answers import remedy
+from slurmhooks.recording.contents import ACCOUNTING
+from slurmhooks.replay.answers import advice, remedy
 from slurmhooks.replay.report import NO_ACCOUNT, Bug, Change, Example, FieldChange, Need, Report, Rule, Share
 from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.values import text_from_c
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 1000
 """Maximum number of pairs of values of a field that are counted separately."""
 NOBODY = "(no rule)"
+NOT_RECORDED = "(not recorded)"
 
 
 @dataclass
@@ -171,14 +173,17 @@ class Comparison:
                 changed |= self._array(job, member, old, new)
                 continue
             for name in self._fields_by_member.get(member, ()):
-                pair = _value(views[0], name), _value(views[1], name)
+                pair = (
+                    _value(views[0], name) if job.knows(member) or member in old.writes else NOT_RECORDED,
+                    _value(views[1], name) if job.knows(member) or member in new.writes else NOT_RECORDED,
+                )
                 if pair[0] != pair[1]:
                     changed[name] = pair
         return changed
 
     def _array(self, job: _Job, member: str, old: Decision, new: Decision) -> dict[str, tuple[str, str]]:
         """Return the variables or words that differ."""
-        if job.struct.slots[job.struct.table.places[member]] == DEFERRED:
+        if not job.knows(member) or job.struct.slots[job.struct.table.places[member]] == DEFERRED:
             return {}  # not recorded, so the difference is unknown
         before, after = (
             [text_from_c(item) for item in decision.writes.get(member, job.struct.array(member)) or []]  # type: ignore[union-attr, arg-type]
@@ -197,6 +202,7 @@ class Comparison:
         """Return the counts, with data about the recording."""
         rules = sorted(self._rules.items(), key=lambda item: -(item[1].more + item[1].fewer))
         fields = sorted(self._fields.items(), key=lambda item: -item[1].requests)
+        imported = recorded.get("source") == ACCOUNTING
         return Report(
             recorded=recorded,
             requests=self._requests,
@@ -245,7 +251,14 @@ class Comparison:
                 for (side, label, error), group in self._bugs.items()
             ],
             needs=[
-                Need(hooks=side, what=need, requests=group.requests, record_with=remedy(need), examples=group.examples)
+                Need(
+                    hooks=side,
+                    what=need,
+                    requests=group.requests,
+                    record_with="" if imported else remedy(need),
+                    advice=advice(need, imported=imported),
+                    examples=group.examples,
+                )
                 for (side, need), group in self._needs.items()
             ],
             notes=notes,
@@ -271,11 +284,15 @@ class _Job:
     @property
     def account(self) -> str:
         """The account that the request names."""
-        return self._text("account") or NO_ACCOUNT
+        return (self._text("account") or NO_ACCOUNT) if self.knows("account") else NOT_RECORDED
+
+    def knows(self, member: str) -> bool:
+        """Tell whether the value of a member is known."""
+        return member not in self._request.unknown
 
     def _text(self, member: str) -> str | None:
         place = self.struct.table.places.get(member)
-        if place is None or self.struct.slots[place] == DEFERRED:
+        if place is None or not self.knows(member) or self.struct.slots[place] == DEFERRED:
             return None
         raw = self.struct.text(place)
         return None if raw is None else text_from_c(raw)
@@ -297,7 +314,7 @@ def _value(view: Any, name: str) -> str:
     try:
         return _shown(getattr(view, name))
     except MessageError:  # it was too long to be sent, and no handler asked for it
-        return "(not recorded)"
+        return NOT_RECORDED
 
 
 def _key(decision: Decision) -> tuple[object, ...]:

@@ -106,6 +106,7 @@ class Conversion:
             request=self._structs(decode(request.request, self.old)).encode(self.new),
             answer=self._answer(decode(request.answer, self.old)).encode(self.new),
             questions=self.questions(request.questions),
+            unknown=self._pairs["job"].unknown(request.unknown),
         )
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
@@ -211,6 +212,13 @@ class _Pair:
         """Return the index of a member in the new table, or None."""
         return self._by_old.get(old)
 
+    def unknown(self, members: frozenset[str]) -> frozenset[str]:
+        """Return the members of the new table that are made from unknown ones."""
+        if not members:
+            return members
+        made = ((self.new.members[place].name, at) for place, (at, _, _) in enumerate(self._plan) if at is not None)
+        return frozenset(name for name, at in made if self.old.members[at].name in members)
+
     def item(self, old: int, new: int, value: bytes) -> bytes:
         """Convert the value of an item that assigns a value to a member."""
         kinds = self.old.members[old].kind, self.new.members[new].kind
@@ -238,9 +246,9 @@ class _Pair:
                 slots[place] = len(text) << 32 | start
                 start += len(text)
                 texts.append(text)
-            via = self.new.via[place]
-            if via is not None and slots[place] and at is not None:
-                slots[via] = 1
+            via = self.new.via[place] if slots[place] and at is not None else None
+            while via is not None:
+                slots[via], via = 1, self.new.via[via]
         return b"".join([memoryview(Struct(f"={len(slots)}Q").pack(*slots)), *texts])
 
     def _renamed(self, text: bytes) -> bytes:

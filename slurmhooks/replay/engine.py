@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmhooks.handlers.registry import Registry
+    from slurmhooks.job_submit.views import Views
     from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
     from slurmhooks.replay.answers import Answers
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 TRACEBACKS = 3
 """Maximum number of tracebacks that an engine keeps of the same bug."""
+_RULE_ID = re.compile(r" ?\[[^\[\]\s]+:[^\[\]\s]+\]$", re.MULTILINE)
+"""Only one of the sides may have it: see ``[policy] rule_ids``."""
 _ERROR_ID = re.compile(r"\(error [0-9a-f]{8}\)")
 
 
@@ -91,14 +94,24 @@ class Reader:
         """
         read = read_answer(self._tables.tables[0], decode(answer, self._tables))
         code = self._codes.get(read.code, read.code) if read.code else 0
-        text = None if read.text is None else _ERROR_ID.sub("(error ...)", read.text.decode("utf-8", "replace"))
+        text = None if read.text is None else _RULE_ID.sub("", read.text.decode("utf-8", "replace"))
+        text = None if text is None else _ERROR_ID.sub("(error ...)", text)
         return Decision(code, text, read.writes, **others)
 
 
 class Engine:
     """Handlers, and the recording that answers their questions."""
 
-    def __init__(self, tables: Tables, registry: Registry, answers: Answers, *, enforce_all: bool = False) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        registry: Registry,
+        answers: Answers,
+        *,
+        enforce_all: bool = False,
+        views: Views | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         """Prepare to run handlers.
 
         Args:
@@ -106,11 +119,13 @@ class Engine:
             registry: the handlers.
             answers: of the recording.
             enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
+            views: of the requests; by default those of a recording.
+            settings: what the configuration says about texts; None: there is none.
         """
         for handler in registry.all_handlers():
             handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
-        self._service = Service(tables, registry, Settings(), views_of(tables, answers))
+        self._service = Service(tables, registry, settings or Settings(), views or views_of(tables, answers))
         self._service.followers.append(lambda call: None)  # makes the service record its calls
         self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}
@@ -159,7 +174,7 @@ class Engine:
         decided, bugs, tracebacks = "", [], []
         for step in () if self._service.call is None else self._service.call.steps:
             if step.outcome is not None and not step.outcome.passed:
-                decided = step.handler.label
+                decided = decided or step.handler.label  # others were only tried
             if step.wrong is not None and not isinstance(step.wrong, Reject):
                 line = f"{type(step.wrong).__name__}: {step.wrong}"
                 bugs.append((step.handler.label, line))

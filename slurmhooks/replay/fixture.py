@@ -102,7 +102,8 @@ class _Recording:
     def engine(self, path: str) -> Engine:
         """Return the engine for hooks, which are loaded once."""
         if path not in self._engines:
-            self._engines[path] = Engine(self.tables, hooks.load(path, self.tables), self.answers)
+            registry, settings = hooks.load(path, self.tables)
+            self._engines[path] = Engine(self.tables, registry, self.answers, settings=settings)
         return self._engines[path]
 
 

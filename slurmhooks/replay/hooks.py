@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,17 @@ from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
+from slurmhooks.processes.settings import Settings
 from slurmhooks.site import loading, reload
-from slurmhooks.slurmctld.service import unserved
+from slurmhooks.slurmctld.service import unserved, with_policy
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.wire.tables import Tables
 
 
-def load(path: str, tables: Tables) -> Registry:
-    """Load the hooks that slurmctld would load.
+def load(path: str, tables: Tables) -> tuple[Registry, Settings]:
+    """Load the hooks that slurmctld would load, and what their configuration says about texts.
 
     Args:
         path: of a slurmhooks.toml, of a folder with one or with hook files, or of a hook file.
@@ -36,14 +38,15 @@ def load(path: str, tables: Tables) -> Registry:
     configuration = os.path.join(path, FILE_NAME) if os.path.isdir(path) else path
     if configuration.endswith(".toml") and os.path.exists(configuration):
         called = tuple(spec.name for spec in POINTS["job_submit"].hooks)
-        _, registry = reload.load(
+        config, registry = reload.load(
             Path(configuration),
             Watch(),
             lambda registry: unserved(registry, tables, point.called),
             named_in,
             called,
         )
-        return registry
+        # A replay shows what each request would have been told, also if the user has read it before.
+        return registry, replace(with_policy(Settings(), config), daily=False)
     files = loading.files_in(path)
     if not files:
         raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])
@@ -51,4 +54,4 @@ def load(path: str, tables: Tables) -> Registry:
     findings = unserved(registry, tables, point.called)
     if findings:
         raise LoadError(findings)
-    return registry
+    return registry, Settings()

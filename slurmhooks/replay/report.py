@@ -85,6 +85,7 @@ class Need(BaseModel):
         what: the table, field or fact.
         requests: number of requests that are not compared because of it.
         record_with: option of ``slurmhooks record`` that records it; empty if none does.
+        advice: what to do so that it is known next time; empty if nothing helps.
         examples: some of these requests.
     """
 
@@ -92,6 +93,7 @@ class Need(BaseModel):
     what: str
     requests: int
     record_with: str
+    advice: str = ""
     examples: list[Example]
 
 

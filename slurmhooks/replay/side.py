@@ -88,7 +88,7 @@ def main(task: Task) -> None:
     tables = installed() or contents.newest()
     sys.dont_write_bytecode = True
     try:
-        registry = hooks.load(task.hooks, tables)
+        registry, settings = hooks.load(task.hooks, tables)
     except (ConfigError, LoadError) as error:
         send(task.results, json.dumps({"findings": error.findings}).encode())
         return
@@ -97,9 +97,8 @@ def main(task: Task) -> None:
     send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
     conversions = Conversions(contents, tables)
     snapshots = Snapshots(tables, conversions.rows())
-    engine = Engine(
-        tables, registry, Answers(tables, snapshots, conversions.facts(), contents.users), enforce_all=task.enforce_all
-    )
+    answers = Answers(tables, snapshots, conversions.facts(), contents.users)
+    engine = Engine(tables, registry, answers, enforce_all=task.enforce_all, settings=settings)
     with engine.running():
         _run(task, engine, contents, conversions)
         engine.stop()
@@ -108,7 +107,7 @@ def main(task: Task) -> None:
 def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversions) -> None:
     from slurmhooks.replay.engine import pack_results
 
-    signal.signal(signal.SIGALRM, _took_too_long)
+    signal.signal(signal.SIGALRM, took_too_long)
 
     def run(request: Recorded) -> tuple[bytes, bytes]:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE)
@@ -123,7 +122,8 @@ def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversion
             send(task.results, pack_results(list(map(run, map(conversions.request, contents.requests(offset))))))
 
 
-def _took_too_long(number: int, frame: FrameType | None) -> None:
+def took_too_long(number: int, frame: FrameType | None) -> None:
+    """Handle SIGALRM: end the handler by an exception."""
     raise TookTooLong(f"a request took more than {PATIENCE:g} s")
 
 

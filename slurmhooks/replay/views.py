@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The views of recorded requests. If a script was not recorded, only its use is an error, not a comparison with None.
 
-Rules use ``job.script is None`` to recognize an interactive job, and whether a script exists is recorded.
+Rules use ``job.script is None`` to recognize an interactive job, and whether a script exists is recorded. To read a
+member whose value is not known, such as those of a job from accounting, is always an error.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.answers import NotRecordedError, computations
+from slurmhooks.slurmctld.asking import Struct
 
 if TYPE_CHECKING:
     from slurmhooks.replay.answers import Answers
+    from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
 
 
@@ -31,12 +36,70 @@ def views_of(tables: Tables, answers: Answers) -> Views:
         try:
             return recorded(job)
         except NotRecordedError:
+            if "script" in answers.unknown:  # there may be none
+                raise
             answers.needs[:] = needs
             answers.withheld.append("script")
             return Unrecorded(answers, "script")
 
-    views.job = type(views.job.__name__, (views.job,), {"__slots__": (), "script": property(script)})
+    begin = views.job.__init__
+    names = field_names(tables)
+
+    def guarded(job: Any, struct: Struct, **others: Any) -> None:
+        begin(job, Partial(struct, answers, names) if answers.unknown else struct, **others)
+
+    members = {"__slots__": (), "__init__": guarded, "script": property(script)}
+    views.job = type(views.job.__name__, (views.job,), members)
     return views
+
+
+def field_names(tables: Tables) -> dict[str, str]:
+    """Return the names of fields of ``job`` by their members: of several, the first one in the struct's description."""
+    release, places = release_of(tables.release), tables["job"].places
+    names: dict[str, str] = {}
+    for name, row in rows(VIEWS["job"]).items():
+        member = None if isinstance(row, Computed) else row.member(release, places)
+        if member is not None:
+            names.setdefault(member, name)
+    return {**names, **{member: member for member in names if member in names.values()}}
+
+
+class Partial(Struct):
+    """A request of which only a part is known: to read another member is noted, and raises."""
+
+    __slots__ = ("_answers", "_names")
+
+    def __init__(self, struct: Struct, answers: Answers, names: dict[str, str]) -> None:
+        """Wrap a struct.
+
+        Args:
+            struct: the request; values of unknown members mean nothing.
+            answers: notes what is read.
+            names: see :func:`field_names`.
+        """
+        super().__init__(struct.table, struct.data, struct.asking, struct._fetch)
+        self.written = struct.written  # the answer is made from the struct
+        self._answers = answers
+        self._names = names
+
+    def _check(self, member: str) -> None:
+        if member in self._answers.unknown:
+            raise self._answers.missing(self._names.get(member, member))
+
+    def raw(self, member: str) -> Raw:
+        """Return a member of any kind; see Packed."""
+        self._check(member)
+        return super().raw(member)
+
+    def is_set(self, member: str) -> bool:
+        """Tell whether a member is set; see Packed."""
+        self._check(member)
+        return super().is_set(member)
+
+    def value(self, place: int) -> bytes | None:
+        """Return the item's value for a text or texts; see Packed."""
+        self._check(self.table.members[place].name)
+        return super().value(place)
 
 
 class Unrecorded:

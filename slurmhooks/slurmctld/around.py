@@ -5,25 +5,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.handlers.dispatch import Around
+from slurmhooks.handlers.dispatch import Around, Outcome, called
+from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
+from slurmhooks.log import log, visible
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker.channel import on_page
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
 
-    from slurmhooks.handlers.dispatch import Outcome, View
+    from slurmhooks.handlers.dispatch import View
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.modes import Modes
+    from slurmhooks.slurmctld.notices import Notices
 
 
 class InWorker(Around):
     """Notes on the status page which handler runs, for the process that may have to end it."""
 
-    __slots__ = ("_call", "_every", "_excluded", "_modes", "_most", "saves")
+    __slots__ = ("_all", "_call", "_every", "_excluded", "_ids", "_modes", "_most", "_notices", "_warns", "saves")
 
     def __init__(
         self,
@@ -32,6 +35,10 @@ class InWorker(Around):
         call: Call | None = None,
         modes: Modes | None = None,
         most: float | None = None,
+        *,
+        notices: Notices | None = None,
+        refuse_all: bool = False,
+        ids: bool = False,
     ) -> None:
         """Prepare for the handlers of one call.
 
@@ -42,6 +49,9 @@ class InWorker(Around):
             call: records what handlers do, if it has followers.
             modes: the modes of the handlers, if any handler has a mode.
             most: time limit in seconds of each handler; None: of those that have one of their own.
+            notices: decides which notices the user reads; None: the user reads all.
+            refuse_all: try the rules that come after a refusal, and refuse with all their texts.
+            ids: end the first line of each refusal with the label of the handler.
         """
         lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
         self._every = Flag.ALL_LENIENT if lenient else 0
@@ -49,7 +59,11 @@ class InWorker(Around):
         self._call = call
         self._modes = modes
         self._most = most
-        self.saves = modes is not None
+        self._notices = notices
+        self._warns = False
+        self._all = refuse_all
+        self._ids = ids
+        self.saves = modes is not None or refuse_all
 
     def begin(self, handler: Handler) -> bool:
         """Return whether a handler decides or warns, and must not be left out."""
@@ -58,24 +72,103 @@ class InWorker(Around):
         lenient = handler.lenient or mode == WARN
         if mode not in (ENFORCE, WARN) or (lenient and on_page(handler.label) in self._excluded):
             return False
-        timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
-        doing(handler.label, self._every | (Flag.LENIENT if lenient else 0), timeout)
+        self._doing(handler, lenient=lenient)
         if self._modes is not None:
             self._modes.begin(mode)
+        if self._notices is not None:
+            self._notices.begin()
+        self._warns = mode == WARN
         return True
+
+    def _doing(self, handler: Handler, *, lenient: bool) -> None:
+        timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
+        doing(handler.label, self._every | (Flag.LENIENT if lenient else 0), timeout)
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        if self._modes is not None and self._modes.tried(handler, error, before):
-            return None
+        only_warns = self._modes is not None and self._modes.tried(handler, error, before)
+        outcome = None if only_warns else self._judged(handler, error, view, before)
+        if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
+            self._told()
+        return outcome
+
+    def _judged(
+        self, handler: Handler, error: BaseException | None, view: View | None, before: object
+    ) -> Outcome | None:
         outcome = super().end(handler, error, view, before)
         if self._call is not None:
             self._call.done(handler, error, outcome)
-        return outcome
+        if outcome is None or outcome.passed or outcome.error_id is not None or not self._ids:
+            return outcome
+        return Outcome(passed=False, code=outcome.code, text=with_id(outcome.text, handler))
+
+    def _told(self) -> None:
+        """Note that the user reads the notice of the handler that has just run."""
+        if self._call is not None and self._call.steps:
+            self._call.steps[-1].notice = True
+
+    def refused(
+        self,
+        outcome: Outcome,
+        others: Iterable[Handler],
+        arguments: dict[str, object],
+        view: View | None,
+        before: object,
+    ) -> Outcome:
+        """Return the outcome with the refusals of the rules that come after the first one, if the user is to read them.
+
+        Each sees the request as it was when it was refused, and the changes of rules after that, so that none refuses
+        what a rule would have filled in. Nothing that they write or tell remains.
+        """
+        if not self._all or outcome.error_id is not None or view is None:
+            return outcome
+        self._undo(view, before)
+        texts = [outcome.text]
+        shown = log.divert(_unheard)
+        try:
+            for handler in others:
+                if handler.after_refusal == STOP:
+                    break
+                if handler.after_refusal == SKIP or not self._enforces(handler):
+                    continue
+                self._doing(handler, lenient=False)
+                before = view.savepoint()
+                also = self._judged(handler, called(handler, arguments, self), view, before)
+                if also is not None:
+                    self._undo(view, before)
+                    if also.error_id is None:
+                        texts.append(also.text)
+        finally:
+            log.divert(shown)
+        text = "\n".join(text for text in texts if text)
+        return Outcome(passed=False, code=outcome.code, text=log.message(text))
+
+    def _undo(self, view: View, before: object) -> None:
+        view.rollback(before)
+        if self._call is not None:
+            self._call.undone()
+
+    def _enforces(self, handler: Handler) -> bool:
+        return self._modes is None or self._modes.enforces(handler)
 
     def close(self) -> None:
         """Also after a refusal: the handler must not be blamed for what ends the worker from here on."""
         doing("")
+
+
+def with_id(text: str | None, handler: Handler) -> str | None:
+    """Return the text of a refusal with the label of its handler at the end of the first line.
+
+    Texts of Lua scripts stay as they are: they are what users would read without slurmhooks.
+    """
+    if handler.path.endswith(".lua"):
+        return text
+    first, line_feed, others = (text or "").partition("\n")
+    return f"{first} [{visible(handler.label)}]".lstrip() + line_feed + others
+
+
+def _unheard(text: str) -> None:
+    """Drop what a rule tells the user of a request that is refused already."""
 
 
 def can_enforce(handler: Handler) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
+from slurmhooks.fields import KEYS
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import (
     Message,
@@ -59,19 +60,26 @@ class Asking:
         return next(self._structs(self.ask(What.ROW, place, number, *items), place), None)
 
     def rows(self, table: str, conditions: Mapping[str, Condition] = {}) -> Iterator[Struct]:
-        """Return the structs of a table, page by page: all, or those whose members meet conditions."""
+        """Return the structs of a table, page by page: all, or those whose members meet conditions, each once."""
         place = self.tables.place(table)
         items = [
             (self.tables.tables[place].places[member], condition_value(condition))
             for member, condition in conditions.items()
         ]
-        start = 0
+        start, key = 0, KEYS.get(table, "name")
+        seen: set[Raw] = set()
         while True:
             result = self.ask(What.PAGE, place, start, *items)
-            yield from self._structs(result, place)
+            for struct in self._structs(result, place):
+                # If records have gone since the page before, slurmctld may repeat rows.
+                if start or result.next:
+                    if struct.raw(key) in seen:
+                        continue
+                    seen.add(struct.raw(key))
+                yield struct
             if not result.next:
                 return
-            if result.next <= start:
+            if result.next <= start and not result.items:
                 raise MessageError("a page is followed by itself")
             start = result.next
 

@@ -41,6 +41,7 @@ class Step:
             only warns or observes; later steps do not, because these writes were discarded.
         before: savepoint of the view, before the handler.
         mode: "enforce", "warn" or "observe". With the latter two ``wrong`` had no effect.
+        notice: the user reads a notice of the handler; see slurmhooks.slurmctld.notices.
         error_id: of the bug, if the handler only warned or observed.
     """
 
@@ -52,6 +53,7 @@ class Step:
     before: object = None
     mode: str = ENFORCE
     error_id: str | None = None
+    notice: bool = False
 
 
 class Call:
@@ -156,6 +158,10 @@ class Call:
         nanoseconds = time.perf_counter_ns() - self._step
         self.steps.append(Step(handler, wrong, None, nanoseconds, after, before, mode, error_id))
         self._step = time.perf_counter_ns()
+
+    def undone(self) -> None:
+        """Note that the writes of the last handler were discarded."""
+        self._state = None if self._view is None else self._view.savepoint()
 
     def release(self) -> None:
         """Forget the steps: exceptions of handlers refer to their frames, and these refer to this call."""

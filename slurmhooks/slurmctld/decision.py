@@ -18,6 +18,7 @@ from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import visible
 from slurmhooks.slurmctld.call import ABOUT
 from slurmhooks.slurmctld.changes import NOTHING, changes
+from slurmhooks.slurmctld.notices import MARK
 
 if TYPE_CHECKING:
     from slurmhooks.collector.reporting import Reporter
@@ -149,6 +150,8 @@ def _step(job: Any, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
         result["error"] = error_id
         if step.wrong is not None:
             result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+    if step.notice:
+        result[MARK] = True
     if job is not None:
         changed, hidden = changes(job, step.before, step.savepoint, included)
         if changed:

@@ -14,7 +14,8 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
 from slurmhooks.site import sources as site
-from slurmhooks.slurmctld.actions import PENDING, RUNNING, Acting, ActingViews, Action, Slurm, job_state, node_state
+from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, obsolete
+from slurmhooks.slurmctld.libslurm import Slurm
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.wire.protocol import Fact
 
@@ -30,7 +31,16 @@ ACTION = 60.0
 """Seconds that one action may take: slurmctld may be busy."""
 MOST_SENT = 10_000
 """How many lines to users are remembered, so that none is sent twice."""
-DONE = {"cancel": "cancelled", "hold": "held", "notify": "notified", "drain": "drained"}
+DONE = {
+    "cancel": "cancelled",
+    "drain": "drained",
+    "hold": "held",
+    "notify": "notified",
+    "release": "released",
+    "requeue": "requeued",
+    "undrain": "undrained",
+    "update": "updated",
+}
 """Outcomes of actions."""
 WOULD = "Warning: a rule that is not in force yet would {kind} this job"
 
@@ -95,7 +105,7 @@ class Rules:
             return
         slots[name] = slot
         turns.state.write(state)
-        asking = Acting(self._tables, query)
+        asking = Acting(self._tables, query, handler.label)
         turns.begin(handler.label, handler.timeout or handler.spec.timeout or ACTION)
         if asking.number(Fact.IN_CONTROL, b"") is None:
             return
@@ -107,12 +117,7 @@ class Rules:
     def _one(self, handler: Handler, asking: Acting, turns: Turns) -> None:
         """Run a rule now, then take its actions."""
         began, start = time.time(), time.perf_counter_ns()
-        arguments = self._views.arguments(handler.names, asking)
-        try:
-            outcome = dispatch.run((handler,), arguments)
-        finally:
-            for view in arguments.values():
-                view.close()
+        outcome = staged(handler, self._views, asking)
         turns.end()
         actions = list(asking.staged.values())
         verdict, text = verdict_of(handler, outcome, len(actions))
@@ -128,29 +133,23 @@ class Rules:
         """Take one action as the mode of the rule says, log it, and report it."""
         began, start = time.time(), time.perf_counter_ns()
         row = self._views.row(action, asking)
-        mode = self._mode(handler, action, row)
+        mode = mode_of(handler, action, row)
         if mode == OFF:
             return
         outcome, why = self._apply(handler, action, mode, asking, row, turns)
         write = log.error if outcome == "failed" else log.info
-        shown = visible(action.text, limit=200)
-        write("%s: %s: %s: %s%s", handler.label, action.what, outcome, shown, f" ({why})" if why else "")
+        text = " ".join(part for part in (action.text, f"({why})" if why else "") if part)
+        shown = f": {visible(text, limit=400)}" if text else ""
+        write("%s: %s: %s%s", handler.label, action.what, outcome, shown)
         elapsed = time.perf_counter_ns() - start
-        text = f"{action.text} ({why})" if why else action.text
         self._report(handler, outcome, began, elapsed, action.about, text=text, mode=mode, about=action.what)
-
-    def _mode(self, handler: Handler, action: Action, row: Any) -> str:
-        if handler.rollout is None:
-            return ENFORCE
-        name = None if row is None or action.job_id is None else row.user_name
-        return handler.rollout.mode_for(handler.label, Subject(action.about, name))
 
     def _apply(
         self, handler: Handler, action: Action, mode: str, asking: Acting, row: Any, turns: Turns
     ) -> tuple[str, str]:
         """Take an action if its job or node is still what the rule saw; return the outcome, and why."""
         assert self._slurm is not None
-        reason = _obsolete(action, row)
+        reason = obsolete(action, row)
         if reason is None and asking.number(Fact.IN_CONTROL, b"") is None:
             reason = "another slurmctld has taken control"
         if reason is not None:
@@ -170,7 +169,8 @@ class Rules:
         log.info("%s: %s begins", handler.label, taken.what)  # in case this process is killed now
         wrong = self._slurm.take(taken)
         if wrong is not None:
-            return "failed", wrong
+            reason = obsolete(action, self._views.row(action, asking))  # it may have changed after the first look
+            return ("failed", wrong) if reason is None else ("skipped", reason)
         return (DONE[action.kind], "") if mode == ENFORCE else (would, "the owner was warned")
 
     def _report(
@@ -212,6 +212,24 @@ def _schedule(handler: Handler) -> Any:
     return handler.schedule
 
 
+def staged(handler: Handler, views: ActingViews, asking: Acting) -> Outcome:
+    """Run a rule, which stages its actions; return its outcome."""
+    arguments = views.arguments(handler.names, asking)
+    try:
+        return dispatch.run((handler,), arguments)
+    finally:
+        for view in arguments.values():
+            view.close()
+
+
+def mode_of(handler: Handler, action: Action, row: Any) -> str:
+    """Return the mode of a rule for an action on a job or node; row: what that is now, or None."""
+    if handler.rollout is None:
+        return ENFORCE
+    name = None if row is None or action.job_id is None else row.user_name
+    return handler.rollout.mode_for(handler.label, Subject(action.about, name))
+
+
 def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:
     """Return how a run ended, and why; its actions are taken only if it is "done"."""
     if outcome.error_id is not None:
@@ -222,28 +240,6 @@ def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str
     if count > most:
         return "too many actions", f"{count} actions, and at_most={most}"
     return "done", None
-
-
-def _obsolete(action: Action, row: Any) -> str | None:
-    """Return why an action is not to be taken any more; None: its job or node is still what the rule saw."""
-    if row is None:
-        return "it no longer exists"
-    if action.job_id is None:
-        return "it is drained already" if node_state(row) != (False,) else None
-    if job_state(row) != action.state:
-        return "it has changed since"
-    if row.array_task_cnt:
-        return "it stands for the waiting tasks of an array; use Slurm's commands"
-    match action.kind:
-        case "hold" if action.state[-1] != PENDING:
-            return "it is not pending"
-        case "hold" if row.priority == 0:
-            return "it is held already"
-        case "notify" if action.state[-1] != RUNNING:
-            return "it is not running"
-        case "cancel" if action.state[-1] > RUNNING + 1:
-            return "it has ended"
-    return None
 
 
 def _first_time(action: Action, turns: Turns) -> bool:

@@ -95,6 +95,11 @@ class Modes:
             self._call.observe(handler)
         return mode
 
+    def enforces(self, handler: Handler) -> bool:
+        """Tell whether a handler would decide."""
+        rollout = handler.rollout
+        return rollout is None or rollout.mode_for(handler.label, self._subject) == ENFORCE
+
     def begin(self, mode: str) -> None:
         """Prepare to run a handler, which either decides or warns."""
         self._warning = mode == WARN

@@ -16,11 +16,12 @@ from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, process
 from slurmhooks.processes.settings import Settings
-from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, actions, every
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, every, libslurm, notices
 from slurmhooks.slurmctld.around import InWorker
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
+from slurmhooks.slurmctld.notices import Notices
 from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import MessageError, decode, read_text
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Type
@@ -138,6 +139,8 @@ class PointService:
         view: Any = None,
         excluded: Container[bytes | None] = (),
         subject: Subject | None = None,
+        sender: int | None = None,
+        quiet: Callable[[], bool] | None = None,
     ) -> Outcome:
         """Run the handlers of a hook in a call of its own.
 
@@ -147,6 +150,8 @@ class PointService:
             view: the view that they can write to.
             excluded: see InWorker.
             subject: whose request it is, if the hook has modes.
+            sender: user id of who reads messages, if there is one.
+            quiet: tells whether the user wants no notices; None: the hook has no notices.
         """
         self._messages.clear()
         self._calling = get_ident()
@@ -155,7 +160,14 @@ class PointService:
         modes = None
         if subject is not None and any(handler.rollout is not None for handler in handlers):
             modes = Modes(call, view, subject)
-        around = InWorker(handlers, excluded, call, modes)
+        settings = self.settings
+        notices = Notices(self._messages, sender, quiet) if settings.daily and quiet is not None else None
+        around = InWorker(
+            *(handlers, excluded, call, modes),
+            notices=notices,
+            refuse_all=settings.refuse_all,
+            ids=settings.rule_ids,
+        )
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
@@ -227,7 +239,10 @@ def load_point(
     periodic = tuple(spec.name for spec in POINTS[point].hooks if spec.is_periodic)
 
     def prepare(config: Config) -> None:
-        announce(_settings(config, section))
+        settings = _settings(config, section)
+        announce(settings)
+        if settings.daily:
+            notices.restore(settings.collect)
         confinement.drop_rights(getattr(config, section), section)
 
     read, registry = load_site(
@@ -248,7 +263,19 @@ def load_point(
 
 
 def _settings(config: Config, section: str) -> Settings:
-    return replace(Settings.of(getattr(config, section)), collect=collector.wanted(config, section))
+    settings = replace(Settings.of(getattr(config, section)), collect=collector.wanted(config, section))
+    return with_policy(settings, config) if section == "job_submit" else settings
+
+
+def with_policy(settings: Settings, config: Config) -> Settings:
+    """Return settings with what ``[policy]`` says about texts to users."""
+    policy = config.policy
+    return replace(
+        settings,
+        refuse_all=policy.refusals == "all",
+        rule_ids=policy.rule_ids,
+        daily=policy.notices == "daily",
+    )
 
 
 def _tables() -> Tables:
@@ -270,9 +297,9 @@ def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list
     """Return a finding for each handler that this build cannot serve, with the remedy."""
     handlers = [handler for hook in hooks for handler in registry.handlers(hook)]
     if "record" in tables:
-        has_actions = actions.path().exists()
+        has_actions = libslurm.path().exists()
         return [
-            f"{handler.where}: handler {handler.label} needs {actions.LIBRARY}, which the build makes if it finds"
+            f"{handler.where}: handler {handler.label} needs {libslurm.LIBRARY}, which the build makes if it finds"
             " libslurm to link with: run 'slurmhooks build' where that is, and install the result"
             for handler in handlers
             if handler.spec.is_periodic and not has_actions

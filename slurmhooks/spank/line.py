@@ -45,6 +45,8 @@ class Line:
         self._registered: list[Option] = []
         self.words: tuple[str, ...] = ()
         self._state: LineState | None = None
+        for option in registry.options:
+            option.reset()  # so that they can be read
 
     def state(self) -> LineState:
         """Return the state of the job. Most launches do not need it."""

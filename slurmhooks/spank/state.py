@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.errors import SpankError
+from slurmhooks.errors import ConfigError, SpankError
 from slurmhooks.handlers.view import stale
 from slurmhooks.log import log
 from slurmhooks.spank.state_file import NO_PROLOG, StateFile, frozen
@@ -244,7 +244,9 @@ class LineState:
                 raise OSError("SLURMD_NODENAME is not set in this process")
             job = calls.ffi.new("uint32_t *")
             calls.get_item("S_JOB_ID", STATE, job, calls.ffi.NULL)
-            self.file = StateFile(node, job[0], self._words)
+            file = StateFile(node, job[0], self._words)
+            file.find(_lines)
+            self.file = file
         return self.file
 
     def take_snapshot(self) -> None:
@@ -274,6 +276,20 @@ class Snapshot:
     def write(self, values: Mapping[str, Any], removed: Sequence[str]) -> None:
         """Refuse: callbacks with a snapshot do not write."""
         raise NotImplementedError
+
+
+def _lines() -> list[tuple[str, ...]]:
+    """Return the arguments of all lines of plugstack.conf that load the plugin."""
+    from pathlib import Path
+
+    from slurmhooks.files import plugstack_conf, slurm_conf
+
+    folder = slurm_conf.directory()
+    try:
+        path = plugstack_conf.path_of(slurm_conf.file_in(folder), Path(folder))
+        return [plugstack_conf.arguments(line) for line in plugstack_conf.of_plugin(path)]
+    except ConfigError:  # Slurm itself could not have read it
+        return []
 
 
 def missing_handlers(registry: Registry) -> list[str]:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 FOLDER = "/run/slurmhooks-state"
@@ -97,10 +97,56 @@ def decoded(data: bytes) -> dict[str, Any]:
     return {name: _frozen(value) for name, value in values.items()}
 
 
+def key_of(words: Sequence[str]) -> str:
+    """Return the end of a name: the files that a line names, and all its arguments."""
+    from slurmhooks.files.plugstack import split
+
+    config, pattern, _ = split(words)
+    return ".".join(f"{crc32(os_encoded(each)):08x}" for each in ((config or "", pattern or ""), words))
+
+
+def os_encoded(words: Sequence[str]) -> bytes:
+    """Return words as bytes."""
+    return "\0".join(words).encode(errors="surrogateescape")
+
+
+def key_before(words: Sequence[str], lines: Sequence[Sequence[str]], keys: Sequence[str]) -> str | None:
+    """Return the key of the file that a line has from before an edit of plugstack.conf; None if that is not certain.
+
+    Lines and files that fit exactly belong together, then those of which only the arguments for handlers differ, then
+    a line and a file that alone are left.
+
+    Args:
+        words: the arguments of the line.
+        lines: those of all lines.
+        keys: of the files of the job.
+    """
+    wanted = [key for key in dict.fromkeys(key_of(each) for each in lines) if key not in keys]
+    unclaimed = [key for key in keys if key not in map(key_of, lines)]
+    mine = key_of(words)
+
+    def place(key: str) -> str:
+        return key.partition(".")[0]
+
+    for place_of in (place, lambda _: ""):
+        pairs = []
+        for key in wanted:
+            rivals = [each for each in wanted if place_of(each) == place_of(key)]
+            found = [each for each in unclaimed if place_of(each) == place_of(key)]
+            if len(rivals) == len(found) == 1:
+                pairs.append((key, found[0]))
+        for key, found_key in pairs:
+            if key == mine:
+                return found_key
+            wanted.remove(key)
+            unclaimed.remove(found_key)
+    return None
+
+
 class StateFile:
     """The file of one job, on one node, for one line of plugstack.conf."""
 
-    __slots__ = ("_fd", "_folder", "_name", "_owner")
+    __slots__ = ("_fd", "_folder", "_name", "_owner", "_prefix", "_words")
 
     def __init__(self, node: str, job: int, words: Sequence[str], folder: str = FOLDER, owner: int = 0) -> None:
         """Touch nothing yet.
@@ -112,8 +158,9 @@ class StateFile:
             folder: where the files are.
             owner: who must own the folder.
         """
-        line = crc32("\0".join(words).encode(errors="surrogateescape"))
-        self._name = f"{node}.{job}.{line:08x}"
+        self._prefix = f"{node}.{job}."
+        self._words = words
+        self._name = self._prefix + key_of(words)
         self._folder = folder
         self._owner = owner
         self._fd: int | None = None
@@ -126,6 +173,24 @@ class StateFile:
         """Keep the folder open: handlers may hide it by mounts. No effect if it does not exist yet."""
         if self._fd is None:
             self._fd = self._open(create=False)
+
+    def find(self, lines: Callable[[], Sequence[Sequence[str]]]) -> None:
+        """Use the file from before an edit of plugstack.conf, if the line has no file of its own.
+
+        Args:
+            lines: returns the arguments of all lines.
+        """
+        folder = self._open(create=False)
+        if folder is None:
+            return
+        try:
+            names = posix.listdir(folder)
+        finally:
+            self._close(folder)
+        keys = [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
+        keys = [key for key in keys if not key.endswith(".new")]
+        if keys and key_of(self._words) not in keys:
+            self._name = self._prefix + (key_before(self._words, lines(), keys) or key_of(self._words))
 
     def read(self) -> dict[str, Any] | None:
         """Return the values; None if no prolog has begun the state.
@@ -144,6 +209,7 @@ class StateFile:
 
     def begin(self) -> None:
         """Create the file, without values; see :meth:`write`."""
+        self._name = self._prefix + key_of(self._words)
         self.write({}, (), begin=True)
 
     def write(self, values: Mapping[str, Any], removed: Sequence[str], begin: bool = False) -> None:

@@ -153,7 +153,8 @@ def of_environment(command: str, environment: Mapping[str, str], options: Iterab
         given.append(Given(name, variable, (text or None) if has_arg == OMITTABLE else text, resets=resets))
     for option in options:
         if (text := environment.get(variable_of(option))) is not None:
-            given.append(Given(option.name, variable_of(option), text, plugin=True))
+            # Slurm does not look at the text of one that takes no argument.
+            given.append(Given(option.name, variable_of(option), text if option.has_arg else None, plugin=True))
     return given
 
 

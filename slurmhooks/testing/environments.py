@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slurmhooks.testing.cli_filter import FakeOptions
+
 NODE = "n1"
 _START = 1767225600
 _OF_SRUN = {
@@ -41,6 +43,38 @@ _OF_SCRIPT = {
     "SLURM_JOB_OVERSUBSCRIBE": "YES",
     "SLURM_JOB_START_TIME": str(_START),
 }
+
+
+_OF_OPTIONS = {
+    "SLURM_CPUS_PER_TASK": "cpus_per_task",
+    "SLURM_JOB_NAME": "name",
+    "SLURM_MEM_PER_CPU": "min_mem_per_cpu",
+    "SLURM_MEM_PER_NODE": "min_mem_per_node",
+    "SLURM_NTASKS_PER_NODE": "ntasks_per_node",
+}
+"""Fields of srun's options that its steps have in variables."""
+_OF_FLAGS = {"SLURM_LABELIO": "label", "SLURM_OVERCOMMIT": "overcommit"}
+OPTIONS = (
+    *("account", "chdir", "comment", "cpus-per-task", "job-name", "label", "mem", "mem-per-cpu", "ntasks"),
+    *("ntasks-per-node", "overcommit", "partition"),
+)
+"""The options of srun on which its variables depend here."""
+
+
+def of_options(options: FakeOptions) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the variables that follow from options of srun: in srun and the step, and in prolog and epilog."""
+    everywhere = {"SLURM_JOB_ACCOUNT": options.account, "SLURM_JOB_PARTITION": options.partition}
+    step = {name: getattr(options, field) for name, field in _OF_OPTIONS.items()}
+    step |= {name: 1 for name, option in _OF_FLAGS.items() if option in options.given}
+    if options.cpus_per_task is not None:
+        step["SLURM_TRES_PER_TASK"] = f"cpu={options.cpus_per_task}"
+    scripts = {"SLURM_JOB_COMMENT": options.comment, "SLURM_JOB_WORK_DIR": options.work_dir}
+    tasks = options.num_tasks or options.ntasks_per_node
+    if tasks is not None:
+        scripts["SLURM_JOB_NTASKS"] = str(tasks)
+    each = ({**everywhere, **variables} for variables in (step, scripts))
+    in_step, in_scripts = ({name: str(value) for name, value in row.items() if value is not None} for row in each)
+    return in_step, in_scripts
 
 
 def of_srun(items: Mapping[str, Any]) -> dict[str, str]:
@@ -87,7 +121,7 @@ def of_task(items: Mapping[str, Any]) -> dict[str, str]:
 
 def after_task(items: Mapping[str, Any]) -> dict[str, str]:
     """Return what slurmstepd has in addition after a task has ended: in task_exit and exit."""
-    return {**_OF_TASK, **_place(items), "SLURM_SCRIPT_CONTEXT": "epilog_task"}
+    return {**_OF_TASK, **_place(items), "SLURM_JOB_GID": "0", "SLURM_SCRIPT_CONTEXT": "epilog_task"}
 
 
 def of_script(items: Mapping[str, Any], callback: str) -> dict[str, str]:
@@ -96,7 +130,6 @@ def of_script(items: Mapping[str, Any], callback: str) -> dict[str, str]:
         **_OF_SCRIPT,
         **_of_job(items),
         "SLURM_JOB_NODELIST": NODE,
-        "SLURM_JOB_NTASKS": str(items["job_total_task_count"]),
         "SLURM_JOB_RESTART_COUNT": str(items["slurm_restart_count"]),
         "SLURM_JOB_WORK_DIR": os.getcwd(),
         "SLURM_SCRIPT_CONTEXT": "prolog_slurmd",

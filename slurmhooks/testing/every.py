@@ -9,7 +9,7 @@ from slurmhooks.fields import LISTS
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
 from slurmhooks.slurmctld.actions import Acting, ActingViews
-from slurmhooks.slurmctld.every import verdict_of
+from slurmhooks.slurmctld.every import staged, verdict_of
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
@@ -32,20 +32,15 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     release = next((table.release for table in made if isinstance(table, FakeTable)), RELEASE)
     tables = tables_of(release)
     records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
-    outcomes = []
+    outcomes, views = [], ActingViews(tables)
     for handler in registry.handlers(hook):
-        asking = Acting(tables, FakeSlurmctld(tables, records, {}))
-        arguments = ActingViews(tables).arguments(handler.names, asking)
-        try:
-            outcome = dispatch.run((handler,), arguments)
-        finally:
-            for view in arguments.values():
-                view.close()
+        asking = Acting(tables, FakeSlurmctld(tables, records, {}), handler.label)
+        outcome = staged(handler, views, asking)
         actions = list(asking.staged.values())
         verdict, text = verdict_of(handler, outcome, len(actions))
         if verdict == "done":
             for action in actions:
-                log.info("%s: %s", action.what, action.text)
+                log.info("%s%s", action.what, f": {action.text}" if action.text else "")
         else:
             log.info("%s: none of the %d actions is taken: %s", verdict, len(actions), text)
         outcomes.append(outcome)

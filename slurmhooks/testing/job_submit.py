@@ -48,8 +48,8 @@ RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
 
 
-OF_SOME = "array_recs."
-"""Begins the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
+OF_SOME = ("array_recs.", "details.mc_ptr.")
+"""Begin the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
 
 
 class FakeStruct(Struct):
@@ -281,12 +281,12 @@ def fill(view: model.View, fields: Mapping[str, object]) -> None:
             if value is None and member.startswith(OF_SOME):
                 continue
             old = raws.get(member, struct.raws.get(member))
-            raws[member] = _raw(row, unset(row) if old is None else old, value, view._release)
+            raws[member] = raw_value(row, unset(row) if old is None else old, value, view._release)
     struct.put(raws)
 
 
-def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
-    """Return the raw value of a field.
+def raw_value(row: Field[Any], old: Any, value: Any, release: str) -> Any:
+    """Return the raw value of a field, even of one that handlers cannot write.
 
     Args:
         row: the field.

@@ -13,6 +13,7 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.spank.where import STATE_WRITE
 from slurmhooks.testing import environments
+from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.processes import Call, Path, Processes
 from slurmhooks.testing.runner import Result, registry_of
 from slurmhooks.testing.spank import DEFAULTS
@@ -154,8 +155,10 @@ class _Run:
         options: Mapping[str, Given],
         items: Mapping[str, Any],
         env: Mapping[str, str],
+        srun: FakeOptions,
     ) -> None:
         """Start with the environment of srun."""
+        self.of_step, self.of_scripts = environments.of_options(srun)
         self.processes = processes
         self.lines = lines
         self.options = options
@@ -208,10 +211,10 @@ class _Run:
         before = self.envs[SRUN]
         for path, context, callback in BEFORE:
             if callback == "local_user_init":
-                self.envs[SRUN].add(environments.of_srun(self.items))
+                self.envs[SRUN].add({**environments.of_srun(self.items), **self.of_step})
                 before = self.envs[SRUN].copy()
             if path == PROLOG:
-                self.envs[path] = Variables(environments.of_script(self.items, callback))
+                self.envs[path] = Variables({**environments.of_script(self.items, callback), **self.of_scripts})
             elif path not in self.envs:
                 self.envs[path] = self.envs[SRUN].copy(environments.of_step(self.items))
                 # srun has stored its environment before: what local_user_init removes remains.
@@ -263,7 +266,7 @@ class _Run:
                 continue
             if path == EPILOG and any(place == "job_script job_prolog" for place, _ in self.results):
                 items = {**self.items, "task_exit_status": exit_status}
-                self.envs[path] = Variables(environments.of_script(items, callback))
+                self.envs[path] = Variables({**environments.of_script(items, callback), **self.of_scripts})
                 self.processes.fork(path)
             if self.processes.runs(path):
                 self.call(path, context, callback)
@@ -280,6 +283,7 @@ def launch(
     tasks: int = 1,
     exit_status: int = 0,
     items: Mapping[str, Any] | None = None,
+    srun: FakeOptions | None = None,
 ) -> Launch:
     """Run the handlers of all callbacks of one srun on one node: srun, prolog, slurmstepd, its tasks, epilog.
 
@@ -296,6 +300,7 @@ def launch(
         tasks: number of tasks.
         exit_status: wait status of each task.
         items: as for :class:`FakeSpank`.
+        srun: other options of srun, such as ``FakeOptions("srun", partition="gpu")``, which decide about variables.
 
     Raises:
         LoadError: as for :func:`run`.
@@ -313,6 +318,7 @@ def launch(
         tasks=tasks,
         exit_status=exit_status,
         items=items or {},
+        srun=srun or FakeOptions("srun", num_tasks=tasks),
     )
 
 
@@ -325,6 +331,7 @@ def launch_lines(
     tasks: int,
     exit_status: int = 0,
     items: Mapping[str, Any],
+    srun: FakeOptions,
 ) -> Launch:
     """Run the handlers of several lines of plugstack.conf; see :func:`launch`.
 
@@ -337,12 +344,19 @@ def launch_lines(
     for name in options:
         if name not in known:
             raise ValueError(f"no option {name!r}{nearest(name, known)}")
-    counts = {"job_argv": list(argv), "job_local_task_count": tasks, "job_total_task_count": tasks}
+    cpus = srun.cpus_per_task or 1
+    counts = {
+        "job_argv": list(argv),
+        "job_local_task_count": tasks,
+        "job_total_task_count": tasks,
+        "job_ncpus": cpus if "overcommit" in srun.given else tasks * cpus,
+        "step_cpus_per_task": cpus,
+    }
     ids = {number: number for number in range(tasks)}
     maps = {"job_local_to_global_id": ids, "job_global_to_local_id": ids}
     done: list[Task] = []
     with Processes([line.registry for line in lines]) as processes:
-        whole = _Run(processes, lines, options, {**counts, **maps, **items}, env)
+        whole = _Run(processes, lines, options, {**counts, **maps, **items}, env, srun)
         whole.before_tasks()
         if whole.failed is None:
             done = whole.tasks(tasks, argv, exit_status)

@@ -237,6 +237,8 @@ def _spank(
 ) -> tuple[Outcome, dict[str, Any]]:
     view = spank_side.view_for(spank, hook.removeprefix("spank."), missing_handlers(registry))
     before = spank_side.state_of(spank)
+    for option in registry.options:
+        option.reset()
     try:
         refused = _set_options(registry, options, view.context)
         if refused is not None:
@@ -245,7 +247,7 @@ def _spank(
         outcome = dispatch.run(handlers, {"spank": view}, view)
     finally:
         for option in registry.options:
-            option.reset()
+            option.detach()
     return outcome, _changes(before, spank_side.state_of(spank))
 
 
@@ -296,7 +298,7 @@ def check_options(options: Iterable[Option], given: Mapping[str, str | None]) ->
             outcome = next((outcome for outcome in outcomes if outcome is not None), dispatch.PASSED)
     finally:
         for option in by_name.values():
-            option.reset()
+            option.detach()
     return Result(
         accepted=outcome.passed,
         code=outcome.code,

@@ -48,8 +48,9 @@ def _table(name: str, view: type, release: str) -> Table:
         if member is None:
             continue
         outer = member.rpartition(".")[0]
-        if outer:
+        while outer:
             kinds[outer] = "pointer"
+            outer = outer.rpartition(".")[0]
         # The row of a single bit does not have the width of its member.
         kinds[member] = max(kinds.get(member, _kind(row)), _kind(row), key=lambda kind: WIDTHS.get(kind, 0))
         if row.writable:

@@ -173,23 +173,28 @@ class Packed:
         return self.texts(place) if kind == "texts" else self.slots[place]
 
 
-def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
-    """Pack raw values, which are given by member; other members are 0 or None.
+def pack(table: Table, values: Mapping[str, Raw], others: Iterable[int] | None = None) -> bytes:
+    """Pack raw values, which are given by member.
 
     A pointer is set if it is given, or if a member behind it is.
+
+    Args:
+        table: of the struct.
+        values: by member.
+        others: the numbers of all members, for those that are not given; by default 0 or None.
 
     Raises:
         KeyError: the table has no such member.
         ValueError: a number does not fit, or a text has a NUL byte.
         TypeError: a value is not of the member's kind.
     """
-    slots = [0] * len(table.members)
+    slots = [0] * len(table.members) if others is None else list(others)
     start, texts = _NUMBER.size * len(slots), []
     for name, value in values.items():
         place = table.places[name]
         kind, via = table.members[place].kind, table.via[place]
-        if via is not None:
-            slots[via] = 1
+        while via is not None:
+            slots[via], via = 1, table.via[via]
         if kind in WIDTHS:
             if not isinstance(value, int):
                 raise TypeError(f"{name} takes an int, not {value!r}")

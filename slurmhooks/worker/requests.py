@@ -22,6 +22,8 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.processes import descriptors
 
 PREFIX = "slurmhooks"
+QUESTIONS = "questions"
+"""A request for a channel on which slurmctld answers questions about its tables."""
 LONGEST = 4096
 """Maximum bytes of a request."""
 MOST = 32
@@ -121,6 +123,12 @@ class Requests:
                 os.close(document)
         self._close(asked)
 
+    def give(self, asked: Asked, end: socket.socket) -> None:
+        """Answer a request with a socket, and close the connection."""
+        with suppress(OSError):  # the command was interrupted
+            socket.send_fds(asked.connection, [b"channel"], [end.fileno()])
+        self._close(asked)
+
     def close(self) -> None:
         """Close everything, in a forked child."""
         for end in self.sockets:
@@ -179,6 +187,28 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
                 continue
             answers += map(descriptors.values, documents)
     return answers
+
+
+def channels(folder: str, slurm_user: int, seconds: float) -> list[socket.socket]:
+    """Return a channel for questions to each slurmctld on this machine that serves a configuration; see :func:`ask`.
+
+    Raises:
+        PermissionError: this process is neither root's nor SlurmUser's.
+    """
+    candidates = names(folder)
+    if candidates and os.getuid() not in (0, slurm_user):
+        raise PermissionError("only root and SlurmUser may do this")
+    ends = []
+    for connection in _connect(candidates, slurm_user):
+        with connection, suppress(ConnectionError, TimeoutError):
+            connection.settimeout(seconds)
+            connection.send(QUESTIONS.encode())
+            text, fds, _, _ = socket.recv_fds(connection, LONGEST, 1)
+            if text == b"channel":
+                ends += [socket.socket(fileno=fd) for fd in fds]
+            else:
+                descriptors.discard(fds)
+    return ends
 
 
 def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:

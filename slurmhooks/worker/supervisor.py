@@ -21,10 +21,10 @@ from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Keeper
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, periodic, service, status
+from slurmhooks.worker import generation, periodic, service, status, told
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.polling import POLL, Looker
-from slurmhooks.worker.requests import Asked, Requests
+from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
 
 RETRY = 60.0
 """Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
@@ -70,6 +70,7 @@ class Supervisor:
         self._collector = Collector()
         self._power = Keeper()
         periodic.state = periodic.State()
+        told.told = told.Told()
         reporting.reporter = self._collector.reporter
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes
@@ -383,8 +384,21 @@ class Supervisor:
             self._requests.answer(
                 asked, status.of(service.point(self._entry), self._serving, self._children, self._fault)
             )
+        elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
+            self._give_channel(asked)
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, service.point(self._entry)))
+
+    def _give_channel(self, asked: Asked) -> None:
+        """Give a command a channel for questions to slurmctld."""
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            self._requests.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
+            return
+        with ours, theirs:
+            self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(ours.fileno(),)))
+            self._requests.give(asked, theirs)
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

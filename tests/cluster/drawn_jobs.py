@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from slurmhooks.job_submit.strings import expand_nodes
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, prepare, shown
 
@@ -29,12 +30,14 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=60 State=UP DefMemPerCPU=100
 PartitionName=gpu Nodes=n[1-2] MaxTime=60 State=UP DefMemPerNode=500 DefCpuPerGPU=2 DefMemPerGPU=200
 PartitionName=whole Nodes=ALL MaxTime=60 State=UP OverSubscribe=EXCLUSIVE DefMemPerNode=1000
 PartitionName=wide Nodes=ALL MaxTime=60 State=UP MinNodes=2 MaxMemPerCPU=300 DefMemPerCPU=100
+PartitionName=smt Nodes=n3 MaxTime=60 State=UP DefMemPerCPU=10
 """
-CONF = "GresTypes=gpu\nLicenses=ansys:20\nSelectTypeParameters=CR_Core_Memory\nJobSubmitPlugins=python\n"
+CONF = "GresTypes=gpu\nLicenses=ansys:20,matlab:10\nJobSubmitPlugins=python\n"
+SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
 HARDWARE = {
-    1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4",
-    2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2",
-    3: "Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 Gres=gpu:kepler:1",
+    1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4 Feature=a,b",
+    2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2 Feature=a",
+    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
 }
 GRES = """\
 NodeName=n1 Name=gpu Type=tesla File=/var/tmp/gpu[0-3]
@@ -46,7 +49,7 @@ MARK = "=== "
 SCRIPT = "/var/tmp/job.sh"
 JOB = f"""\
 #!/bin/sh
-scontrol -d show job -o $SLURM_JOB_ID > {FOLDER}/given.$SLURM_JOB_NAME
+scontrol -d show job -o $SLURM_JOB_ID > {FOLDER}/given.$SLURM_JOB_NAME${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
 """
 GROUPS: list[list[str]] = [
     ["", "", "", "-N1", "-N2", "-N1-2", "-N1-3", "-N3", "-w n1", "-w n[1-2] -N2"],
@@ -62,8 +65,16 @@ GROUPS: list[list[str]] = [
      "--mem-per-gpu=100"],
     ["", "", "", "", "--exclusive", "--exclusive=user", "-O", "--spread-job", "--use-min-nodes", "--mincpus=3",
      "-S1"],
-    ["", "", "-L ansys:2", "-L ansys"],
-    ["", "", "", "-p gpu", "-p whole", "-p wide", "-p debug,gpu", "-p gpu,whole", "--reservation=course"],
+    ["", "", "", "", "--threads-per-core=1", "--threads-per-core=2", "--ntasks-per-core=1", "--hint=nomultithread",
+     "--hint=memory_bound", "--hint=compute_bound", "-B 2:2", "-B 1:2:1", "--ntasks-per-socket=1", "-m plane=2"],
+    ["", "", "", "", "", "-C a", "-C c", "-C 'a&b'", "-C 'b|c'", "-C '[a|c]'", "-C 'a*2'", "-C 'a*1&c*1'",
+     "-C '[a*1&c*1]'", "-C '[a*2&c*1]'", "-C '(a&b)'", "-C nosuch", "--prefer=c"],
+    ["", "", "", "", "", "--segment=1", "--segment=2", "--contiguous", "--switches=1@0:01", "-x n1"],
+    ["", "", "", "-L ansys:2", "-L ansys", "-L 'ansys;matlab:2'", "-L 'ansys|matlab:2'", "-L ansys,nosuch",
+     "-L nosuch@elsewhere", "-L ,ansys=1"],
+    ["", "", "", "", "-a0-1", "-a1-2%1"],
+    ["", "", "", "-p gpu", "-p whole", "-p wide", "-p smt", "-p debug,gpu", "-p gpu,whole", "-p smt,gpu",
+     "--reservation=course"],
     ["", "", "-t5", "-t5 --time-min=2"],
 ]  # fmt: skip
 """Options by topic, one of each of which is drawn."""
@@ -72,19 +83,40 @@ CHANGES = [
     "TresPerNode=gres/gpu:2", "TresPerNode=gres/gpu:tesla:1", "TresPerTask=gres/gpu:1", "TresPerSocket=gres/gpu:1",
     "TresPerJob=gres/gpu:3", "CpusPerTres=gres/gpu:2", "MinMemoryNode=300", "MinMemoryCPU=120", "Partition=whole",
     "Partition=gpu", "Partition=wide", "Licenses=ansys:4", "TimeLimit=7", "TimeLimit=3", "OverSubscribe=NO",
-    "ReqNodeList=n1", "CPUsPerTask=2",
+    "ReqNodeList=n1", "CPUsPerTask=2", "Partition=smt", "NumTasks=2", "ReqThreads=1", "ReqThreads=2", "ReqCores=2",
+    "ReqSockets=2", "Features=a", "Features=a*2", "Features=[a*1&c*1]", "Features=", "Licenses=", "Licenses=matlab:1",
+    "ReservationName=course", "ExcNodeList=n1", "Contiguous=yes", "TresPerNode=", "Partition=debug,gpu",
 ]  # fmt: skip
 
-CRASHES = {"--spread-job": "gpu"}
-"""Options that crash slurmctld itself if the job, or an update of it, also asks for the other.
+CRASHES = ((24, 5), (25, 5))
+"""The first release in which slurmctld itself crashes, and the first one in which it does not, if a job spreads."""
+OF_WHOLE_JOB = re.compile(r"--gpus=|--gpus-per-task|--ntasks-per-gpu|TresPerJob|TresPerTask")
+"""The GPUs of a job that spreads, or of an update of it, with which it crashes.
 
-Shown on 24.11.5 without JobSubmitPlugins: `sbatch --spread-job --gpus=2`, and `sbatch -H --spread-job` with TresPerJob
-set by scontrol, end slurmctld in eval_nodes_gres() as soon as the job is scheduled. 22.05.8 survives both.
+_eval_nodes_spread() of these releases passes a null pointer to eval_nodes_gres() for each node that the job does not
+name, if the job has GPUs in total: named, or computed from those of a task or the tasks of one. A user's plain
+`sbatch --spread-job --gpus=2` ends slurmctld 24.11.5, without JobSubmitPlugins.
 """
 
 
-def options(generator: random.Random) -> str:
-    """Return options of a job, a few or many; Slurm refuses some of these combinations."""
+def crashes(release: tuple[int, int], given: str, changes: str = "") -> bool:
+    """Return whether a job with given options, and an update of it, would crash slurmctld."""
+    spreads = "--spread-job" in given and CRASHES[0] <= release < CRASHES[1]
+    return spreads and bool(OF_WHOLE_JOB.search(f"{given} {changes}"))
+
+
+def options(generator: random.Random, release: tuple[int, int]) -> str:
+    """Return options of a job, a few or many; Slurm refuses some of these combinations.
+
+    Some are those of a heterogeneous job with two components.
+    """
+    components = [_options(generator, release) for _ in range(1 if generator.random() < 0.9 else 2)]
+    if len(components) > 1:
+        components = [re.sub(r"-a\S+ ?", "", component) for component in components]
+    return " : ".join(components)
+
+
+def _options(generator: random.Random, release: tuple[int, int]) -> str:
     some = GROUPS if generator.random() < 0.5 else generator.sample(GROUPS, generator.randint(2, 5))
     words = [word for word in (generator.choice(group) for group in GROUPS if group in some) if word]
     text = " ".join(words)
@@ -98,24 +130,27 @@ def options(generator: random.Random) -> str:
         words = [word for word in words if not word.startswith("-c")]
     if "-per-gpu" in text and not re.search("--gpus|--gres=g", text):
         words = [word for word in words if not re.match("--(cpus|mem)-per-gpu", word)]
-    return " ".join(word for word in words if word not in CRASHES or CRASHES[word] not in text)
+    if release < (24, 5):
+        words = [word for word in words if not word.startswith("--segment")]
+    if crashes(release, " ".join(words)):
+        words.remove("--spread-job")
+    return " ".join(words)
 
 
-def prepared(cluster: Cluster, hardware: Mapping[int, str] = HARDWARE, lines: str = "") -> Site:
-    """Return a cluster of three nodes with GPUs of two types, licenses, a reservation, and different partitions.
+def prepared(cluster: Cluster, select: str = SELECT) -> Site:
+    """Return a cluster of three nodes with GPUs of two types, features, licenses, a reservation, several partitions.
 
     Args:
         cluster: the cluster.
-        hardware: what each node has, by its number.
-        lines: more lines of slurm.conf.
+        select: lines of slurm.conf that say what slurmctld allocates.
     """
-    edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in hardware.items()]
+    edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in HARDWARE.items()]
     # SelectTypeParameters may be set only once.
-    edits += ["-e '/^PartitionName=/d'", "-e '/^SelectTypeParameters/d'"]
+    edits += ["-e '/^PartitionName=/d'", "-e '/^SelectType/d'"]
     cluster.root("sh", "-ec", f"sed -i {' '.join(edits)} /etc/slurm/slurm.conf", check=True)
     cluster.root("touch", *(f"/var/tmp/gpu{number}" for number in range(4)), check=True)
     cluster.put(GRES, "/etc/slurm/gres.conf")
-    site = prepare(cluster, CONF + PARTITIONS + lines)
+    site = prepare(cluster, f"{CONF}{select}{PARTITIONS}")
     cluster.root(
         "sh", "-ec",
         "scontrol create reservation=course partition=gpu licenses=ansys:4 flags=any_nodes users=alice"
@@ -129,10 +164,26 @@ def prepared(cluster: Cluster, hardware: Mapping[int, str] = HARDWARE, lines: st
 
 def changes(generator: random.Random, site: Site, given: str) -> str:
     """Return changes by scontrol of a job with given options; Slurm refuses some."""
-    without = {other for option, other in CRASHES.items() if option in given.split()}
-    possible = [change for change in CHANGES if not any(other in change for other in without)]
-    text = " ".join(generator.sample(possible, generator.choice([1, 1, 2])))
+    possible = [change for change in CHANGES if not crashes(site.release, given, change)]
+    text = " ".join(f"'{change}'" for change in generator.sample(possible, generator.choice([1, 1, 2])))
     return text if site.release >= (23, 11) else text.replace("gres/", "gres:")
+
+
+def target(generator: random.Random, name: str, given: str) -> str:
+    """Return the name of what an update changes: a job, one of its components, or one of the tasks of an array."""
+    if " : " in given:
+        return generator.choice([name, f"{name}c"])
+    return generator.choice([name, f"{name}_1"]) if re.search(r"-a\d", given) else name
+
+
+def job_of(name: str) -> str:
+    """Return the name of the job of a component or task."""
+    return re.sub(r"c$|_\d+$", "", name)
+
+
+def bounds_of(told: Mapping[str, Any], name: str) -> Any:
+    """Return the bounds of a job, component or task; those of an array are those of its tasks without an update."""
+    return told[name] if name in told else told[job_of(name)]
 
 
 def run(
@@ -147,7 +198,8 @@ def run(
     Args:
         site: the cluster.
         jobs: the options of each job, by its name.
-        updates: the changes by scontrol, by the names of jobs; the job is cancelled if they are refused.
+        updates: the changes by scontrol, by the names of jobs, components (job and "c") or tasks (job, "_" and a
+            number); the job is cancelled if they are refused.
         interactive: the names of jobs of salloc, which are not held.
         variables: environment variables of sbatch, by the names of jobs.
 
@@ -156,29 +208,42 @@ def run(
     """
     lines = ["exec 2>&1", f"cd {FOLDER}"]
     for name, line in jobs.items():
-        words = f"-J {name} {line} {SCRIPT}"
+        parts = [f"{part} -J {name}{'c' * number}" for number, part in enumerate(line.split(" : "))]
+        words = f"{' : '.join(parts)} {SCRIPT}"
         if name in interactive:
             lines.append(f"setsid salloc -Q {words} > said.{name} 2>&1 < /dev/null &")
         else:
             lines.append(f"id=$({variables.get(name, '')} sbatch --parsable -H -o /dev/null {words} 2> said.{name})")
-        if name in updates:
-            command = f"scontrol update JobId=$id Comment={name} {updates[name]} || scancel $id"
+        for each in (each for each in updates if job_of(each) == name):
+            component = f"+{int(each.endswith('c'))}" if len(parts) > 1 else ""
+            suffix = component or each.removeprefix(name)
+            command = f"scontrol update JobId=$id{suffix} Comment={each} {updates[each]} || scancel $id"
             lines.append(f'[ -z "$id" ] || {{ {command}; }} 2> said.{name}')
     output = site.run("sh", "-c", "\n".join(lines)).stdout
     assert not output, output
-    site.run("sh", "-c", "squeue -h -o %i | xargs -rn1 scontrol release", user="root")
+    site.run("sh", "-c", "squeue -h -o %A | sort -u | xargs -rn1 scontrol release", user="root")
     finish(site)
     return collected(site, "said")
 
 
 def finish(site: Site) -> None:
-    """Wait until all jobs have ended that can start; cancel those that wait while all nodes are idle."""
-    idle = 0
+    """Wait until all jobs have ended that can start; cancel those that wait while all nodes are idle.
+
+    Slurm 24.11 starts some jobs with GPUs by an update, such as TresPerTask in a partition with DefCpuPerGPU, without
+    CPUs, and never launches their scripts: if the same jobs keep running, they are cancelled, too.
+    """
+    idle = same = 0
+    running: set[str] = set()
 
     def ended() -> bool:
-        nonlocal idle
-        text = site.run("sh", "-c", "sinfo -h -o %T; squeue -h -o '%i %T %r'", user="root").stdout
+        nonlocal idle, same, running
+        text = site.run("sh", "-c", "sinfo -h -o %T; squeue -h -o '%A %T %r'", user="root").stdout
         waiting = re.findall(r"^(\d+) PENDING (.*)$", text, re.MULTILINE)
+        before, running = running, set(re.findall(r"^(\d+) RUNNING ", text, re.MULTILINE))
+        same = same + 1 if running and running == before else 0
+        if same > 20:
+            site.run("scancel", *running, user="root")
+            same = 0
         busy = re.search(r"^(alloc|mix|compl)| (RUNNING|COMPLETING|CONFIGURING) ", text, re.MULTILINE)
         idle = 0 if busy else idle + 1
         first = [job for job, reason in waiting if reason not in ("Priority", "None")]
@@ -192,12 +257,14 @@ def finish(site: Site) -> None:
 
 
 def given(site: Site) -> dict[str, dict[str, str]]:
-    """Return what scontrol showed in each job, by its name."""
-    return {
-        name: {**shown(line), "line": line}
-        for name, line in collected(site, "given").items()
-        if "JobState=RUNNING" in line
-    }
+    """Return what scontrol showed in each job, by its name; see run() for the names of components and tasks."""
+    jobs = {}
+    for line in "\n".join(collected(site, "given").values()).splitlines():
+        job = shown(line)
+        if job.get("JobState") == "RUNNING":
+            task = job.get("ArrayTaskId", "")
+            jobs[f"{job['JobName']}_{task}" if task.isdecimal() else job["JobName"]] = {**job, "line": line}
+    return jobs
 
 
 def collected(site: Site, what: str) -> dict[str, str]:
@@ -212,7 +279,7 @@ def amounts(job: dict[str, str]) -> dict[str, list[int]]:
     """Return what Slurm gave to a job: numbers that must lie within the bound of the same name."""
     nodes, cpus, memory, gpus, kinds = 0, [], [], [], dict[str, int]()
     for match in re.finditer(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)", job["line"]):
-        count = len(_expand(match[1]))
+        count = len(expand_nodes(match[1]))
         nodes += count
         cpus += [sum(_width(part) for part in match[2].split(","))] * count
         memory += [int(match[3])] * count
@@ -239,11 +306,14 @@ def _width(part: str) -> int:
     return int(last or first) - int(first) + 1
 
 
-def _expand(nodes: str) -> list[str]:
-    if "[" not in nodes:
-        return nodes.split(",")
-    inner = nodes[nodes.index("[") + 1 : nodes.index("]")]
-    return [part for each in inner.split(",") for part in ["n"] * _width(each)]
+def needed(job: dict[str, str]) -> dict[str, list[int]]:
+    """Return the least CPUs for which Slurm gives those of a job: on node n3 it gives whole cores of two CPUs."""
+    unused = int("n3" in expand_nodes(job["NodeList"]))
+    groups = re.findall(r" Nodes=(\S+) CPU_IDs=(\S+)", job["line"])
+    on_nodes = [
+        sum(map(_width, cpus.split(","))) - (name == "n3") for nodes, cpus in groups for name in expand_nodes(nodes)
+    ]
+    return {"cpus": [int(job["NumCPUs"]) - unused], "cpus_per_node": on_nodes}
 
 
 def minutes(job: dict[str, str]) -> int | None:
@@ -252,23 +322,33 @@ def minutes(job: dict[str, str]) -> int | None:
     return int(limit[1] or 0) * 1440 + int(limit[2]) * 60 + int(limit[3]) if limit else None
 
 
-def outside(job: dict[str, str], bounds: dict[str, Any]) -> list[str]:
-    """Return what Slurm gave beyond the bounds."""
+def outside(job: dict[str, str], bounds: dict[str, Any], without: str = "$") -> list[str]:
+    """Return what Slurm gave beyond the bounds.
+
+    Args:
+        job: what scontrol showed.
+        bounds: those of the job.
+        without: the amounts that scontrol does not show, as a regular expression.
+    """
     wrong = []
+    fewest = needed(job)
     for name, numbers in amounts(job).items():
+        if re.match(without, name):
+            continue
         if name.startswith("type "):
             types = bounds["gpu_types"]
             either = [types.get(key, [0, 0])[1] for key in (name.removeprefix("type "), "None")]
             least, most = 0, None if None in either else sum(either)
         else:
             least, most = bounds[name]
-        wrong += [f"{name}: {number}, not {least} to {most}" for number in numbers
-                  if number < least or (most is not None and number > most)]  # fmt: skip
+        wrong += [f"{name}: {number}, not {least} to {most}" for number in numbers if number < least]
+        wrong += [f"{name}: {number}, not {least} to {most}" for number in fewest.get(name, numbers)
+                  if most is not None and number > most]  # fmt: skip
     time = minutes(job)
     if time is not None:
         least, most = bounds["time"]
         wrong += [f"time: {time}"] if time < least or (most is not None and time > most) else []
-    licenses = dict(re.findall(r"(\w+):(\d+)", job.get("Licenses", "")))
+    licenses = dict(re.findall(r"([\w@]+):(\d+)", job.get("Licenses", "")))
     for name, count in licenses.items():
         least, most = bounds["licenses"].get(name, [0, 0])
         if int(count) < least or (most is not None and int(count) > most):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HOOKS_D = "/etc/slurm/hooks.d"
 TOML = "/etc/slurm/slurmhooks.toml"
 CONF = "/etc/slurm/local.conf"
-DEFAULT_TOML = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
+DEFAULT_TOML = f'[policy]\nnotices = "always"\n[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
 UNANSWERED = "slurmhooks: the job_submit hooks did not answer (error "
 """The text for users while no worker can serve."""
 FOLDER = "/var/tmp/told"

@@ -62,8 +62,11 @@ def records():
 def wait_for_the_end():
     late = time.monotonic() + 30
     while time.monotonic() < late:
-        places = [row["place"] for row in records()]
-        if "job_script job_prolog" not in places or "job_script job_epilog" in places:
+        rows = records()
+        places = [row["place"] for row in rows]
+        jobs = {where: {row["slurm"]["SLURM_JOB_ID"] for row in rows if row["place"] == f"job_script job_{where}"}
+                for where in ("prolog", "epilog")}
+        if jobs["prolog"] <= jobs["epilog"]:
             if places.count("remote init") <= places.count("remote exit"):
                 return
             late = min(late, time.monotonic() + 2)  # a step that has failed may have no exit, or a late one

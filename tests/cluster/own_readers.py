@@ -27,11 +27,11 @@ def drawn(generator: random.Random, pieces: Sequence[str], number: int, longest:
     return ["", *("".join(generator.choices(pieces, k=generator.randint(1, longest))) for _ in range(number - 1))]
 
 
-def build(cluster: "Cluster", name: str) -> str:
-    """Compile a program of the folder ``notations``, and return its path in the cluster."""
+def build(cluster: "Cluster", name: str, flags: str = "") -> str:
+    """Compile a program of the folder ``notations`` with more flags, and return its path in the cluster."""
     path = f"/var/tmp/{name}"
     cluster.put((Path(__file__).parent / "notations" / f"{name}.c").read_text(), f"{path}.c")
-    flags = f"-L{LIBRARY} -lslurmfull -Wl,-rpath,{LIBRARY}"
+    flags = f"{flags} -L{LIBRARY} -lslurmfull -Wl,-rpath,{LIBRARY}"
     cluster.root("sh", "-ec", f"cc -o {path} {path}.c {flags}", check=True)
     return path
 

@@ -9,9 +9,26 @@ from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
-SUBMISSIONS = [(60, 1), pytest.param(400, 2, marks=pytest.mark.soak)]
-UPDATES = [(30, 3), pytest.param(100, 4, marks=pytest.mark.soak)]
-"""How many jobs are drawn, of which Slurm accepts more than half; and the seed."""
+SIMPLE = [
+    "-n1", "-N1", "-N2", "-N2 -n4", "-N2 --ntasks-per-node=2", "-N1 -n3 -c2", "--mincpus=3", "-N2 --mincpus=3",
+    "-p wide", "-p wide -N2 -n2", "-p wide --mincpus=2", "-p wide -c2", "--gpus=1",
+    "--gpus-per-node=1 -N2", "-N1 -n2 --gpus-per-task=1", "-O -n4", "--mem=200", "--exclusive -w n1",
+    "-p whole -w n[1-2] -N2", "-p smt -n4 --threads-per-core=2", "--cpus-per-gpu=2 --gpus-per-node=1 -N1",
+    "-N1 --tres-per-task=cpu:3 -n2",
+]  # fmt: skip
+"""Jobs of which the bounds know exactly how many nodes and CPUs they get at least."""
+VARIANTS = {
+    "cpus": "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\n",
+    "tasks": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n",
+    "sockets": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Socket_Memory\n",
+    "nodes": "SelectType=select/linear\nSelectTypeParameters=CR_Memory\n",
+    "blocks": f"{drawn_jobs.SELECT}TopologyPlugin=topology/block\n",
+}
+"""What Slurm allocates together, as slurm.conf says."""
+TOPOLOGY = "BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\nBlockName=b3 Nodes=n3\nBlockSizes=1\n"
+SUBMISSIONS = [(60, 1), pytest.param(600, 2, marks=pytest.mark.soak)]
+UPDATES = [(30, 3), pytest.param(200, 4, marks=pytest.mark.soak)]
+"""How many jobs are drawn, of which Slurm accepts and starts nearly half; and the seed."""
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +37,7 @@ def site(large_cluster: Cluster) -> Site:
     return drawn_jobs.prepared(large_cluster)
 
 
-def draw(site: Site, number: int, seed: int, *, update: bool = False) -> None:
+def draw(site: Site, number: int, seed: int, *, update: bool = False, without: str = "$") -> None:
     """Submit jobs with random options, and compare what Slurm gives to them with their bounds.
 
     Args:
@@ -28,20 +45,23 @@ def draw(site: Site, number: int, seed: int, *, update: bool = False) -> None:
         number: of jobs.
         seed: of the random options.
         update: change each job before it starts.
+        without: see drawn_jobs.outside().
     """
     generator = random.Random(seed)
     jobs, updates = {}, {}
     for index in range(number):
-        jobs[f"j{index}"] = drawn_jobs.options(generator)
+        name, options = f"j{index}", drawn_jobs.options(generator, site.release)
+        jobs[name] = options
         if update:
-            updates[f"j{index}"] = drawn_jobs.changes(generator, site, jobs[f"j{index}"])
+            updates[drawn_jobs.target(generator, name, options)] = drawn_jobs.changes(generator, site, options)
     said = drawn_jobs.run(site, jobs, updates)
     told = {each["name"]: each["bounds"] for each in site.told()}
     given = drawn_jobs.given(site)
     wrong = [
-        f"{jobs[name]} + {updates.get(name)}: {', '.join(beyond)}\n    {job['line']}\n    {told[name]}"
+        f"{name} {jobs[drawn_jobs.job_of(name)]} + {updates.get(name)}: {', '.join(beyond)}\n"
+        f"    {job['line']}\n    {bounds}"
         for name, job in given.items()
-        if (beyond := drawn_jobs.outside(job, told[name]))
+        if (beyond := drawn_jobs.outside(job, bounds := drawn_jobs.bounds_of(told, name), without))
     ]
     wrong += [f"{jobs[name]} + {updates.get(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
     assert not wrong, f"{len(wrong)} of {len(given)}:\n" + "\n".join(wrong)
@@ -60,3 +80,32 @@ def test_updates(site: Site, number: int, seed: int) -> None:
     if not site.cluster.has_sources:
         pytest.skip("without Slurm's sources slurmctld sends no jobs")
     draw(site, number, seed, update=True)
+
+
+def test_floors(site: Site) -> None:
+    """Where nothing is left to Slurm, a job gets the least of its bounds."""
+    jobs = {f"j{index}": options for index, options in enumerate(SIMPLE)}
+    if site.release < (23, 11):
+        jobs = {name: options for name, options in jobs.items() if "tres-per-task" not in options}
+    said = drawn_jobs.run(site, jobs)
+    told = {each["name"]: each["bounds"] for each in site.told()}
+    given = drawn_jobs.given(site)
+    assert len(given) > len(jobs) / 2, said  # a busy machine may start some too late
+    for name, job in given.items():
+        assert not drawn_jobs.outside(job, told[name]), (jobs[name], job["line"])
+        if site.cluster.has_sources:  # otherwise the bounds know no limits of partitions
+            nodes, cpus = (told[name][what][0] for what in ("nodes", "cpus"))
+            assert int(job["NumNodes"]) == nodes, (jobs[name], job["line"])
+            assert drawn_jobs.needed(job)["cpus"][0] <= cpus <= int(job["NumCPUs"]), (jobs[name], job["line"])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants(large_cluster: Cluster, variant: str) -> None:
+    """The bounds hold whatever Slurm allocates together: CPUs, cores of one task each, sockets, nodes, blocks."""
+    if variant == "blocks" and large_cluster.version < (24, 5):
+        pytest.skip("topology/block is new in 23.11, --segment in 24.05")
+    large_cluster.put(TOPOLOGY if variant == "blocks" else "", "/etc/slurm/topology.conf")
+    site = drawn_jobs.prepared(large_cluster, VARIANTS[variant])
+    # scontrol shows no GRES of select/linear, which is no choice for new clusters.
+    draw(site, 120, 7, without="gpu|type" if variant == "nodes" else "$")

@@ -12,8 +12,8 @@ from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
-SHORT, LONG = 60, 400
-"""How many combinations of options are drawn, of which Slurm accepts more than half."""
+SHORT, LONG = 60, 600
+"""How many combinations of options are drawn, of which Slurm accepts and starts nearly half."""
 
 
 PLAIN = re.compile(
@@ -21,6 +21,8 @@ PLAIN = re.compile(
     r"|--gpus=\d|--gpus-per-node=\d|--gres=gpu:1))*"
 )
 """Requests that say by numbers what they get; all others leave it to Slurm, and a rule refuses what they might get."""
+ON_WHOLE_CORES = re.compile(r"cpu|memory")
+"""In the keys of a rule about what Slurm rounds up on node n3, whose cores have two threads."""
 NAMED_GPUS = re.compile(r"Tres(PerJob|PerNode|PerSocket|PerTask)=\S*gpu|NtasksPerTRES")
 """In what scontrol shows of a job."""
 OF_RULES = re.compile(r"at (?:most|least) |interactive jobs in ")
@@ -38,7 +40,7 @@ class Given:
     """
 
     def __init__(self, job: dict[str, str], bounds: dict[str, Any]) -> None:
-        self.amounts = drawn_jobs.amounts(job)
+        self.amounts = {**drawn_jobs.amounts(job), "needed": drawn_jobs.needed(job)["cpus"]}
         self.named = bool(bounds["names_memory"])
         self.job = job
         self.names_gpus = self.most("gpus") > 0 and bool(NAMED_GPUS.search(job["line"]))
@@ -76,14 +78,14 @@ class Limit(NamedTuple):
 LIMITS = [
     Limit('rule = "node_count"\nmost = {}', lambda given: given.most("nodes")),
     Limit('rule = "task_count"\nmost = {}', lambda given: given.most("tasks")),
-    Limit('rule = "cpu_count"\nmost = {}', lambda given: given.most("cpus")),
+    Limit('rule = "cpu_count"\nmost = {}', lambda given: given.most("needed")),
     Limit('rule = "gpu_ceiling"\nper_job = {}', lambda given: given.most("gpus")),
     Limit('rule = "gpu_ceiling"\nper_node = {}', lambda given: given.most("gpus_per_node")),
     Limit('rule = "memory_ceiling"\nper_node = {}', lambda given: given.most("memory_per_node") * given.named),
     Limit('rule = "memory_ceiling"\nper_cpu = {}', lambda given: given.memory("cpus_per_node")),
     Limit(
         'rule = "cpus_per_gpu"\nmost = {}',
-        lambda given: -(-given.most("cpus") // given.most("gpus")) if given.names_gpus else None,
+        lambda given: -(-given.most("needed") // given.most("gpus")) if given.names_gpus else None,
     ),
     Limit(
         'rule = "memory_per_gpu"\nmost = {}',
@@ -95,7 +97,7 @@ LIMITS = [
     Limit('rule = "task_count"\nleast = {}', lambda given: given.most("tasks"), floor=True),
     Limit('rule = "cpu_count"\nleast = {}', lambda given: given.most("cpus"), floor=True),
     Limit('rule = "interactive_limit"\nnodes = {}', lambda given: given.most("nodes"), interactive=True),
-    Limit('rule = "interactive_limit"\ncpus = {}', lambda given: given.most("cpus"), interactive=True),
+    Limit('rule = "interactive_limit"\ncpus = {}', lambda given: given.most("needed"), interactive=True),
     Limit('rule = "interactive_limit"\ngpus = {}', lambda given: given.most("gpus"), interactive=True),
 ]
 
@@ -127,18 +129,28 @@ class Trial(NamedTuple):
 
 def trials(site: Site, number: int, generator: random.Random) -> dict[str, Trial]:
     """Run jobs without a rule; return each with a rule whose limit is near what it got."""
-    jobs = {f"j{index}": drawn_jobs.options(generator) for index in range(number)}
+    jobs = {f"j{index}": drawn_jobs.options(generator, site.release) for index in range(number)}
     drawn_jobs.run(site, jobs)
-    told = {each["name"]: each["bounds"] for each in site.told()}
     drawn = {}
-    for name, job in sorted(drawn_jobs.given(site).items()):
-        given = Given(job, told[name])
-        limit = generator.choice([each for each in LIMITS if each.amount(given)])
-        without = limit.amount(given) or 0
+    for name, parts in by_job(site).items():
+        of_batch = " : " in jobs[name] or bool(re.search(r"(^| )-a\d", jobs[name]))
+        limits = [each for each in LIMITS if any(map(each.amount, parts)) and not (each.interactive and of_batch)]
+        limit = generator.choice(limits)
+        amounts = [limit.amount(part) or 0 for part in parts]
+        without = min(amounts) if limit.floor else max(amounts)
         near = without + generator.choice([0, 0, 1, -1] if not limit.floor else [0, 0, 1])
         if near:
             drawn[f"r{name}"] = Trial(jobs[name], limit, near, without)
     return drawn
+
+
+def by_job(site: Site) -> dict[str, list[Given]]:
+    """Return what slurmctld gave to each job that ran: to its components, or its tasks."""
+    told = {each["name"]: each["bounds"] for each in site.told()}
+    jobs: dict[str, list[Given]] = {}
+    for name, job in sorted(drawn_jobs.given(site).items()):
+        jobs.setdefault(drawn_jobs.job_of(name), []).append(Given(job, drawn_jobs.bounds_of(told, name)))
+    return jobs
 
 
 def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], list[str]]:
@@ -157,15 +169,18 @@ def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], li
     reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
     assert "error" not in reloaded, reloaded
     interactive = {name for name, trial in drawn.items() if trial.limit.interactive}
-    options = {name: f"-A {name} {trial.options}" for name, trial in drawn.items()}
+    options = {
+        name: " : ".join(f"-A {name} {part}" for part in trial.options.split(" : ")) for name, trial in drawn.items()
+    }
     said = drawn_jobs.run(site, options, interactive=interactive)
-    told = {each["name"]: each["bounds"] for each in site.told()}
-    ran = drawn_jobs.given(site)
+    ran = by_job(site)
     wrong = []
-    for name, job in ran.items():
-        trial, amount = drawn[name], drawn[name].limit.amount(Given(job, told[name]))
-        if amount is not None and not trial._replace(without=amount).kept:
-            wrong.append(f"{trial} | got {amount}\n    {job['line']}")
+    for name, parts in ran.items():
+        trial = drawn[name]
+        for part in parts:
+            amount = trial.limit.amount(part)
+            if amount is not None and not trial._replace(without=amount).kept:
+                wrong.append(f"{trial} | got {amount}\n    {part.job['line']}")
     needless = [
         f"{trial} | {said[name]}"
         for name, trial in drawn.items()
@@ -173,6 +188,7 @@ def under_rules(site: Site, drawn: dict[str, Trial]) -> tuple[int, list[str], li
         and not trial.limit.floor
         and OF_RULES.search(said.get(name, ""))
         and PLAIN.fullmatch(trial.options)
+        and (not ON_WHOLE_CORES.search(trial.limit.toml) or re.search("-w n1|-p gpu", trial.options))
     ]
     # Without Slurm's sources rules know neither nodes nor defaults of partitions.
     return len(ran), wrong, needless if site.cluster.has_sources else []

@@ -132,7 +132,7 @@ def test_what_changed_and_who_refused(site: Site) -> None:
     _, error = site.submit("no")
     assert "not on a Sunday" in error
     refused = site.decision(name="no")
-    assert (refused["verdict"], refused["text"]) == ("refused", "not on a Sunday")
+    assert (refused["verdict"], refused["text"]) == ("refused", "not on a Sunday [rules:refuses]")
     assert "rules:refuses: refused: not on a Sunday" in site.why(refused["id"])
     assert "hunter2" not in site.cluster.root("sh", "-c", f"cat {FOLDER}/*").stdout
     assert site.cluster.root("stat", "-c", "%U %a", f"{FOLDER}/job_submit.jsonl").stdout == "slurm 600\n"

@@ -13,22 +13,53 @@ from tests.cluster.standby import standby
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 HOOKS = """
-import os, time
+import os, random, subprocess, time
 from slurmhooks import Reject, hook, log
 
 def named(jobs, name):
     return [job for job in jobs.values() if job.name == name and job.job_state < 3]
 
 @hook.every("10s")
+def kills():
+    # As SlurmUser: ends processes while acts() acts, some milliseconds later.
+    if os.path.exists("/tmp/kill"):
+        names = open("/tmp/kill").read().split()
+        open("/tmp/kill", "w").close()
+        for name in names:
+            wait = random.uniform(0, 0.03)
+            subprocess.Popen(["sh", "-c", f"sleep {wait}; pkill -9 -x {name}"], start_new_session=True)
+
+@hook.every("10s", at_most=100)
 def acts(jobs, nodes):
-    for job in named(jobs, "cancelled"):
-        job.cancel("it does nothing")
-    for job in named(jobs, "held"):
-        job.hold("it can never run")
-    for job in named(jobs, "told"):
-        job.notify("a line for the owner")
-    if os.path.exists("/tmp/drain"):
+    for job in jobs.values():
+        kind = job.name.partition("-")[0] if job.job_state < 3 else ""
+        if kind == "cancel":
+            if job.job_state == 1 or "waiting" in job.name or job.name == "cancel-one":
+                job.cancel("it does nothing")
+        elif kind == "hold":
+            job.hold("it can never run")
+        elif kind == "release":
+            job.release()
+        elif kind == "requeue" and job.job_state == 1 and not job.restart_cnt:
+            job.requeue()
+        elif kind == "killed" and job.job_state == 1 and not job.restart_cnt:
+            if os.path.exists("/tmp/armed-" + job.name):
+                job.requeue()
+        elif kind == "update":
+            job.update(comment="new", time_limit=77)
+        elif kind == "tell":
+            job.notify("a line for the owner")
+        elif kind == "ends" and job.job_state == 1:
+            job.requeue()
+            subprocess.run(["scancel", str(job.job_id)])
+            time.sleep(0.5)
+    if os.path.exists("/tmp/round1"):
         nodes["n2"].drain("its disk is full")
+        nodes["n2"].update(comment="spare", weight=7, features="a,b")
+        nodes["n1"].undrain()
+    if os.path.exists("/tmp/round2"):
+        nodes["n2"].undrain()
+        nodes["n1"].undrain("by hand")
 
 @hook.every("10s", mode="observe")
 def observes(jobs):
@@ -56,6 +87,44 @@ def fails(jobs):
         job.cancel("never")
         raise KeyError(job.name)
 """
+WAITS, RUNS, HET = ("--begin=now+1day",), (), (":", "-n1", "--mem=1")
+SHAPES = {
+    "cancel-one": WAITS,
+    "cancel-running": RUNS,
+    "cancel-tasks": ("--array=0-1",),
+    "cancel-waiting": (*WAITS, "--array=0-9:3"),
+    "cancel-het": HET,
+    "cancel-waiting_het": (*WAITS, *HET),
+    "hold-one": WAITS,
+    "hold-waiting": (*WAITS, "--array=1,4,7%2"),
+    "hold-het": (*WAITS, *HET),
+    "release-one": ("-H", *WAITS),
+    "release-waiting": ("-H", *WAITS, "--array=1-3"),
+    "release-het": ("-H", *WAITS, *HET),
+    "requeue-one": RUNS,
+    "requeue-tasks": ("--array=0-1",),
+    "requeue-het": HET,
+    "update-one": RUNS,
+    "update-waiting": (*WAITS, "--array=1-3"),
+    "update-het": (*WAITS, *HET),
+    "tell-one": RUNS,
+    "observed": RUNS,
+    "warned": RUNS,
+    "fails": RUNS,
+}
+"""Options of sbatch for jobs of each shape, by their names, which begin with what acts() does to them."""
+AFTERWARDS = {
+    "cancel": "CANCELLED ",
+    "hold": "PENDING JobHeldAdmin",
+    "release": "PENDING BeginTime",
+    "requeue": "PENDING BeginTime",
+    "update": " new 1:17:00",
+    "tell": "RUNNING ",
+    "observed": "RUNNING ",
+    "warned": "RUNNING ",
+    "fails": "RUNNING ",
+}
+"""What squeue says of each row of such a job in the end."""
 DECISIONS = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 
 
@@ -67,28 +136,38 @@ def site(cluster: Cluster) -> Cluster:
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
     cluster.put(EXAMPLE.read_text().replace('"5m"', '"10s"'), "/etc/slurm/hooks.d/never_starts.py")
-    cluster.root("rm", "-f", "/tmp/drain")
+    cluster.root("sh", "-c", "rm -f /tmp/round? /tmp/armed-*; install -o slurm /dev/null /tmp/kill")
     cluster.restart()
     return cluster
 
 
 def submit(cluster: Cluster, name: str, *options: str) -> str:
     """Submit a job that sleeps; return its id."""
-    done = cluster.user(
-        "alice", "sbatch", "--parsable", "-J", name, "-o", f"{name}.out", *options, "--wrap", "sleep 600"
-    )
+    # sbatch takes what follows a colon for the next component, except the command.
+    first, second = (options[: options.index(":")], options[options.index(":") :]) if ":" in options else (options, ())
+    common = ("--parsable", "-J", name, "-n1", "--mem=1", "-o", f"{name}.out", "--wrap", "sleep 600")
+    done = cluster.user("alice", "sbatch", *common, *first, *second)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def rows(cluster: Cluster) -> dict[str, list[str]]:
+    """Return state, reason, comment and time limit of each job, component and task, by the names of jobs."""
+    lines = cluster.root("squeue", "-h", "-a", "-r", "-t", "all", "-o", "%j|%T %r %k %l").stdout.splitlines()
+    found: dict[str, list[str]] = {}
+    for name, _, rest in (line.partition("|") for line in lines):
+        found.setdefault(name, []).append(rest)
+    return found
+
+
+def log(cluster: Cluster) -> str:
+    """Return slurmctld's log."""
+    return cluster.root("cat", "/var/log/slurm/slurmctld.log").stdout
 
 
 def state(cluster: Cluster, job: str) -> str:
     """Return state and reason of a job."""
     return cluster.root("squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r").stdout.strip()
-
-
-def cancelled(cluster: Cluster, job: str) -> None:
-    """Wait until a job is cancelled."""
-    cluster.wait(lambda: state(cluster, job).startswith("CANCELLED"), what="cancel")
 
 
 def decisions(cluster: Cluster) -> list[dict[str, Any]]:
@@ -102,81 +181,102 @@ def outcomes(cluster: Cluster, handler: str) -> list[str]:
     return [step["outcome"] for each in decisions(cluster) for step in each["handlers"] if step["handler"] == handler]
 
 
+def restarts(cluster: Cluster, job: str) -> int:
+    """Return how often a job was requeued."""
+    text = cluster.root("scontrol", "show", "job", job).stdout
+    return int(text.partition("Restarts=")[2].split()[0])
+
+
 def test_actions(site: Cluster) -> None:
-    """Actions are taken as the mode says, each once, and are in the decision log; a run that fails takes none."""
+    """Actions are taken as the mode says, on jobs of each shape, each once; a run that fails takes none."""
     if not site.has_sources:
-        site.wait(
-            lambda: "every:acts takes jobs, nodes" in site.log() and "public headers" in site.log(), what="reason"
-        )
+        site.wait(lambda: "every:acts takes jobs, nodes" in log(site) and "public headers" in log(site), what="reason")
         return
-    jobs = {name: submit(site, name, "-n1", "--mem=1") for name in ("cancelled", "told", "observed", "warned", "fails")}
-    jobs["held"] = submit(site, "held", "--begin=now+1day")
-    many = [submit(site, "many", "--begin=now+1day") for _ in range(2)]
-    site.root("touch", "/tmp/drain")
-    site.wait(lambda: state(site, jobs["cancelled"]).startswith("CANCELLED"), what="cancel")
-    site.wait(lambda: "JobHeldAdmin" in state(site, jobs["held"]), what="hold")
-    site.wait(lambda: "its disk is full" in site.root("scontrol", "show", "node", "n2").stdout, what="drain")
-    found = ("cancelled", "held", "notified", "drained")
-    site.wait(lambda: set(found) <= set(outcomes(site, "every:acts")), what="decisions")
-    site.wait(lambda: "would cancel" in outcomes(site, "every:observes"), what="observe")
-    site.wait(lambda: "would cancel" in outcomes(site, "every:warns"), what="warn")
-    site.wait(lambda: "too many actions" in outcomes(site, "every:many"), what="at_most")
-    site.wait(lambda: "failed" in outcomes(site, "every:fails"), what="a bug")
-    # One more run: what has been done is not done again.
-    runs = outcomes(site, "every:acts").count("done")
-    site.wait(lambda: outcomes(site, "every:acts").count("done") >= runs + 2, what="another run")
+    jobs = {name: submit(site, name, *options) for name, options in SHAPES.items()}
+    jobs["ends"] = submit(site, "ends")
+    many = [submit(site, "many", *WAITS) for _ in range(2)]
+    failed = site.user("alice", "sbatch", "--parsable", "-o", "/dev/null", "--wrap", "false").stdout.strip()
+    jobs["never"] = submit(site, "never", f"--dependency=afterok:{failed}")
+    jobs["waits"] = submit(site, "waits", *WAITS)
+
+    def differ() -> dict[str, list[str]]:
+        """Return the jobs that are not yet as they are in the end."""
+        now = rows(site)
+        return {
+            name: now.get(name, [])
+            for name in SHAPES
+            if not (each := now.get(name)) or not all(AFTERWARDS[name.partition("-")[0]] in row for row in each)
+        }
+
+    site.wait(lambda: not differ(), what="end of all actions")
+    site.wait(lambda: state(site, jobs["never"]).startswith("CANCELLED"), what="cancel of a job that can never start")
+    assert state(site, jobs["waits"]).startswith("PENDING")
+    # Nodes: what the rule has drained is undrained; what an administrator has drained, only by its reason.
+    site.root("scontrol", "update", "nodename=n1", "state=drain", "reason=by hand", check=True)
+    site.root("touch", "/tmp/round1")
+    site.wait(lambda: outcomes(site, "every:acts").count("drained") == 1, what="drain")
+    site.wait(lambda: "this rule has not drained it: its reason is 'by hand'" in log(site), what="skipped undrain")
+    node = site.root("scontrol", "show", "node", "n2").stdout
+    assert all(text in node for text in ("its disk is full [every:acts]", "Comment=spare", "Weight=7", "=a,b")), node
+    assert "DRAIN" in site.root("scontrol", "show", "node", "n1").stdout
+    site.root("mv", "/tmp/round1", "/tmp/round2")
+    site.wait(lambda: outcomes(site, "every:acts").count("undrained") == 2, what="undrain")
+    site.root("rm", "/tmp/round2")
+    nodes = site.root("scontrol", "show", "node").stdout
+    assert "DRAIN" not in nodes, nodes
+    # By now there were several runs: nothing was done twice.
+    assert not differ()
     seen = outcomes(site, "every:acts")
-    assert [seen.count(name) for name in found] == [1, 1, 1, 1], seen
-    for name in ("observed", "warned", "fails"):
-        assert state(site, jobs[name]).startswith("RUNNING"), name
+    counts = {name: seen.count(name) for name in ("cancelled", "held", "released", "requeued", "notified", "failed")}
+    # A task of an array is a job of its own; all components of a heterogeneous job are one for Slurm.
+    assert counts == {"cancelled": 7, "held": 3, "released": 3, "requeued": 4, "notified": 1, "failed": 0}, seen
+    assert seen.count("updated") == 5, seen  # two components, and the node
+    ended = [each for each in decisions(site) if each.get("job_id") == int(jobs["ends"])]
+    assert {each["verdict"] for each in ended} == {"skipped"}, ended
+    assert "would cancel" in outcomes(site, "every:observes")
+    assert "would cancel" in outcomes(site, "every:warns")
+    assert "too many actions" in outcomes(site, "every:many")
+    assert "failed" in outcomes(site, "every:fails")
     assert all(state(site, job).startswith("PENDING") for job in many)
-    told = site.root("sh", "-c", "cat /home/alice/told.out")
+    told = site.root("sh", "-c", "cat /home/alice/tell-one.out")
     assert told.stdout.count("a line for the owner") == 1, told.stdout
     warned = site.root("sh", "-c", "cat /home/alice/warned.out").stdout
     assert warned.count("would cancel this job: soon (from May)") == 1, warned
-    site.root("rm", "/tmp/drain")
-    site.root("scontrol", "update", "nodename=n2", "state=resume", check=True)
     site.root("scancel", "-u", "alice")
-    why = site.root("slurmhooks", "why", jobs["cancelled"])
-    assert "it does nothing" in why.stdout, why.stdout + why.stderr
-
-
-def test_a_rule_that_hangs_is_ended(site: Cluster) -> None:
-    """A rule that exceeds its time limit is killed; the other rules go on, and slurmctld answers."""
-    if not site.has_sources:
-        pytest.skip("the build has only public headers")
-    hangs = submit(site, "hangs", "--begin=now+1day")
-    site.wait(lambda: "missed the time limit of every:hangs and was killed" in site.log(), what="the end of the rule")
-    job = submit(site, "cancelled", "--begin=now+1day")
-    site.wait(lambda: state(site, job).startswith("CANCELLED"), what="cancel")
-    site.root("scancel", hangs)
+    for job, text in (("cancel-one", "it does nothing"), ("requeue-one", "requeued"), ("update-one", "time_limit=77")):
+        why = site.root("slurmhooks", "why", jobs[job])
+        assert text in why.stdout, why.stdout + why.stderr
 
 
 def test_killed_processes_double_nothing(site: Cluster) -> None:
-    """If the process of the rules and its generation are killed, the rules go on, and a line is written only once."""
+    """If any process is killed while actions are taken, or for its time limit, each action is still taken once."""
     if not site.has_sources:
         pytest.skip("the build has only public headers")
-    told = submit(site, "told", "-n1", "--mem=1")
-    site.wait(lambda: "notified" in outcomes(site, "every:acts")[-5:], what="notify")
-    for name in ("slurmhooks-ever", "slurmhooks-gen"):
-        site.root("pkill", "-9", "-x", name)
-        job = submit(site, "cancelled", "--begin=now+1day")
-        cancelled(site, job)
-    text = site.root("sh", "-c", "cat /home/alice/told.out").stdout
-    assert text.count("a line for the owner") == 1, text
-    site.root("scancel", told)
-
-
-def test_a_job_that_can_never_start(site: Cluster) -> None:
-    """The example cancels a job whose dependency has failed, and no other waiting job."""
-    if not site.has_sources:
-        pytest.skip("the build has only public headers")
-    waits = submit(site, "waits", "--begin=now+1day")
-    failed = site.user("alice", "sbatch", "--parsable", "-o", "/dev/null", "--wrap", "false").stdout.strip()
-    never = submit(site, "never", f"--dependency=afterok:{failed}")
-    site.wait(lambda: state(site, never).startswith("CANCELLED"), what="cancel")
-    assert state(site, waits).startswith("PENDING")
-    site.root("scancel", waits)
+    hangs = submit(site, "hangs", *WAITS)
+    site.wait(lambda: "missed the time limit of every:hangs and was killed" in log(site), what="the end of the rule")
+    site.root("scancel", hangs)
+    told = [submit(site, f"tell-{number}") for number in range(3)]
+    jobs: list[str] = []
+    for names in ("slurmhooks-ever", "slurmhooks-gen", "slurmhooks-sup slurmctld"):
+        name = f"killed-{len(jobs)}"
+        jobs += [submit(site, name) for _ in range(4)]
+        site.wait(lambda name=name: all("RUNNING" in row for row in rows(site)[name]), what="start")  # type: ignore[misc]
+        if "slurmctld" in names:
+            before = jobs[:-4]
+            site.wait(lambda before=before: all(restarts(site, job) for job in before), what="actions")  # type: ignore[misc]
+            text = site.root("sh", "-c", "cat /home/alice/tell-?.out").stdout
+            assert text.count("a line for the owner") <= len(told), text
+        site.root("sh", "-c", f"echo {names} > /tmp/kill; touch /tmp/armed-{name}")
+        site.wait(lambda: not site.root("cat", "/tmp/kill").stdout.strip(), what="kill")
+    site.wait(lambda: site.root("pgrep", "-x", "slurmctld").returncode != 0, what="end of slurmctld")
+    site.restart("slurmctld")
+    done = outcomes(site, "every:acts").count("done")
+    site.wait(lambda: outcomes(site, "every:acts").count("done") >= done + 2, what="two runs")
+    # A slurmctld that is killed forgets what it has not saved yet, so it may not know of the last actions.
+    counts = [restarts(site, job) for job in jobs]
+    assert counts[:-4] == [1] * (len(jobs) - 4), counts
+    assert max(counts[-4:]) <= 1, counts
+    site.root("sh", "-c", "rm /tmp/armed-*; scancel -u alice")
 
 
 WHERE = """

@@ -142,6 +142,17 @@ HAND = (
     sbatch("--kit-word=line", "a.sh", script=SCRIPT, SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="inherited"),
     sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_word="bad"),
     sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_maybe="(null)"),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_maybe=""),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag=""),
+    sbatch("--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag="any text"),
+    sbatch("-n2", "--kit-word=a", "--wrap", "true", SLURM_SPANK__SLURM_SPANK_OPTION_python_kit_flag="(null)"),
+    sbatch("a.sh", script="#!/bin/sh\n##SBATCH -n 3\n #SBATCH -n 4\n#SBATCH\t-n 5\ntrue\n#SBATCH -n 6\n"),
+    sbatch("a.sh", script="#!/bin/bash -l\n#SBATCH   --comment=\"a 'b' c\"   -n2\n#SBATCH -t 5 # five\ntrue\n"),
+    sbatch("--gpus=2", "--cpus-per-gpu=1", "--mem-per-gpu=10", "--wrap", "true"),
+    sbatch("--mem=0", "--tmp=0", "--mem-per-cpu=0", "--wrap", "true"),
+    sbatch("--wrap=true", "--gres=help"),
+    Command(("srun", "-lun2", "--kit-wor=a", "true")),
+    Command(("salloc", "--kit-words= 7 ", "--kit-flag", "--maybe=(null)", "true")),
     sbatch("--wrap", "true", SBATCH_ACCOUNT="environment", SBATCH_TIMELIMIT="7", SLURM_HINT="nomultithread"),
     sbatch("a.sh", "x", script="#!/bin/sh\n#SBATCH -A script -p debug\n", SBATCH_ACCOUNT="environment"),
     sbatch("-A", "line", "--wrap", "true", SBATCH_ACCOUNT="environment"),
@@ -185,6 +196,19 @@ HAND = (
     Command(("salloc", "true"), {"SALLOC_ACCOUNT": "environment", "SALLOC_TIMELIMIT": "9", "SLURM_CLUSTERS": ""}),
     Command(("salloc", "--kit-word=bad", "true")),
     Command(("salloc", "true"), {"KIT_REFUSE": "pre_submit"}),
+    *(
+        Command(("scrontab", "table"), env, {"table": f"#SCRON {words}\n0 0 1 1 * true\n"})
+        for words, env in (
+            ("-t 5", {}),
+            ("--job-name=nightly -n2 --mem=10", {}),
+            ("--partition=debug --comment=words -c 2", {"SBATCH_ACCOUNT": "unread"}),
+            ("--time=junk", {}),
+            ("--nonesuch=1", {}),
+            ("-A x", {"KIT_REFUSE": "pre_submit"}),
+            ("-A x", {"KIT_REFUSE": "setup_defaults"}),
+            ("-J x", {"KIT_DEFAULT": "1"}),
+        )
+    ),
 )
 """Commands by hand."""
 OF_ENVIRONMENT = {
@@ -260,6 +284,8 @@ class Pairs:
     def of_command(self, command: Command) -> tuple[Done, Done | None]:
         """Return what the kit does with a command: its filters, and for sbatch slurmctld's part."""
         program, *words = command.argv
+        if program == "scrontab":
+            words = command.files["table"].partition("\n")[0].split()[1:]
         own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
         first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
         if program != "sbatch":
@@ -277,7 +303,7 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Itera
         prepared.plugstack("required spank_python.so")
         kit_pairs.prepare(cluster)
         before = prepared.root("cat /etc/slurm/local.conf")
-        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\n"
+        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\nScronParameters=enable\n"
         cluster.put(f"{before}\n{more}", "/etc/slurm/local.conf")
         cluster.restart()
         yield Pairs(cluster, tmp_path_factory.mktemp("kit"))
@@ -294,6 +320,8 @@ def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) ->
         all_rows: the commands show each difference that the page lists.
     """
     allowed = Allowed("Command lines", pairs.cluster.version)
+    if pairs.cluster.version < (23, 2):  # its scrontab has no filters
+        commands = [command for command in commands if command.argv[0] != "scrontab"]
     wrong = []
     for command, real in zip(commands, in_slurm(pairs.cluster, commands), strict=True):
         filters, submitted = pairs.of_command(command)

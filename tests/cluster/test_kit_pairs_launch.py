@@ -45,7 +45,8 @@ def at(spank):
     log.user(f"KIT told by {place}")
     seen = {name: value for name, value in spank.env.items() if name.startswith(("KIT_", "SPANK_KIT"))}
     options = [flag.value, word.value, number.value, maybe.value]
-    record(place=place, task=task, options=options, env=seen, args=spank.args)
+    slurm = {name: value for name, value in spank.env.items() if name.startswith("SLURM")}
+    record(place=place, task=task, options=options, env=seen, args=spank.args, slurm=slurm)
     what, _, where = spank.env.get("KIT_ACT", "").partition(":")
     if where not in ("everywhere", place):
         return
@@ -94,8 +95,18 @@ ROWS = {
     **dict.fromkeys(("remote user_init", "remote task_post_fork"), "exit code of srun"),
 }
 """The row that allows another exit code after a failure at a place."""
+LAST = ("SLURM_LOCALID", "SLURM_PROCID")
+"""Of the task that has ended last, which is any."""
+OF_THE_JOB = (
+    ("-p", "debug", "-J", "mine", "-A", "physics"),
+    ("-n2", "-N1", "-c2", "--mem=20", "-t", "5"),
+    ("--mem-per-cpu=10", "--comment=two words", "--qos=normal", "--wckey=w"),
+    ("--chdir=/tmp", "--export=ALL,MORE=1", "--ntasks-per-node=2"),
+    ("--cpu-bind=none", "--distribution=cyclic", "--label", "--overcommit", "-n3"),
+)
 COMMANDS = (
     srun(),
+    *(srun(*words, program=("true",)) for words in OF_THE_JOB),
     srun("-n2"),
     srun("-n", "3", "--kit-flag", "--kit-word=a", "--number=7", "--maybe"),
     srun("--kit-f", "--kit-w", "a", "--num=4", "--maybe=b"),
@@ -153,11 +164,30 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def calls_of(records: list[dict[str, Any]]) -> list[str]:
     """Return the calls in a fixed order, without prolog and epilog, whose time depends on the daemons."""
-    kept = [row for row in records if not row["place"].startswith("job_script")]
+    kept = [{**row, "slurm": None} for row in records if not row["place"].startswith("job_script")]
     return sorted(json.dumps(row, sort_keys=True) for row in kept)
 
 
-def differing(command: Command, real: Done, kit: Done, allowed: Allowed) -> Iterator[str]:
+def slurms_variables(real: Done, kit: Done, allowed: Allowed, since: tuple[int, ...]) -> Iterator[str]:
+    """Yield differences of the variables that Slurm sets, by callback and task.
+
+    The kit has those of 24.11; of other releases, variables that both have are compared.
+    """
+    ours, theirs = ({(row["place"], row["task"]): row["slurm"] for row in done.records} for done in (kit, real))
+    of_job = next((row["SLURM_JOB_ID"] for (place, _), row in theirs.items() if place == "local exit"), None)
+    for place in [place for place in ours if place in theirs]:
+        mine, other = ours[place], theirs[place]
+        if place[0].startswith("job_script") and other["SLURM_JOB_ID"] != of_job:
+            continue  # the epilog of the job before
+        if place == ("remote exit", None) and ("remote task_exit", 1) in ours:
+            mine = {name: value for name, value in mine.items() if name not in LAST}
+        names = mine.keys() & other.keys() if since[:2] != (24, 11) or mine is not ours[place] else None
+        compared = [{name: row[name] for name in row if names is None or name in names} for row in (mine, other)]
+        for text in kit_pairs.differences(*compared, allowed, "slurm"):
+            yield f"variables in {place[0]}: {text}"
+
+
+def differing(command: Command, real: Done, kit: Done, allowed: Allowed, since: tuple[int, ...]) -> Iterator[str]:
     """Yield what differs for one command."""
     if (kit.code == 0) != (real.code == 0):
         place = command.env.get("KIT_ACT", "").partition(":")[2]
@@ -169,6 +199,7 @@ def differing(command: Command, real: Done, kit: Done, allowed: Allowed) -> Iter
         yield from allowed.excuse(
             [f"calls: only Slurm {missing}; only kit {more}"], "wrong use" if kit.code == 2 else None
         )
+    yield from slurms_variables(real, kit, allowed, since)
     if kit.code == 2:
         return
     result = json.loads(kit.out)
@@ -197,7 +228,10 @@ def test_launches(pairs: Pairs) -> None:
     allowed = Allowed("Launches", pairs.cluster.version)
     wrong = []
     for command, real in zip(COMMANDS, in_slurm(pairs.cluster, COMMANDS), strict=True):
-        found = list(differing(command, real, pairs.of_command(command), allowed))
+        found = list(differing(command, real, pairs.of_command(command), allowed, pairs.cluster.version))
         wrong += [f"{command}\n    {text}" for text in found]
     assert not wrong, "\n".join(wrong)
-    assert not allowed.unseen, f"no longer different: {allowed.unseen}"
+    of_another = {
+        name for name in allowed.unseen if name.startswith("slurm.") and pairs.cluster.version[:2] != (24, 11)
+    }
+    assert not allowed.unseen - of_another, f"no longer different: {allowed.unseen - of_another}"

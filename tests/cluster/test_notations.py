@@ -75,6 +75,35 @@ def test_tres(cluster: Cluster, reader: str) -> None:
     assert accepted > TEXTS / 50
 
 
+GRES = ("gpu", "gpu", "gpu:", "gres:gpu", "gres:gpu:", "gres/gpu", "gres", "gpu:tesla:", "tesla", ":", "=", ",", ",",
+        "1", "2", "04", "2k", "1M", "0", "+1", " 1", "-1", "x", "none", "4294967297")  # fmt: skip
+
+
+def test_gres(cluster: Cluster) -> None:
+    """Before 23.02, slurmctld finds no GRES in a random list that slurmhooks does not find, or refuses."""
+    if cluster.version >= (23, 2):
+        pytest.skip("slurm_get_next_tres() reads them, see test_tres")
+    cluster.without_spank()
+    cluster.put("GresTypes=gpu\n", "/etc/slurm/local.conf")
+    program = build(cluster, "gres", "-w -I/usr/src/slurm")
+    seed, generator = seeded()
+    texts = drawn(generator, GRES, TEXTS, 6)
+    accepted = 0
+    for text, line in zip(texts, ask(cluster, program, "tres", texts), strict=True):
+        found = ours(tres_of, text)
+        if isinstance(found, str) or line == REFUSED:
+            continue
+        counts: dict[tuple[str, str], int] = {}
+        for name, kind, number in found:
+            counts[name, kind] = max(number, counts.get((name, kind), 0))
+        for word in filter(None, line.split("\x1f")):
+            name, kind, count = word.split("|")
+            if "=" not in kind:  # no node has such a type
+                assert int(count) <= counts.get((name, kind), 0), (seed, text, line, found)
+        accepted += bool(line)
+    assert accepted > TEXTS / 100
+
+
 NODES = ("n", "n", "n0", "gpu1", "a-b", "x", "[", "]", "[1-3]", "[01-10]", "[8-11]", "[0-09]", "[3-1]", "1", "2", "5",
          "10", "007", "-", ",", ",", ",", " ", "+", "[1,3]", "[5]", "[1-", "[1-99]", "[1-70000]", "x[2-", "3]", "n1-2",
          ".", "_", "]]", "[]", "[1-]", "-ib")  # fmt: skip

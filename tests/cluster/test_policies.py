@@ -86,7 +86,8 @@ SHOWN = {
 def toml(sources: bool) -> str:
     """Return the configuration; without Slurm's sources slurmctld sends neither jobs nor partitions."""
     updates = "" if sources else 'updates = "refuse"\n'
-    blocks = [f'[policy_defaults]\n{updates}default_partition = "debug"\n']
+    # The commands have --parsable, with which users read no notices.
+    blocks = [f'[policy]\nnotices = "always"\n\n[policy_defaults]\n{updates}default_partition = "debug"\n']
     for rule, shown in SHOWN.items():
         chosen = "" if "partitions =" in shown.keys or "users =" in shown.keys else f'accounts = ["{rule}"]\n'
         blocks.append(f'[[policies]]\nrule = "{rule}"\n{chosen}{shown.keys}\n')

@@ -149,6 +149,7 @@ def test_where_a_job_runs(site: Site) -> None:
 # Associations.
 
 SHAPES = (
+    "add resource name=matlab server=flex count=20 type=license percentallowed=50 cluster=CLUSTER",
     "add qos high",
     "add qos low",
     "add qos mid",
@@ -219,6 +220,45 @@ def _clear_the_qos(site: Site, jobs: dict[str, dict[str, str]]) -> None:
     shown_now = [shown(line) for line in site.said("scontrol", "show", "jobs", "-o", user="root").splitlines()]
     now = {numbers[job["JobId"]]: job["QOS"] for job in shown_now if job.get("JobId") in numbers}
     assert {number: told[number] for number in now} == now
+
+
+LICENSES = """
+@hook.job_submit(order=10)
+def submit(job):
+    tell(name=job.name, licenses={name: count.most for name, count in job.bounds.licenses.items()})
+"""
+COUNTED = """\
+[hooks]
+paths = ["/etc/slurm/hooks.d/*.py"]
+
+[[policies]]
+rule = "licenses"
+most = { "matlab@flex" = 2 }
+"""
+
+
+def test_licenses_of_servers(large_cluster: Cluster) -> None:
+    """Licenses of slurmdbd count by their names with the server, as slurmctld gives them."""
+    accounting.need_sources(large_cluster)
+    site = _with_accounting(large_cluster)
+    site.clear()
+    site.conf(CONF[0])
+    site.hooks(LICENSES)
+    requests = ["-L matlab@flex", "-L matlab@flex:3", "-L matlab@flex:2,matlab@flex", "-L matlab", "-L matlab@nosuch",
+                "-L 'matlab@flex;matlab@flex:4'", "-L matlab@FLEX:2", "-L flex@matlab"]  # fmt: skip
+    jobs = submit_all(site, requests)
+    told = {each["name"]: each["licenses"] for each in site.told()}
+    assert {"0", "1", "2", "5"} <= jobs.keys()
+    for number, job in jobs.items():
+        given: dict[str, int] = {}
+        for name, count in re.findall(r"([\w@]+)(?::(\d+))?", job["Licenses"]):
+            given[name] = given.get(name, 0) + int(count or 1)
+        assert given == told[number], requests[int(number)]
+    site.clear()
+    site.cluster.put(COUNTED, TOML)
+    site.reload()
+    assert "at most 2 of matlab@flex" in site.refused("-L", "matlab@flex:3")
+    site.submit("-L", "matlab@flex:2")
 
 
 CONF: list[str] = []

@@ -180,6 +180,48 @@ def there(spank):
     assert {"job_prolog", "job_epilog"} <= users.keys()
 
 
+def test_signals_of_programs(lent: Site) -> None:
+    """programs.popen() starts a program that no signal is blocked in, and that terminate() ends, in every process."""
+    use(
+        lent,
+        """
+import subprocess
+from slurmhooks import programs
+
+def blocked(start):
+    # Not by a shell: dash unblocks what it was started with.
+    text = start(["grep", "SigBlk:", "/proc/self/status"], stdout=subprocess.PIPE, text=True).communicate()[0]
+    mask = int(text.split()[1], 16)
+    program = start(["sleep", "60"])
+    program.terminate()
+    try:
+        return mask, program.wait(0.2 if mask else 20)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        return mask, program.wait()
+
+def each(spank):
+    note(spank, programs=blocked(programs.popen), plain=blocked(subprocess.Popen))
+
+for name in ("init", "init_post_opt", "local_user_init", "job_prolog", "user_init", "task_init_privileged", "task_init",
+             "task_post_fork", "exit", "job_epilog"):
+    mark = getattr(hook.spank, name)
+    if name in ("init", "init_post_opt", "exit"):
+        mark = mark(contexts=["local", "allocator", "remote"])
+    mark(each)
+""",
+    )
+    assert run(lent, "srun -Q echo done; salloc -Q true; sbatch -Q -o /dev/null --wrap true") == "done\n"
+    lent.wait_for_records(2, callback="job_epilog")
+    lent.wait_until_idle()
+    records = lent.records()
+    assert {"local", "allocator", "remote", "job_script"} == {record["context"] for record in records}
+    assert {tuple(record["programs"]) for record in records} == {(0, -15)}
+    if lent.since < (26, 5):
+        local = [record["plain"] for record in records if record["context"] == "local"]
+        assert any(mask for mask, _ in local), "srun blocks no signals: popen() is not needed"
+
+
 def test_open_files(lent: Site) -> None:
     """The user's program inherits only descriptors that handlers made inheritable on purpose."""
     use(

@@ -91,6 +91,14 @@ def test_commands_without_a_script(requested: Site, command: str) -> None:
     assert "--req-word cannot be set: only batch jobs carry their environment" in requested.cluster.log("slurmctld")
 
 
+def test_values_of_processes(requested: Site) -> None:
+    """slurmctld does not know the value of a process of the job: reading it fails, and the log says why."""
+    done = requested.shell(f"cd; sbatch --comment=value {GIVEN} --wrap true")
+    assert done.returncode != 0
+    assert "slurmhooks: job_submit handler requests:change failed" in done.stdout
+    assert "--req-word has no .value here" in requested.cluster.log("slurmctld")
+
+
 def test_forged_values(requested: Site) -> None:
     """Variables that a user forged are refused where the parts of the job would differ, or a value is invalid."""
     name = "_SLURM_SPANK_OPTION_python_req_number"

@@ -236,6 +236,40 @@ def epilog(spank):
         lent.plugstack("required spank_python.so")
 
 
+EDITS = (
+    ("a", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/hooks.d/*.py y"),
+    ("b", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/hooks.d/hooks.py"),
+    ("c", "/etc/slurm/hooks.d/*.py x", "/etc/slurm/more.py", "/etc/slurm/hooks.d/*.py z"),
+)
+"""A name, the line at the prolog, and the lines afterwards."""
+OTHER = "from slurmhooks import hook\n@hook.spank.task_init\ndef task(spank): pass\n"
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit[0])
+def test_an_edit_of_plugstack_conf(lent: Site, edit: tuple[str, ...]) -> None:
+    """Steps and epilog of a job have its state also after an edit of the line between prolog and epilog."""
+    name, before, *after = edit
+    settle(lent)
+    lent.hooks(hooks=NOTE + TWO + "@hook.spank.task_init\ndef task(spank): show(spank)\n")
+    lent.cluster.put(OTHER, "/etc/slurm/more.py")
+    lent.plugstack(f"required spank_python.so {before}")
+    lent.cluster.restart()
+    lent.forget_records()
+    go = f"/tmp/go-{name}"
+    script = f"until test -e {go}; do sleep 0.1; done; srun -Q true"
+    try:
+        lent.root(f"rm -f {go}")
+        job = int(lent.shell(f"sbatch --parsable -w n1 -o /dev/null --wrap '{script}'").stdout)
+        lent.wait_for_records(callback="task_init", job=job)  # the batch step
+        lent.plugstack(*(f"required spank_python.so {line}" for line in after))
+        lent.root(f"touch {go}")
+        records = ended(lent, job)
+        seen = [(record["callback"], record["state"]) for record in records if record["callback"] != "job_prolog"]
+        assert seen == [*[("task_init", {"job": str(job)})] * 2, ("job_epilog", {"job": str(job)})]
+    finally:
+        lent.plugstack("required spank_python.so")
+
+
 def test_no_user_can_read_it(lent: Site) -> None:
     """Users can neither list nor read what jobs have, not even in their own task."""
     use(lent, NOTE + TWO)

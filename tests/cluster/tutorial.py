@@ -5,7 +5,10 @@
 and writes the output of this run into it.
 """
 
+import base64
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -115,20 +118,61 @@ def written(page: str, outputs: Callable[[str, str], str], install: Callable[[st
     return FENCE.sub(block, page)
 
 
-def play(cluster: "Cluster", page: str) -> None:
+@dataclass(frozen=True)
+class Laptop:
+    """The machine of commands after ``laptop$``, and of files without a folder: it has no Slurm.
+
+    Attributes:
+        cluster: to which its scp copies.
+        folder: where its commands run.
+    """
+
+    cluster: "Cluster"
+    folder: Path
+
+    def run(self, command: str) -> str:
+        """Return the output of a command; of scp, copy files from or to the home directory of root."""
+        copy = re.fullmatch(r"scp (?P<to>\S+) root@cluster:|scp root@cluster:(?P<back>\S+) \.", command)
+        if copy is None:
+            environment = {
+                "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+                "HOME": str(self.folder),
+                "LANG": "C.UTF-8",
+            }
+            words = ["sh", "-c", f"exec 2>&1; {command}"]
+            done = subprocess.run(
+                words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
+            )
+            return done.stdout.decode()
+        if copy["to"]:
+            self.cluster.put(self.folder / copy["to"], f"/root/{copy['to']}")
+        else:
+            data = self.cluster.root("base64", f"/root/{copy['back']}", check=True).stdout
+            (self.folder / copy["back"]).write_bytes(base64.b64decode(data))
+        return ""
+
+
+def play(cluster: "Cluster", page: str, laptop: Laptop | None = None) -> None:
     """Install the files of a page, run its commands, and compare what they print.
+
+    Args:
+        cluster: on which commands run.
+        page: the page.
+        laptop: for the commands of a machine without Slurm.
 
     Raises:
         AssertionError: a command prints something else than the page shows.
     """
     for step in steps(page):
-        if isinstance(step, File):
+        if isinstance(step, File) and laptop is not None and not os.path.isabs(step.path):
+            (laptop.folder / step.path).write_text(step.text)
+        elif isinstance(step, File):
             cluster.put(step.text, step.path)
         elif step.text == RESTART:
             cluster.restart()
         else:
             expected = plain("\n".join(step.output))
-            said = plain(run(cluster, step))
+            said = plain(laptop.run(step.text) if laptop and step.user == "laptop" else run(cluster, step))
             if step.text.startswith(FOLLOWS):
                 cluster.wait(lambda: plain(run(cluster, step)) == expected or None, 20, what=f"{step.text}: {expected}")  # noqa: B023
             else:
@@ -143,7 +187,6 @@ def run(cluster: "Cluster", step: Command) -> str:
 
 def main(release: str, name: str, *headings: str) -> None:
     """Play a page on a running cluster, and write the output of the commands into it."""
-    import subprocess
     import time
 
     tool = Path(__file__).with_name("run")

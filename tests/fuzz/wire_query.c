@@ -28,9 +28,9 @@ struct row {
     uint32_t count;
 };
 
-#define DIRECT(name, kind) {#name, kind, true, SLURMHOOKS_DIRECT, offsetof(struct row, name), 0}
+#define DIRECT(name, kind) {#name, kind, true, {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT}, offsetof(struct row, name), 0}
 #define NESTED(pointer, name, kind) \
-    {#pointer "." #name, kind, false, offsetof(struct row, pointer), offsetof(struct nested, name), 0}
+    {#pointer "." #name, kind, false, {offsetof(struct row, pointer), SLURMHOOKS_DIRECT}, offsetof(struct nested, name), 0}
 
 static const struct slurmhooks_member members[] = {
     DIRECT(nested, SLURMHOOKS_POINTER),
@@ -45,7 +45,7 @@ static const struct slurmhooks_member members[] = {
     NESTED(nested, number, SLURMHOOKS_U64),
     NESTED(missing, text, SLURMHOOKS_TEXT),
     NESTED(missing, number, SLURMHOOKS_U64),
-    {"texts", SLURMHOOKS_TEXTS, true, SLURMHOOKS_DIRECT, offsetof(struct row, texts), offsetof(struct row, count)},
+    {"texts", SLURMHOOKS_TEXTS, true, {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT}, offsetof(struct row, texts), offsetof(struct row, count)},
 };
 
 #define TABLE(name) {name, sizeof(members) / sizeof(*members), members}
@@ -81,9 +81,10 @@ static bool visible(const void *record, const struct slurmhooks_event *event)
     return event->unasked || ((const struct row *)record)->byte;
 }
 
-static const struct slurmhooks_records found = {"found", "name", sizeof(struct row), find, walk, NULL, NULL, false};
-static const struct slurmhooks_records walked = {"walked", "number", sizeof(struct row), NULL, walk, visible,
-                                                 NULL,     true};
+static const struct slurmhooks_records found = {"found", "name", sizeof(struct row), find, walk, NULL, NULL,
+                                                false,   false};
+static const struct slurmhooks_records walked = {"walked", "number", sizeof(struct row), NULL, walk, visible, NULL,
+                                                 true,     true};
 static int locks;
 
 const struct slurmhooks_records *slurmhooks_records(const char *table)

@@ -35,6 +35,7 @@ FLOORS = (
     ("entry",),
     ("types",),
     ("testing",),
+    ("accounting",),
     ("replay",),
     ("pytest_plugin",),
     ("cli",),

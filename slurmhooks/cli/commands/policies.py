@@ -11,7 +11,7 @@ from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.policies import describe, rules
+from slurmhooks.policies import describe, published, rules
 from slurmhooks.site import sources as site
 
 
@@ -58,9 +58,17 @@ def schema() -> None:
 
 
 @command.command("guide")
+@click.option("--names", is_flag=True, help="With --json, include the accounts, groups and users that rules are for.")
+@output.json_option(published.Guide)
 @parameters.sysconfdir_option
-def guide(sysconfdir: Path) -> None:
-    """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order."""
+def guide(names: bool, as_json: bool, sysconfdir: Path) -> None:
+    """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order.
+
+    With --json, print a document for tools that a site can publish: it does not name people and projects, nor the
+    programs, services and patterns by which rules decide.
+    """
+    if names and not as_json:
+        raise click.UsageError("--names needs --json")
     path = sysconfdir / config.FILE_NAME
     parameters.use(sysconfdir)
     if not path.exists():
@@ -70,4 +78,7 @@ def guide(sysconfdir: Path) -> None:
         switched_on = rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    click.echo(shown(describe.guide(switched_on, read), ""), nl=False)
+    if as_json:
+        output.document(published.guide(switched_on, read, names=names))
+    else:
+        click.echo(shown(describe.guide(switched_on, read), ""), nl=False)

@@ -51,26 +51,6 @@ class Recording(BaseModel):
     ended: str | None
 
 
-class Words(click.ParamType[list[str]]):
-    """Several words of a set, separated by commas."""
-
-    name = "words"
-
-    def __init__(self, *known: str) -> None:
-        """Store the valid words."""
-        self._known = known
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        """Split the value; refuse unknown words."""
-        if not isinstance(value, str):
-            return list(value)
-        words = [word for word in value.split(",") if word]
-        wrong = [word for word in words if word not in self._known]
-        if wrong:
-            self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
-        return words
-
-
 def seconds(context: click.Context, option: click.Parameter, value: str) -> float:
     """Return a duration such as 1d, 12h or 90m in seconds."""
     match = re.fullmatch(r"(\d{1,12})([smhd])", value)
@@ -112,7 +92,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     "--with",
     "kept",
     default="",
-    type=Words(*SECRETS),
+    type=parameters.Words(*SECRETS),
     metavar="SECRETS",
     help=f"Also record what may be secret: {', '.join(SECRETS)}.",
 )
@@ -120,7 +100,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     "--tables",
     default=TABLES,
     show_default=True,
-    type=Words(*LISTS),
+    type=parameters.Words(*LISTS),
     metavar="TABLES",
     help="Record all rows of these tables every ten minutes, for new rules that read more than present ones.",
 )

@@ -11,7 +11,9 @@ import click
 
 from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import Findings, word
+from slurmhooks.cli.pages import charts, of_replay
 from slurmhooks.log import visible
+from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.replay.report import NO_ACCOUNT, Change, Example, Report, Share
 from slurmhooks.replay.run import Options, ReplayError, replay
@@ -70,6 +72,10 @@ class BadInput(Findings):
 @click.option(
     "--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of requests to show for each."
 )
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page with charts."
+)
+@click.option("--anonymous", is_flag=True, help="Leave out names of users, accounts and jobs, and values of fields.")
 @click.option("--expect-same", is_flag=True, help="Exit with 1 if anything differs, or cannot be compared.")
 @output.json_option(Report)
 def command(
@@ -82,14 +88,16 @@ def command(
     processes: int,
     top: int,
     examples: int,
+    html: Path | None,
+    anonymous: bool,
     expect_same: bool,
     as_json: bool,
 ) -> None:
     """Run other hooks over the requests in FILE, and show what they would have decided differently.
 
-    'slurmhooks record' makes FILE. Handlers run again, including their side effects, which they can avoid if
-    SLURMHOOKS_REPLAYING is set in their environment. They have no network. Exit codes: 0 fine, 1 something differs and
-    --expect-same is given, 2 the file or the hooks cannot be used.
+    'slurmhooks record' or 'slurmhooks import' makes FILE. Handlers run again, including their side effects, which they
+    can avoid if SLURMHOOKS_REPLAYING is set in their environment. They have no network. Exit codes: 0 fine, 1 something
+    differs and --expect-same is given, 2 the file or the hooks cannot be used.
     """
     # Processes that run handlers inherit the descriptor, because their users may not be able to open the file.
     fd = os.open(recording, os.O_RDONLY | os.O_CLOEXEC)
@@ -114,6 +122,12 @@ def command(
         raise BadInput([f"{recording}: {error}" if str(recording) not in str(error) else str(error)]) from error
     finally:
         os.close(fd)
+    if anonymous:
+        report = of_replay.anonymous(report)
+    if html is not None:
+        of_replay.page(report).write(html)
+        if not charts.available():
+            click.echo(f"note: {charts.MISSING}", err=True)
     if as_json:
         output.document(report)
     else:
@@ -139,7 +153,8 @@ def show(report: Report) -> None:
     """Print the report for people."""
     span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
     recorded = report.recorded
-    by = f"recorded by slurmhooks {recorded.get('slurmhooks')} on Slurm {recorded.get('slurm')}"
+    verb = "imported" if recorded.get("source") == ACCOUNTING else "recorded"
+    by = f"{verb} by slurmhooks {recorded.get('slurmhooks')} on Slurm {recorded.get('slurm')}"
     click.echo(visible(f"{report.requests} requests{span}, {by}"))
     click.echo(f"new hooks: {report.accepted} accepted, {report.refused} refused, {report.failed} failed")
     if report.unknown:
@@ -162,7 +177,7 @@ def show(report: Report) -> None:
         lines = [bug.traceback.rstrip("\n"), *_examples(bug.examples)]
         output.show(f"bug in {bug.rule} of the {bug.hooks} hooks, in {bug.requests}", lines)
     for need in report.needs:
-        how = f": record with {need.record_with}" if need.record_with else ""
+        how = f": {need.advice}" if need.advice else ""
         title = f"{need.requests} not compared: the {need.hooks} hooks need {need.what}, which was not recorded{how}"
         output.show(title, _examples(need.examples) or ["(no examples)"])
     output.show("notes", report.notes)

@@ -28,19 +28,17 @@ FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
     "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
-    "licenses", "features", "threads_per_core", "ntasks_per_core", "partition", "reservation",
+    "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
-CPUS = ("num_tasks", "ntasks_per_node", "cpus_per_task", "min_cpus", "max_cpus", "pn_min_cpus", "tres_per_task")
-"""The fields of an update that may change the number of CPUs on a node."""
 COUNT = re.compile(r"\*\s*(\d+)")
 """The number of nodes with a feature, in ``a*2&b*4``."""
 TIMES = frozenset({"begin_time", "deadline", "end_time"})
 """Points in time: in an update, 0 leaves them as they are."""
 RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
-NOT_IN_RECORDS = frozenset({"sockets_per_node", "shared"})
-"""Fields that a record does not have; it has whole_node instead of shared."""
+NOT_IN_RECORDS = frozenset({"shared"})
+"""Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 
@@ -122,9 +120,9 @@ class Asked:
     Attributes:
         release: of Slurm: year and month.
         min_nodes, min_cpus, ...: the fields of ``job`` with these names.
-        max_nodes: ENDLESS for a client that sends INFINITE.
+        max_nodes: ENDLESS for a client that sends INFINITE; None if slurmctld has only derived it from the tasks.
         named_nodes: the number of nodes in req_nodes.
-        featured_nodes: the sum of the numbers of nodes in features.
+        featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
@@ -279,8 +277,6 @@ def read(job: Request, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
-    # A record does not say how many threads of a core the job uses.
-    recounted = record is not None and job.threads_per_core is None and reader.sets(CPUS)
     raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
@@ -291,9 +287,9 @@ def read(job: Request, record: Record | None) -> Asked:
     return Asked(
         release=release_of(job._release),
         min_nodes=number("min_nodes"),
-        max_nodes=number("max_nodes"),
+        max_nodes=None if _is_derived(record) and not reader.sets(("max_nodes",)) else number("max_nodes"),
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
-        featured_nodes=sum(map(int, COUNT.findall(reader.get("features") or ""))),
+        featured_nodes=max(sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
@@ -310,7 +306,7 @@ def read(job: Request, record: Record | None) -> Asked:
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         sockets_per_node=number("sockets_per_node"),
-        threads_per_core=1 if recounted else number("threads_per_core"),
+        threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,
         specialized=any(reader.get(name) is not None for name in ("core_spec", "thread_spec")),
@@ -338,6 +334,12 @@ def read(job: Request, record: Record | None) -> Asked:
         time_limit=_time(reader.get("time_limit")),
         time_min=number("time_min"),
     )
+
+
+def _is_derived(record: Record | None) -> bool:
+    """Return whether slurmctld has set the maximum number of nodes to that of tasks, and follows changes of them."""
+    flag = getattr(JobFlag, "JOB_IMPLICIT_MAX_NODES", None)  # from Slurm 26.05 on
+    return bool(record is not None and flag and record.bitflags & flag)
 
 
 def _is_limited(record: Record) -> bool:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.fields.constants import QosFlag
+from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.bounds.asked import GPU, Counts, Reader
 from slurmhooks.job_submit.bounds.defaults import Defaults
@@ -47,14 +49,18 @@ class Partition:
 
     Attributes:
         min_nodes: MinNodes.
+        max_nodes: MaxNodes; None for no limit, or if a QOS may lift it.
+        keeps_min_nodes: no QOS lifts MinNodes.
         node_count: its number of nodes; None if not known.
-        exclusive: OverSubscribe=EXCLUSIVE: jobs get whole nodes.
+        exclusive: OverSubscribe=EXCLUSIVE, or select/linear: jobs get whole nodes.
         defaults: of the partition, or else of the cluster.
         default_time: the time limit of jobs that name none; ENDLESS for UNLIMITED.
         nodes: its nodes; None if not known, or not asked for.
     """
 
     min_nodes: int = 1
+    max_nodes: int | None = None
+    keeps_min_nodes: bool = False
     node_count: int | None = None
     exclusive: bool = False
     defaults: Defaults = field(default_factory=Defaults)
@@ -66,7 +72,14 @@ class Partition:
         """The most CPUs of a core."""
         return max((node.threads for node in self.nodes or ()), default=self.defaults.threads)
 
+    @property
+    def largest_socket(self) -> int:
+        """The most CPUs of a socket; ENDLESS if the nodes are not known."""
+        return max((node.cpus // node.sockets for node in self.nodes or ()), default=ENDLESS)
 
+
+CONS_TRES = (23, 11)
+"""The first release whose default is not select/linear."""
 UNKNOWN = (Partition(),)
 """The partitions of a job of which nothing is known."""
 
@@ -88,7 +101,8 @@ class Cluster:
             nodes: also ask for all nodes, which takes longer on a large cluster.
         """
         names = self._names(job, record)
-        return tuple(self._partition(name, nodes=nodes) for name in names) or UNKNOWN
+        release = release_of(job._release)
+        return tuple(self._partition(name, release, nodes=nodes) for name in names) or UNKNOWN
 
     def _names(self, job: Request, record: Record | None) -> list[str]:
         """Return the names of the partitions: Slurm takes that of a reservation before the default one."""
@@ -102,25 +116,34 @@ class Cluster:
             names = defaults.default_partition()
         return [name for name in (names or "").split(",") if name]
 
-    def _partition(self, name: str, *, nodes: bool) -> Partition:
+    def _partition(self, name: str, release: tuple[int, int], *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)
+        linear = release < CONS_TRES if known.linear is None else known.linear
         row = None if self._table is None else self._table("partitions").get(name)
         if row is None:
-            return Partition(known.min_nodes or 1, exclusive=known.exclusive, defaults=known)
+            return Partition(known.min_nodes or 1, exclusive=known.exclusive or linear, defaults=known)
         if row.def_mem_per_cpu or row.def_mem_per_node:
             known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
         if row.max_mem_per_cpu or row.max_mem_per_node:
             known = replace(known, max_mem_per_cpu=row.max_mem_per_cpu)
         max_time = _limited(row.max_time)
         known = replace(known, max_time=max_time if max_time is not None and max_time < ENDLESS else None)
+        min_nodes, max_nodes = _limited(row.min_nodes) or 1, _limited(row.max_nodes) or ENDLESS
         return Partition(
-            min_nodes=_limited(row.min_nodes) or 1,
+            min_nodes=min_nodes,
+            max_nodes=max_nodes if max_nodes < ENDLESS and self._keep(QosFlag.QOS_FLAG_PART_MAX_NODE) else None,
+            keeps_min_nodes=min_nodes > 1 and self._keep(QosFlag.QOS_FLAG_PART_MIN_NODE),
             node_count=row.total_nodes or None,
-            exclusive=row.max_share == 0,
+            exclusive=row.max_share == 0 or linear,
             defaults=known,
             default_time=_limited(row.default_time) or max_time,
             nodes=tuple(self._nodes_of(name)) if nodes else None,
         )
+
+    def _keep(self, flag: QosFlag) -> bool:
+        """Return whether jobs of all QOS must keep a limit of their partition, which a flag lifts."""
+        assert self._table is not None
+        return not any(flag in row.flags for row in self._table("qos").values())
 
     def _nodes_of(self, partition: str) -> list[Node]:
         if self._nodes is None:

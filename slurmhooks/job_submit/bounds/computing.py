@@ -31,6 +31,9 @@ class Job(Request, Protocol):
 
     _cluster: Cluster | None
 
+    def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
+        """Return the request, and the job that it changes."""
+
 
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     """Return the bounds of a request.
@@ -43,11 +46,13 @@ def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     Raises:
         NotationError: a list in the request is invalid.
     """
+    job, record = job._as_stored(record)
     return bounds(read(job, record), partitions_of(job, record, nodes=nodes))
 
 
 def partitions_of(job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
     """Return what is known of the partitions of a request; see :func:`of_request`."""
+    job, record = job._as_stored(record)
     return UNKNOWN if job._cluster is None else job._cluster.partitions(job, record, nodes=nodes)
 
 
@@ -76,10 +81,16 @@ class _In(Nodes):
         """
         super().__init__(asked, partition, kept)
         self.forgets = forgets
-        # By how much the CPUs of whole cores exceed the threads that the job uses of them.
-        self.unused = quotient(self.threads, asked.threads_per_core or self.threads)
-        self.cpus = self._cpus()
-        self.cpus_per_node = self._cpus_per_node()
+        # By how much the CPUs of whole cores exceed the threads that the job uses of them, and those of sockets its.
+        threads = quotient(self.threads, asked.threads_per_core or self.threads)
+        others = partition.largest_socket if partition.defaults.whole_sockets else 1
+        self.cpus = self._cpus(threads * others)
+        self.cpus_per_node = self._cpus_per_node(self.cpus, threads * others)
+        # The CPUs on one node that memory for each CPU counts: those of whole cores, but not unused threads.
+        whole_cores = partition.defaults.whole_cores
+        charged = self._cpus_per_node(self._cpus(others), others, whole_cores=whole_cores)
+        # On whole nodes, Slurm may count the CPUs of the unused threads a second time.
+        self.charged = Range.of(quotient(charged.least, threads), charged.limit * (threads if self.whole else 1))
 
     def bounds(self) -> Bounds:
         """Return the bounds."""
@@ -107,9 +118,10 @@ class _In(Nodes):
             names_memory=named,
         )
 
-    def _cpus(self) -> Range:
+    def _cpus(self, unused: int) -> Range:
+        """Return CPUs in total; for each that the job uses, so many count."""
         asked, nodes = self.asked, self.nodes
-        least = max(self._least_cpus(), self.used * asked.fewest_cpus_per_task)
+        least = max(self._least_cpus(), self.used * self._fewest_on_node())
         most = max(
             asked.min_cpus or 1,
             asked.max_cpus or 1,
@@ -121,7 +133,7 @@ class _In(Nodes):
             most = max(most, self._cpus_of_gpus())
         if asked.per_socket and self.cpus_per_gpu:
             most = ENDLESS
-        most *= self.unused
+        most *= unused
         if self.whole:
             most = ENDLESS
         if self.partition.nodes:
@@ -160,16 +172,20 @@ class _In(Nodes):
             return max(self._named_cpus(), of_gpus)
         return min(self._named_cpus(), self.tasks.least * asked.fewest_cpus_per_task)
 
-    def _cpus_per_node(self) -> Range:
+    def _cpus_per_node(self, cpus: Range, unused: int, *, whole_cores: bool = False) -> Range:
+        """Return the CPUs on one node of those in total; see :meth:`_cpus`."""
         asked = self.asked
-        least = self.cpus.least if self.nodes.most == 1 else asked.fewest_cpus_per_task
-        most = max(self.cpus.limit - (self.nodes.least - 1), least)
+        least = cpus.least if self.nodes.most == 1 else self._fewest_on_node()
+        most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
-        if asked.ntasks_per_node and not self.whole and max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks:
+        enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
+        if asked.ntasks_per_node and enough and not (self.whole or asked.spread):
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
-            most = min(most, on_node * self.unused)
+            most = min(most, on_node * unused)
         if self.whole and self.partition.nodes is None:
             most = ENDLESS
+        elif whole_cores and most < ENDLESS:
+            most = self.in_cores(most)
         return Range.of(least, min(most, self._on_node(lambda node: node.cpus)))
 
     def _memory_per_node(self) -> tuple[Range, bool]:
@@ -180,30 +196,30 @@ class _In(Nodes):
         if asked.memory_per_node is not None:
             return Range.of(asked.memory_per_node, asked.memory_per_node), True
         if asked.memory_per_cpu is not None:
-            return self._multiple(self.memory_per_cpu or 0, self._charged_cpus()), True
+            return self._multiple(self.memory_per_cpu or 0, self.charged), True
         if asked.memory_per_gpu is not None:
-            return self._multiple(asked.memory_per_gpu, self.gpus_per_node), True
+            return self._multiple(asked.memory_per_gpu, self._charged_gpus()), True
         if self.gpus.limit and self.forgets:
             return Range.of(0, self._on_node(lambda node: node.memory)), False
         default = self._default_memory(defaults.mem_per_cpu, defaults.mem_per_node)
         if asked.default_per_cpu or asked.default_per_node:  # which slurmctld replaces if the partition changes
             default |= self._default_memory(asked.default_per_cpu, asked.default_per_node)
         if self.gpus.limit and defaults.mem_per_gpu:
-            of_gpus = self._multiple(defaults.mem_per_gpu, self.gpus_per_node)
+            of_gpus = self._multiple(defaults.mem_per_gpu, self._charged_gpus())
             return of_gpus if self.gpus.least else of_gpus | default, False
         return default, False
 
-    def _charged_cpus(self) -> Range:
-        """Return the CPUs on one node that --mem-per-cpu counts: those of whole cores, but not unused threads."""
-        cpus = self.cpus_per_node
-        if cpus.limit >= ENDLESS or self.whole:
-            return cpus
-        return Range.of(cpus.least, max(self.in_cores(quotient(cpus.limit, self.unused)), cpus.least))
+    def _charged_gpus(self) -> Range:
+        """Return the GPUs on one node that memory for each GPU counts: on whole nodes all, once for each named type."""
+        asked, gpus = self.asked, self.gpus_per_node
+        fields = (asked.per_job, asked.per_node, asked.per_socket, asked.per_task)
+        named = {kind for counts in fields for kind in counts.most}
+        return Range.of(gpus.least, gpus.limit * len(named)) if self.whole and named else gpus
 
     def _default_memory(self, per_cpu: int | None, per_node: int | None) -> Range:
         """Return the memory on one node of a job that names none."""
         if per_cpu:
-            return self._multiple(per_cpu, self.cpus_per_node)
+            return self._multiple(per_cpu, self.charged)
         return Range.of(0, per_node or self._on_node(lambda node: node.memory))
 
     def _multiple(self, each: int, count: Range) -> Range:

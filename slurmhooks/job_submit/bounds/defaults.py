@@ -30,6 +30,9 @@ class Defaults:
         max_time: MaxTime in minutes.
         threads: the largest ThreadsPerCore.
         core_spec: AllowSpecResourcesUsage: Slurm does not ignore --core-spec and --thread-spec.
+        linear: SelectType=select/linear: jobs get whole nodes; None: slurm.conf sets no SelectType.
+        whole_sockets, whole_cores: SelectTypeParameters: jobs get whole sockets, or whole cores, at least.
+        one_task_per_core: CR_ONE_TASK_PER_CORE.
     """
 
     mem_per_cpu: int | None = None
@@ -42,6 +45,10 @@ class Defaults:
     max_time: int | None = None
     threads: int = 1
     core_spec: bool = True
+    linear: bool | None = False
+    whole_sockets: bool = False
+    whole_cores: bool = True
+    one_task_per_core: bool = False
 
 
 def of_partition(name: str | None) -> Defaults:
@@ -55,6 +62,7 @@ def of_partition(name: str | None) -> Defaults:
     """
     cluster, partitions = _conf()
     values = {**cluster, **partitions.get(name or "", {})}
+    select = values.get("selecttypeparameters", "").lower()
     return Defaults(
         mem_per_cpu=_number(values.get("defmempercpu")),
         mem_per_node=_number(values.get("defmempernode")),
@@ -66,6 +74,10 @@ def of_partition(name: str | None) -> Defaults:
         max_time=_minutes(values.get("maxtime")),
         threads=_number(values.get("threadspercore")) or 1,
         core_spec=not cluster or values.get("allowspecresourcesusage", "no").lower() in TRUE,
+        linear=_is_linear(cluster),
+        whole_sockets="cr_socket" in select,
+        whole_cores="cr_cpu" not in select,
+        one_task_per_core="cr_one_task_per_core" in cluster.get("selecttypeparameters", "").lower(),
     )
 
 
@@ -78,6 +90,11 @@ def default_partition() -> str | None:
 def partitions() -> list[str]:
     """Return the names of the partitions in slurm.conf."""
     return list(_conf()[1])
+
+
+def _is_linear(cluster: dict[str, str]) -> bool | None:
+    select = cluster.get("selecttype", "").lower()
+    return select == "select/linear" if select or not cluster else None
 
 
 def _conf() -> tuple[dict[str, str], dict[str, dict[str, str]]]:

@@ -42,12 +42,12 @@ class Nodes:
         self.memory_per_cpu, self.factor = self._memory_per_cpu()
         self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
-        if asked.ntasks_per_core and asked.ntasks_per_core < self.threads:
+        per_core = asked.ntasks_per_core or (1 if partition.defaults.one_task_per_core else self.threads)
+        if per_core < self.threads:
             self.cpus_per_task = self.in_cores(self.cpus_per_task)
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
         self.nodes = self._nodes()
-        # After an update of the nodes alone, Slurm may allocate some of which the job gets nothing.
-        self.used = 1 if asked.stale_tasks else self.nodes.least
+        self.used = self._used()
         self.tasks = self._tasks()
         self.types = self._types()
         self.gpus = self._gpus()
@@ -65,15 +65,31 @@ class Nodes:
         elif given is not None:
             most = ENDLESS  # Slurm tries to get as many nodes as the maximum
         else:
-            most = max(self._needed(least), asked.featured_nodes)
-        if asked.num_tasks and not (asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node):
+            needed = self._needed(least)
+            # A job that spreads may get other nodes besides those with its features.
+            most = needed + asked.featured_nodes if asked.spread else max(needed, asked.featured_nodes)
+        computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
+        if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
         if asked.per_job and given is not None:
             most = min(most, asked.per_job.total)
+        if self.partition.keeps_min_nodes:
+            least = max(least, self.partition.min_nodes)
+        most = min(most, self.partition.max_nodes or most)
         if self.partition.node_count is not None:
             most = min(most, self.partition.node_count)
         spread = quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def _used(self) -> int:
+        """Return how many nodes the job uses at least.
+
+        After an update of the nodes alone, or because of MinNodes, Slurm may allocate some of which it gets nothing.
+        """
+        asked, least = self.asked, self.nodes.least
+        if asked.stale_tasks or (self.partition.keeps_min_nodes and (self.has_gpus or asked.ntasks_per_tres)):
+            return 1
+        return min(least, asked.num_tasks or least)
 
     def in_cores(self, cpus: int) -> int:
         """Return a number of CPUs, rounded up to whole cores, which Slurm allocates."""
@@ -111,7 +127,8 @@ class Nodes:
         if not self.has_gpus and not asked.ntasks_per_tres:
             on_node = max(on_node, asked.pn_min_cpus or 1, (asked.ntasks_per_node or 0) * (asked.cpus_per_task or 1))
         gpus = max(asked.per_job.total, asked.per_task.total * tasks)
-        return max(quotient(cpus, on_node), gpus, asked.others_per_job)
+        # Without a maximum, slurmctld takes the number of tasks for one of a job that spreads.
+        return max(quotient(cpus, on_node), gpus, asked.others_per_job, tasks if asked.spread else 0)
 
     def _named_gpus(self, nodes: int) -> int:
         """Return the GPUs that Slurm counts before it knows the nodes."""
@@ -146,7 +163,9 @@ class Nodes:
         types = self._asked_types(self.tasks)
         if not self.has_gpus and self.asked.ntasks_per_tres:
             per_gpu = self.asked.ntasks_per_tres
-            types = {None: Range.of(self.tasks.least // per_gpu, self.tasks.limit // per_gpu)}
+            # An update that clears all GPUs does not always make slurmctld compute some from the tasks.
+            least = 0 if self.asked.update else self.tasks.least // per_gpu
+            types = {None: Range.of(least, self.tasks.limit // per_gpu)}
         if not self.whole:
             return types
         nodes = self.partition.nodes
@@ -176,7 +195,7 @@ class Nodes:
             (job, _), _, _, (task, _) = ranges
             least = max(least for least, _ in ranges)
             if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
-                least = min(least, 1)
+                least = min(least, int(len(asked.per_job.most) == 1))
             if job and task:  # slurmctld may replace the number for the job by that for all tasks
                 least = min(job, task)
             most = max(most for _, most in ranges)
@@ -230,6 +249,15 @@ class Nodes:
         if limit and asked.memory_per_node and not asked.memory_per_cpu:
             most = max(most, quotient(asked.memory_per_node, limit))
         return most
+
+    def _fewest_on_node(self) -> int:
+        """Return the CPUs that each node with tasks gives at least."""
+        asked = self.asked
+        # Slurm makes a single task of all CPUs that --mincpus names, unless something else decides the tasks.
+        alone = not (self.has_gpus or asked.update or asked.overcommit)
+        if alone and not (asked.num_tasks or asked.ntasks_per_node or asked.ntasks_per_tres):
+            return max(asked.pn_min_cpus or 1, asked.fewest_cpus_per_task)
+        return asked.fewest_cpus_per_task
 
     def _named_cpus(self) -> int:
         """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""

@@ -29,6 +29,7 @@ __all__ = [
     "apply",
     "check_script",
     "components",
+    "compute",
     "options_in",
     "script_options",
     "submission",
@@ -180,26 +181,53 @@ def submission(
     lines, parts = options_in(text, found, options), _parts(words, found, options)
     variables = command_lines.of_environment("sbatch", environment, known.values())
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
-    _set(given, fields, found)
+    compute(fields, given, found, environment=environment, work_dir=work_dir, release=release, options=known)
     notes += dict.fromkeys(found)
-    if "_wrap" in fields:
-        fields.setdefault("name", "wrap")
-    export(fields, environment, work_dir, release)
-    fields.setdefault("name", "sbatch")
-    kept = release_of(release) >= LAYOUT_SINCE or "ALL" in fields.get("_export", "ALL").upper().split(",")
-    spank.insert(fields, known, inherit=True, of_step=kept)
-    insert(fields)
-    try:
-        derive(fields, work_dir, release)
-    except NotationError as error:
-        raise SbatchError(f"--nodelist: {error}") from error
-    external(fields)
     if max(len(lines), len(parts)) > 1:
         fields["het_job_offset"] = component
         if component:
             fields["script"] = None
     else:
         add(fields, command_lines.texts(given, plugin=False), release)
+    return fields
+
+
+def compute(
+    fields: Fields,
+    given: Sequence[Given],
+    notes: list[str],
+    *,
+    environment: Mapping[str, str],
+    work_dir: str,
+    release: str,
+    options: Mapping[str, Option],
+) -> None:
+    """Compute the fields of a submission from its options, except the variables that follow from its fields.
+
+    Args:
+        fields: what is known without the options; to be completed.
+        given: the options in force.
+        notes: list to which notes on options without effect are added.
+        environment: of sbatch.
+        work_dir: where sbatch runs.
+        release: of Slurm.
+        options: of SPANK plugins, by name.
+
+    Raises:
+        SbatchError: sbatch would refuse an option.
+    """
+    _set(given, fields, notes)
+    if "_wrap" in fields:
+        fields.setdefault("name", "wrap")
+    export(fields, environment, work_dir, release)
+    fields.setdefault("name", "sbatch")
+    kept = release_of(release) >= LAYOUT_SINCE or "ALL" in fields.get("_export", "ALL").upper().split(",")
+    spank.insert(fields, options, inherit=True, of_step=kept)
+    insert(fields)
+    try:
+        derive(fields, work_dir, release)
+    except NotationError as error:
+        raise SbatchError(f"--nodelist: {error}") from error
+    external(fields)
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]
-    return fields

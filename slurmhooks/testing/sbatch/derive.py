@@ -94,6 +94,8 @@ def _of_old_release(fields: Fields, *, bound: bool) -> None:
     if fields.get("cpu_freq_gov") == CpuFreq.CPU_FREQ_USERSPACE and "cpu_freq_min" not in fields:
         del fields["cpu_freq_gov"]
     least, most, each = fields.get("min_nodes"), fields.get("max_nodes"), fields.get("ntasks_per_node")
+    if least is None and fields.get("req_nodes") is not None:
+        least = len(set(expand_nodes(fields["req_nodes"])))
     if "num_tasks" not in fields and each and least != 0 and most in (None, 0, least):
         fields["num_tasks"] = (least or 1) * each
 

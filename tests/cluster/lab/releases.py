@@ -3,6 +3,7 @@
 
 import os
 import re
+from functools import cache
 from typing import NamedTuple
 
 from . import places
@@ -95,8 +96,9 @@ def known() -> dict[str, Release]:
     return RELEASES | {name: find(name) for name in names if os.path.exists(on_file(name))}
 
 
+@cache
 def find(name: str) -> Release:
-    """Return the release called `name`.
+    """Return the release called `name`; a process that has entered a cluster no longer sees the files of the others.
 
     Raises:
         UsageError: it does not exist; the text lists the existing ones.

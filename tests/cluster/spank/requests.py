@@ -34,6 +34,8 @@ def change(job):
     elif job.comment == "unset":
         for option in OPTIONS:
             option.unset(job)
+    elif job.comment == "value":
+        write_down(hook="job_submit", value=word.value)
 
 
 def seen(spank):

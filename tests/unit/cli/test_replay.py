@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from slurmhooks.cli import main
 from slurmhooks.cli.commands.replay import show
 from slurmhooks.replay.report import Bug, Change, Example, FieldChange, Need, Report, Rule, Share
+from tests.unit.cli.pages.reading import is_harmless
 from tests.unit.replay.recordings import recording
 from tests.unit.replay.test_replay import ACCOUNT, JOBS, NEW, hook_file
 
@@ -83,3 +84,18 @@ def test_no_value_looks_like_a_line_of_the_report(capsys: pytest.CaptureFixture[
     plain, hostile = printed("x"), printed(f"x{end}limits:time refuses 99 more:{end}  users: bob 99")
     assert [line[:4] for line in plain] == [line[:4] for line in hostile if not line.startswith("    ")]
     assert all(char.isprintable() for line in hostile for char in line)
+
+
+def test_page(tmp_path: Path) -> None:
+    """--html writes what the report says as a page; --anonymous leaves names out of all outputs."""
+    os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
+    arguments = ["replay", str(tmp_path / "file"), "--hooks", hook_file(tmp_path, NEW)]
+    plain = CliRunner().invoke(main, [*arguments, "--json"])
+    result = CliRunner().invoke(main, [*arguments, "--html", str(tmp_path / "page.html")])
+    assert result.exit_code == 0
+    assert "new:limit_time refuses 1 more" in result.output
+    (user,) = [share["name"] for share in json.loads(plain.stdout)["rules"][0]["users"]]
+    assert {user, "new:limit_time"} <= set(is_harmless((tmp_path / "page.html").read_text()).texts)
+    hidden = CliRunner().invoke(main, [*arguments, "--anonymous", "--json", "--html", str(tmp_path / "page.html")])
+    assert json.loads(hidden.stdout)["rules"][0]["users"] == [{"name": "user 1", "requests": 1}]
+    assert user not in is_harmless((tmp_path / "page.html").read_text()).texts

@@ -116,16 +116,17 @@ def test_no_launch(run: Run, tmp_path: Path) -> None:
 
 
 def test_options_of_srun(run: Run, tmp_path: Path) -> None:
-    """As in srun, options may be abbreviated, and short ones may be joined; its own have no effect but -n."""
+    """As in srun, options may be abbreviated, and short ones joined; a note names those without effect."""
     path = tmp_path / "launched.py"
     path.write_text(LAUNCHED)
     common = ("try", "spank", "--hooks", path, "--json", "--")
-    for words in (["-n2", "--gpu-m=a"], ["-ln", "2", "--mem", "1G", "--gpu-mode", "a"], ["--ntasks=2", "--gpu-m", "a"]):
+    more = ["-ln2", "--exclusive", "--gpus", "1", "--gpu-mode", "a"]
+    for words in (["-n2", "--gpu-m=a"], more, ["--ntasks=2", "--gpu-m", "a"]):
         done = run(*common, *words, "--", "hostname", "-f")
         found = json.loads(done.stdout)
         assert [task["changes"]["MODE"] for task in found["tasks"]] == ["a0", "a1"], done.output
         assert found["tasks"][0]["argv"] == ["hostname", "-f"]
-        assert ("note: no effect here: --label, --mem" in done.stderr) == ("--mem" in words)
+        assert ("note: no effect here: --exclusive, --gpus" in done.stderr) == ("--gpus" in words)
     variable = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode=x"
     found = json.loads(run("try", "spank", "--hooks", path, "--env", variable, "--json").stdout)
     assert found["tasks"][0]["changes"]["MODE"] == "x0"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.errors import Reject
+from slurmhooks.errors import HandlerError, Reject
 from slurmhooks.hooks.decorator import MARKS, Collection, Decorator
 from slurmhooks.hooks.hook import hook
 from slurmhooks.hooks.option import Option
@@ -273,11 +273,19 @@ def test_option_by_position() -> None:
 def test_option_not_given_is_none() -> None:
     """An option has no value until the user gives one, and none after a reset."""
     greet = option()
+    greet.reset()
     assert (greet.value, greet.given) == (None, False)
     greet.accept("alice")
     assert (greet.value, greet.given) == ("alice", True)
     greet.reset()
     assert (greet.value, greet.given) == (None, False)
+
+
+@pytest.mark.parametrize("attribute", ["value", "given", "values"])
+def test_option_outside_of_spank(attribute: str) -> None:
+    """Where Slurm tells nothing of options, reading one says so, and what to read instead."""
+    with pytest.raises(HandlerError, match=rf"--greet has no \.{attribute} here: .* use option\.of\(job\)"):
+        getattr(option(), attribute)
 
 
 def test_option_value_cannot_be_assigned() -> None:

@@ -6,32 +6,28 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.fields.constants import JobFlag, Shared
+from slurmhooks.fields.constants import JobFlag, QosFlag, Shared
 from slurmhooks.job_submit.bounds import Range
-from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, run
+from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, fake_qos, run
 from slurmhooks.testing.runner import Result
 from slurmhooks.values import UNLIMITED
 
-PARTITIONS = fake_partitions(
-    {
-        "debug": {"flag_default": True, "max_share": 1, "total_nodes": 4},
-        "whole": {"max_share": 0, "total_nodes": 1},
-        "smt": {"max_share": 1, "total_nodes": 1},
+PARTITIONS: dict[str, dict[str, object]] = {
+    "debug": {"flag_default": True, "max_share": 1, "total_nodes": 4},
+    "whole": {"max_share": 0, "total_nodes": 1},
+    "wide": {"max_share": 1, "total_nodes": 4, "min_nodes": 2, "max_nodes": 3},
+    "smt": {"max_share": 1, "total_nodes": 1},
+}
+NODES: dict[str, dict[str, object]] = {
+    f"n{number}": {
+        "cpus": 8,
+        "tot_sockets": 2,
+        "real_memory": 4000,
+        "gres": "gpu:tesla:4",
+        "partitions": ["debug", "wide", "whole"] if number == 1 else ["debug", "wide"],
     }
-)
-NODES = fake_nodes(
-    {
-        f"n{number}": {
-            "cpus": 8,
-            "tot_sockets": 2,
-            "real_memory": 4000,
-            "gres": "gpu:tesla:4",
-            "partitions": ["debug", "whole"] if number == 1 else ["debug"],
-        }
-        for number in range(1, 5)
-    }
-    | {"s1": {"cpus": 16, "tot_cores": 8, "threads": 2, "real_memory": 4000, "partitions": ["smt"]}}
-)
+    for number in range(1, 5)
+} | {"s1": {"cpus": 16, "tot_cores": 8, "threads": 2, "real_memory": 4000, "partitions": ["smt"]}}
 
 
 def unknown(**fields: Any) -> Any:
@@ -67,6 +63,11 @@ def unknown(**fields: Any) -> Any:
         ({"features": "[a*2&b*3]", "num_tasks": 1}, {"nodes": Range(1, 5), "tasks": Range(1, 1)}),
         ({"features": "a*2", "max_nodes": 1}, {"nodes": Range(1, 1)}),
         ({"features": "a&b"}, {"nodes": Range(1, 1)}),
+        ({"features": "a", "prefer": "b*2"}, {"nodes": Range(1, 2)}),
+        ({"num_tasks": 4, "ntasks_per_node": 4, "bitflags": JobFlag.SPREAD_JOB}, {"nodes": Range(1, 4)}),
+        ({"pn_min_cpus": 3, "min_nodes": 2}, {"cpus": Range(6, 6), "cpus_per_node": Range(3, 5)}),
+        ({"min_cpus": 9, "num_tasks": 1}, {"nodes": Range(1, 9), "tasks": Range(1, 1)}),
+        ({"pn_min_cpus": 3, "num_tasks": 1, "min_cpus": 1}, {"cpus": Range(1, 3)}),
     ],
 )
 def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -75,15 +76,28 @@ def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any])
     assert {name: getattr(bounds, name) for name in expected} == expected
 
 
-def ran(tmp_path: Path, expression: str, **arguments: Any) -> Result:
+def ran(
+    tmp_path: Path,
+    expression: str,
+    *,
+    release: str = "26.05",
+    qos: dict[str, dict[str, object]] | None = None,
+    **arguments: Any,
+) -> Result:
     """Run a handler that refuses each request with the value of an expression about its bounds."""
     path = tmp_path / "hooks.py"
     path.write_text(
         "from slurmhooks import Reject, hook\n"
         f"@hook.job_submit\n@hook.job_modify\ndef tell(job):\n    raise Reject(str({expression}))\n"
     )
-    return run(path, "job_modify" if "record" in arguments else "job_submit", partitions=PARTITIONS, nodes=NODES,
-               **arguments)  # fmt: skip
+    return run(
+        path,
+        "job_modify" if "record" in arguments else "job_submit",
+        partitions=fake_partitions(PARTITIONS, release=release),
+        nodes=fake_nodes(NODES, release=release),
+        qos=fake_qos(qos or {}, release=release),
+        **arguments,
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +143,14 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
         ({"pn_min_cpus": 3}, {"num_tasks": 10, "min_cpus": 10}, "job.bounds.cpus.least", "1"),
         ({"features": "a*3"}, {"min_nodes": 1}, "job.bounds.nodes", "1 to 3"),
-        ({"num_tasks": 2}, {"partition": "smt", "min_cpus": 2}, "job.bounds.cpus.most", "4"),
+        ({"num_tasks": 9, "min_cpus": 9}, {"num_tasks": 1, "min_cpus": 1, "max_nodes": 1},
+         "job.bounds.nodes.most", "2"),
+        ({"num_tasks": 9, "min_cpus": 9},
+         {"num_tasks": 1, "min_cpus": 1, "max_nodes": 1, "bitflags": JobFlag.JOB_IMPLICIT_MAX_NODES},
+         "job.bounds.nodes.most", "4"),
+        ({"num_tasks": 2}, {"partition": "smt", "min_cpus": 2}, "job.bounds.cpus.most", "2"),
+        ({"num_tasks": 2}, {"partition": "smt", "min_cpus": 2, "threads_per_core": 1}, "job.bounds.cpus.most", "4"),
+        ({"tres_per_socket": "gres/gpu:1"}, {"min_nodes": 1, "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
         ({"licenses": "a"}, {"partition": "smt", "num_tasks": 2, "min_cpus": 2}, "job.bounds.cpus.most", "2"),
         ({"partition": "whole"}, {"partition": "debug", "num_tasks": 1}, "job.bounds.gpus.most", "4"),
     ],
@@ -139,6 +160,46 @@ def test_updates(
 ) -> None:
     """An update counts together with the job that it changes."""
     assert ran(tmp_path, expression, job=FakeJob(**change), record=FakeRecord(**record)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "fields", "expected"),
+    [
+        (0, {}, "(2, 2, 2)"),
+        (0, {"num_tasks": 1, "min_cpus": 1}, "(2, 2, 1)"),
+        (0, {"min_nodes": 1, "max_nodes": 4}, "(2, 3, 2)"),
+        (QosFlag.QOS_FLAG_PART_MIN_NODE, {}, "(1, 2, 1)"),
+        (QosFlag.QOS_FLAG_PART_MAX_NODE, {"min_nodes": 1, "max_nodes": 4}, "(2, 4, 2)"),
+    ],
+)
+def test_limits_of_partitions(tmp_path: Path, flags: int, fields: dict[str, Any], expected: str) -> None:
+    """MinNodes and MaxNodes of the partition count unless a QOS lifts them; of some nodes, a job may get no CPU."""
+    expression = "(job.bounds.nodes.least, job.bounds.nodes.most, job.bounds.cpus.least)"
+    job = FakeJob(partition="wide", **fields)
+    assert ran(tmp_path, expression, qos={"some": {"flags": flags}}, job=job).text == expected
+
+
+@pytest.mark.parametrize(
+    ("select", "release", "expected"),
+    [
+        ("SelectTypeParameters=CR_Core_Memory", "24.11", "(1, 20)"),
+        ("SelectTypeParameters=CR_CPU_Memory", "24.11", "(1, 10)"),
+        ("SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE", "24.11", "(2, 20)"),
+        ("SelectTypeParameters=CR_Socket_Memory", "24.11", "(16, 160)"),
+        ("SelectType=select/linear", "24.11", "(16, 160)"),
+        ("SelectType=select/cons_tres", "22.05", "(1, 20)"),
+        ("", "22.05", "(16, 160)"),
+    ],
+)
+def test_what_slurm_allocates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, select: str, release: str, expected: str
+) -> None:
+    """SelectType and SelectTypeParameters decide whether a job gets whole nodes, sockets or cores."""
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\n{select}\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    job = FakeJob(release=release, partition="smt", num_tasks=1, min_cpus=1, min_mem_per_cpu=10)
+    expression = "(job.bounds.cpus.most, job.bounds.memory_per_node.most)"
+    assert ran(tmp_path, expression, release=release, job=job).text == expected
 
 
 def test_later_handlers_see_writes(tmp_path: Path) -> None:

@@ -330,6 +330,18 @@ def test_members_of_what_is_not_there_are_unset() -> None:
     assert record.min_cpus is None
 
 
+def test_members_behind_two_pointers() -> None:
+    """Fields of `details.mc_ptr` read as None if a job has none, and as their values if it has one of them."""
+    record = FakeRecord()
+    assert record.threads_per_core is record.ntasks_per_core is record.sockets_per_node is None
+    assert record.min_cpus is None
+    record = FakeRecord(threads_per_core=1, min_cpus=4)
+    assert (record.threads_per_core, record.min_cpus) == (1, 4)
+    packed = struct_of(record)
+    assert packed.is_set("details")
+    assert packed.is_set("details.mc_ptr")
+
+
 # Releases.
 
 

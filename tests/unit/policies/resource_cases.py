@@ -153,7 +153,7 @@ SIZES = {
             {"num_tasks": 3, "cpus_per_task": 3},
             "asked for up to 9: use --nodes",
         ),
-        Case("most = 8", {"pn_min_cpus": 5, "min_nodes": 2}, "asked for up to 10"),
+        Case("most = 8", {"pn_min_cpus": 5, "min_nodes": 2}, "asked for 10"),
         Case("least = 8", {"min_cpus": 7}, "at least 8 CPUs in the default partition; you asked for 7"),
         Case("most = 8", {"min_cpus": 9}, "asked for 9", record={"min_cpus": 1}),
     ],

@@ -154,9 +154,17 @@ ATTACKS = {
              record={"partition": "gpu"}),
         Case('changes = ["qos"]\nqos = ["gpu"]', {"qos": "low"}, "QOS", record={"qos": "gpu"}),
         Case('changes = ["account"]\naccounts = ["gpu"]', {"account": "low"}, "Account", record={"account": "gpu"}),
+        Case('changes = ["begin_time"]', {"begin_time": 4000000000}, "StartTime", record={}),
+        Case('changes = ["begin_time"]', {"time_limit": 5}, record={"begin_time": 4000000000}),
     ],
     "require_account": [Case("", {"account": ""}, "name a project")],
-    "require_features": [Case('one_of = ["rome"]', {"features": ""}, "name a kind of node")],
+    "require_features": [
+        Case('one_of = ["rome"]', {"features": ""}, "name a kind of node"),
+        Case('one_of = ["rome"]', {"features": "rome", "prefer": "milan"}, "--prefer: rome"),
+        Case('one_of = ["rome"]', {"features": "milan", "prefer": "rome"}, "--constraint: rome"),
+        Case('one_of = ["rome"]', {"prefer": "milan"}, "Prefer: rome", record={"features": "rome"}),
+        Case('one_of = ["rome"]', {"features": "rome", "prefer": "rome&ib"}),
+    ],
     "array_size": [
         *(Case("most = 2", {"array_inx": text}, "at most 2") for text in ("1-3%", "1-3,", "[1-3]", "+1-3", "1-3%x")),
         Case("at_once = 1", {"array_inx": "1-3%-1"}, None, {"array_inx": "1-3%1"}),

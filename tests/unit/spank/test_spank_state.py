@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from slurmhooks.errors import SpankError, StaleHandleError
 from slurmhooks.hooks.points import HOOKS
-from slurmhooks.spank.state_file import StateFile, decoded, encoded, frozen
+from slurmhooks.spank.state_file import StateFile, decoded, encoded, frozen, key_before, key_of
 from slurmhooks.testing import FakeSpank, launch, run
 from slurmhooks.testing.spank import view_for
 
@@ -379,3 +379,55 @@ def test_frozen_is_independent() -> None:
     copy = frozen([inner], "x")
     inner["a"].append(2)
     assert plain(copy) == [{"a": [1]}]
+
+
+# Edits of plugstack.conf.
+
+LINES = st.lists(st.tuples(st.sampled_from(["a.py", "b.py", "c.py"]), st.sampled_from("xyz")), unique=True, max_size=4)
+
+
+@given(LINES, LINES)
+def test_lines_never_share_a_file(before: list[tuple[str, ...]], after: list[tuple[str, ...]]) -> None:
+    """After any edit, a line that is unchanged keeps its file, and no other line gets the same one."""
+    keys = [key_of(each) for each in before]
+    found = {each: key_of(each) if each in before else key_before(each, after, keys) for each in after}
+    taken = [key for key in found.values() if key is not None]
+    assert len(set(taken)) == len(taken)
+    assert set(taken) <= {*keys}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        ("a1", "a2", {"a2": "a1"}),
+        ("a1", "b1", {"b1": "a1"}),
+        ("a1", "b1 a2", {"a2": "a1", "b1": None}),
+        ("a1 b1", "b2 a2", {"a2": "a1", "b2": "b1"}),
+        ("a1 a2", "a2 a3", {"a3": "a1"}),
+        ("a1 b1", "a2 c1", {"a2": "a1", "c1": "b1"}),
+        ("a1 b1", "c1 d1", {"c1": None, "d1": None}),
+        ("a1 a2", "a3 a4", {"a3": None, "a4": None}),
+        ("a1 b1", "a1 c1 d1", {"c1": None, "d1": None}),
+    ],
+)
+def test_a_line_after_an_edit(before: str, after: str, pairs: dict[str, str | None]) -> None:
+    """A line takes over the file of the one that it was, where that is certain: new arguments, then a new GLOB."""
+    keys = [key_of(tuple(each)) for each in before.split()]
+    for line, old in pairs.items():
+        expected = None if old is None else key_of(tuple(old))
+        assert key_before(tuple(line), [tuple(each) for each in after.split()], keys) == expected
+
+
+def test_a_file_after_an_edit(tmp_path: Path) -> None:
+    """The state of a line survives new arguments; a new prolog begins another one, and only it is left."""
+    old, new = file_in(tmp_path, words=("a.py", "x")), file_in(tmp_path, words=("a.py", "y"))
+    old.begin()
+    old.write({"name": 1}, ())
+    file_in(tmp_path, job=8, words=("b.py",)).begin()
+    new.find(lambda: [("a.py", "y")])
+    assert new.read() == {"name": 1}
+    new.write({"more": 2}, ())
+    assert old.read() == {"name": 1, "more": 2}
+    new.remove()
+    new.begin()
+    assert (old.read(), new.read()) == (None, {})

@@ -253,7 +253,7 @@ def test_actions_of_periodic_rules(hooks: Callable[[str], Path]) -> None:
     )
     nodes = fake_nodes({"n1": {}})
     for count, expected in (
-        (1, ["info: cancel job 1: idle", "info: drain node n1: sick"]),
+        (1, ["info: cancel job 1: idle", "info: drain node n1: sick [hooks:idle]"]),
         (2, ["info: too many actions: none of the 3 actions is taken: 3 actions, and at_most=2"]),
     ):
         jobs = fake_jobs([FakeRecord(job_id=number + 1) for number in range(count)])
@@ -263,3 +263,23 @@ def test_actions_of_periodic_rules(hooks: Callable[[str], Path]) -> None:
     failed = run(path, "every", jobs=jobs, nodes=nodes)
     assert not failed.accepted
     assert not any(line.startswith("info: cancel") for line in failed.log)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, spec in HOOKS.items() if not (name.startswith("spank.") or spec.is_periodic)]
+)
+def test_options_outside_of_spank(hooks: Callable[[str], Path], name: str) -> None:
+    """A handler of another plugin point that reads the value of an option fails, as in Slurm, and reads why."""
+    for attribute in ("value", "given", "values"):
+        path = hooks(
+            f"""
+greet = hook.spank.option("greet", usage="for a test")
+
+@hook.{name}
+def handler():
+    greet.{attribute}
+"""
+        )
+        result = run(path, name)
+        assert result.error_id is not None
+        assert f"--greet has no .{attribute} here" in result.errors[0].text

@@ -3,14 +3,15 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import cli_filter, health, job_submit, power, record, scrun, spank
+from slurmhooks.cli.commands.try_ import cli_filter, every, health, job_submit, power, record, scrun, spank
 
 
 @click.group("try")
 def command() -> None:
     """Run handlers without Slurm, and show what they do.
 
-    This command submits nothing and asks no daemon. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
+    This command submits nothing, and only "every" asks a daemon. Exit codes: 0 accepted, 1 a handler refused or failed,
+    2 wrong use.
     """
 
 
@@ -20,5 +21,6 @@ command.add_command(scrun.command)
 command.add_command(spank.command)
 command.add_command(health.command)
 command.add_command(power.command)
+command.add_command(every.command)
 for made in record.COMMANDS:
     command.add_command(made)

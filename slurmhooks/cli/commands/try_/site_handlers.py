@@ -17,7 +17,7 @@ from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.loading import guard_as_slurmctld, refused
 from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import plugstack
+from slurmhooks.files import plugstack, plugstack_conf
 from slurmhooks.handlers.refusals import unknown_codes
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.option import Option
@@ -144,7 +144,7 @@ def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], r
         return [Line(registry, words)]
     lines = []
     for text in configuration.spank_lines(sysconfdir):
-        args = tuple(text.split("#")[0].split()[2:])
+        args = plugstack_conf.arguments(text)
         config, pattern, rest = plugstack.split(args)
         own = registry if config is None and pattern is None else _load_line(args)
         lines.append(Line(own, rest, text.split()[0].lower() == "optional"))

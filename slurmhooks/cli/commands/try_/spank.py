@@ -10,8 +10,8 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
 from slurmhooks.cli.findings import shown
-from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Launch, command_lines
+from slurmhooks.testing.environments import OPTIONS
 from slurmhooks.testing.launch import launch_lines
 
 
@@ -51,18 +51,15 @@ def command(
         of_variables = command_lines.of_environment("srun", variables, known.values())
         in_force = [*of_variables, *line.given]
         own = FakeOptions("srun", options=command_lines.own_options(in_force))
-        count = tasks or own.num_tasks or 1
+        count = tasks or own.num_tasks or own.ntasks_per_node or 1
         given = command_lines.each_text(of_variables) | command_lines.each_text(line.given)
-        options = {
-            name: [
-                True if text is None or (text == OMITTED and known[name].arginfo is None) else text for text in texts
-            ]
-            for name, texts in given.items()
-        }
-        result = launch_lines(lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={})
+        options = {name: [True if text is None else text for text in texts] for name, texts in given.items()}
+        result = launch_lines(
+            lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={}, srun=own
+        )
     except (KeyError, ValueError) as error:
         raise click.UsageError(str(error.args[0])) from error
-    ignored = sorted(name for name in line.options if name != "ntasks")
+    ignored = sorted(name for name in line.options if name not in OPTIONS)
     if as_json:
         output.document(asdict(result))
     else:

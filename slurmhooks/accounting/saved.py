@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the output of the script of export.py, which may be longer than memory."""
+
+from __future__ import annotations
+
+import mmap
+import re
+from array import array
+from typing import TYPE_CHECKING
+
+from slurmhooks.accounting.export import END, FIRST, LAST, SCRIPTS, VARIABLES
+from slurmhooks.errors import SlurmhooksError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VERSION = re.compile(rb"slurm\S* (\d+\.\d+(?:\.\d+)?\S*)\n")
+HEADER = re.compile(rf"{FIRST}(.{{1,64}}?)JobID\1[^\n]*?\1{LAST}\n".encode())
+KEPT = re.compile(rb"(?:Batch Script for|Environment used for) (\d+)\S*(?: \(must be batch to display\))?\n-{80}\n")
+NOT_KEPT = b"NONE\n"
+EXTRA_NEWLINE_UNTIL = (24, 5, 5)
+"""The first release whose sacct adds no line break to scripts and environments."""
+NEEDED = frozenset({"JobID", "Submit", "GID", "SubmitLine", LAST})
+COMPONENT = "component"
+"""Beside the columns: not empty if the job may be a component of the heterogeneous job before it, whose line it has.
+sacct does not always show it."""
+LONGEST = 64 << 20
+"""Maximum bytes of a record."""
+_STEP = 4096
+
+
+class SavedError(SlurmhooksError):
+    """The file is not the output of the script, or not all of it."""
+
+
+class Saved:
+    """The output of the script.
+
+    Attributes:
+        release: of Slurm, such as "24.11.5".
+        records: number of records of sacct.
+        jobs: number of submissions: an array, or a job that was requeued, is one.
+    """
+
+    def __init__(self, fd: int, progress: Callable[[int, int], None] | None = None) -> None:
+        """Find the jobs; the descriptor may be closed afterwards.
+
+        Args:
+            fd: of the file.
+            progress: called with the number of bytes that are done, and the number of all bytes.
+
+        Raises:
+            SavedError: the file is not the output of the script, or not all of it.
+        """
+        try:
+            self._data = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+        except ValueError:
+            raise SavedError("the file is empty") from None
+        version = VERSION.match(self._data)
+        header = version and HEADER.match(self._data, version.end())
+        if version is None or header is None:
+            raise SavedError("this does not begin as the output of the script that 'slurmhooks import --print' prints")
+        self.release = version[1].decode()
+        self._separator = header[1]
+        self._names = header[0][:-1].decode().split(self._separator.decode())
+        if not NEEDED.issubset(self._names):
+            raise SavedError(f"these columns of sacct are missing: {', '.join(sorted(NEEDED.difference(self._names)))}")
+        numbers = [int(number) for number in re.findall(r"\d+", self.release)[:3]]
+        self._extra = tuple([*numbers, 0][:3]) < EXTRA_NEWLINE_UNTIL
+        self._offsets = array("q")
+        self._times = array("q")
+        self._components: set[int] = set()
+        self._kept: dict[str, dict[int, int]] = {SCRIPTS: {}, VARIABLES: {}}
+        self.records = 0
+        self._index(version.end(), progress)
+        self._order = sorted(range(len(self._times)), key=self._times.__getitem__)
+
+    @property
+    def jobs(self) -> int:
+        """The number of submissions."""
+        return len(self._times)
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        """Yield the columns of the jobs, in the order of their submission."""
+        for number, place in enumerate(self._order):
+            if number % _STEP == 0:
+                self._data.madvise(mmap.MADV_DONTNEED)
+            columns, _ = self._record(self._offsets[place])
+            named = zip(self._names, columns, strict=True)
+            job = {name: value.decode("utf-8", "surrogateescape") for name, value in named}
+            yield {**job, COMPONENT: "?"} if place in self._components else job
+
+    def keeps(self, kind: str) -> bool:
+        """Tell whether the file has scripts (SCRIPTS) or environments (VARIABLES)."""
+        return bool(self._kept[kind])
+
+    def kept(self, kind: str, job: str) -> str | None:
+        """Return the script or the environment of a job.
+
+        Args:
+            kind: SCRIPTS or VARIABLES.
+            job: the column JobID.
+
+        Returns:
+            the text; None if accounting does not have it, or if it is not certain whose it is.
+        """
+        place = self._kept[kind].get(base_of(job.encode()), 0)
+        if not place:
+            return None
+        start, size = place >> 32, place & 0xFFFFFFFF
+        text = self._data[start : start + size]
+        if self._extra:
+            text = text.removesuffix(b"\n")
+        return None if text == NOT_KEPT else text.decode("utf-8", "surrogateescape")
+
+    def _index(self, at: int, progress: Callable[[int, int], None] | None) -> None:
+        """Find all jobs, scripts and environments."""
+        data, separator, size = self._data, self._separator, len(self._data)
+        job_id, submit, line, user = (self._names.index(name) for name in ("JobID", "Submit", "SubmitLine", LAST))
+        found: dict[int, int] = {}
+        before: tuple[int, object] = (0, None)
+        while at < size:
+            if data[at : at + len(separator)] == separator:
+                word, at = self._marker(at)
+                if word == END:
+                    return
+                end = data.find(separator, at)
+                if end < 0:
+                    break
+                self._index_kept(self._kept[word], at, end)
+                at = end
+                self._passed(at, progress)
+                continue
+            columns, end = self._record(at)
+            if columns[0] == FIRST.encode() or b"." in columns[job_id]:  # a header, or a step
+                at = end
+                continue
+            self.records += 1
+            try:
+                time = int(columns[submit])
+                key = hash(
+                    (base_of(columns[job_id]), columns[user], columns[line], b"+" in columns[job_id] and columns[0])
+                )
+            except ValueError:
+                raise SavedError(f"the record at byte {at} has no number: is SLURM_TIME_FORMAT=%s set?") from None
+            same = (columns[user], columns[line], time)
+            place = found.setdefault(key, len(self._times))
+            if before[1] == same and columns[0] == b"%d" % (before[0] + 1):
+                self._components.add(place)
+            before = (base_of(columns[0]), same)
+            if place == len(self._times):
+                self._times.append(time)
+                self._offsets.append(at)
+            elif time < self._times[place]:  # before it was requeued
+                self._times[place], self._offsets[place] = time, at
+            at = end
+            if self.records % _STEP == 0:
+                self._passed(at, progress)
+        raise SavedError("the file has no end: sacct failed, or the output was cut off")
+
+    def _passed(self, at: int, progress: Callable[[int, int], None] | None) -> None:
+        """Give back the memory of what has been read, and report the progress."""
+        self._data.madvise(mmap.MADV_DONTNEED)
+        if progress is not None:
+            progress(at, len(self._data))
+
+    def _marker(self, at: int) -> tuple[str, int]:
+        line = self._data[at : self._data.find(b"\n", at) + 1]
+        word = line[len(self._separator) :].decode("utf-8", "replace").strip()
+        if word not in (SCRIPTS, VARIABLES, END):
+            raise SavedError(f"the line at byte {at} is not of the script")
+        return word, at + len(line)
+
+    def _record(self, at: int) -> tuple[list[bytes], int]:
+        """Return the columns of the record at an offset, and where it ends."""
+        data, count = self._data, len(self._names)
+        start = at
+        while True:
+            end = data.find(b"\n", at) + 1
+            if not end or end - start > LONGEST:
+                raise SavedError(f"the record at byte {start} has no end")
+            columns = data[start : end - 1].split(self._separator)
+            if len(columns) == count:
+                return columns, end
+            if len(columns) > count:
+                raise SavedError(f"the record at byte {start} has {len(columns)} columns, not {count}")
+            at = end
+
+    def _index_kept(self, kept: dict[int, int], at: int, end: int) -> None:
+        """Find scripts or environments; of two that claim to be of one job, none counts."""
+        headers = list(KEPT.finditer(self._data, at, end))
+        for header, following in zip(headers, [*(each.start() for each in headers[1:]), end], strict=True):
+            job = int(header[1])
+            kept[job] = 0 if job in kept else header.end() << 32 | (following - header.end())
+
+
+def base_of(job: bytes) -> int:
+    """Return the number of a job without its task or component.
+
+    Raises:
+        ValueError: it has no number.
+    """
+    match = re.match(rb"\d+", job)
+    if match is None:
+        raise ValueError(job)
+    return int(match[0])

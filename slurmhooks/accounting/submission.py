@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Computes the request of a job from what accounting knows: its members, and which of them are unknown.
+
+A member is known if every option that has an influence on it is known: those of the command line, those of the script
+if accounting has it, and those of variables such as SBATCH_ACCOUNT if it has the environment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.accounting import words
+from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE, MERGED
+from slurmhooks.accounting.saved import COMPONENT
+from slurmhooks.cli_filter.model import EARLY
+from slurmhooks.fields import COUNTERS
+from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.job_submit.strings import NotationError
+from slurmhooks.testing import FakeJob, command_lines, sbatch
+from slurmhooks.testing.job_submit import missing_fields, raw_value, struct_of
+from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.option_variables import VARIABLES
+from slurmhooks.testing.sbatch import SbatchError
+from slurmhooks.testing.sbatch.releases import as_in
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.values import UNLIMITED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slurmhooks.testing.command_lines import Given
+    from slurmhooks.wire.message import Raw
+
+ELSEWHERE = frozenset({"bbf", "begin", "deadline", "export-file", "gid", "nodefile", "uid"})
+"""Options whose effect depends on files, clocks or names of the machine where the command ran."""
+LAYOUT_OPTIONS = INFLUENCES["threads_per_core"] - {"hint"}
+VARIABLES_ASSUMED, WORDS_ASSUMED = "variables", "words"
+ASSUMABLE = {
+    "account": ("account", "Account"),
+    "comment": ("comment", "Comment"),
+    "features": ("features", "Constraints"),
+    "name": ("name", "JobName"),
+    "partition": ("partition", "Partition"),
+    "qos": ("qos", "QOS"),
+    "reservation": ("reservation", "Reservation"),
+    "time_limit": ("time_limit", "TimelimitRaw"),
+    "wckey": ("wckey", "WCKey"),
+    "work_dir": ("work_dir", "WorkDir"),
+}
+"""Fields for which users may take what the job got: members, and columns of sacct."""
+OF_COMPONENT = re.compile(r"(#[^\n]*\n)*exit 0\n?")
+"""The script that older releases make for a component of a heterogeneous job other than the first."""
+_BEFORE, _AFTER = sbatch.WRAPPED.split("{}")
+OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
+_EXPORT = ("export", "export-file")
+_CACHE = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The request of a job.
+
+    Attributes:
+        raws: raw values by member, of those that are set.
+        unknown: the members whose values are not known.
+        batch: it has a script and an environment.
+        sender_is_root: the user of the job did not send it, root did.
+    """
+
+    raws: Mapping[str, Raw]
+    unknown: frozenset[str]
+    batch: bool = False
+    sender_is_root: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What accounting has of a job besides columns.
+
+    Attributes:
+        script: the batch script; None: not kept.
+        variables: the environment; None: not kept, or not certain.
+        of_options: the variables of it that may give options of sbatch; None: not kept.
+    """
+
+    script: str | None = None
+    variables: tuple[str, ...] | None = None
+    of_options: tuple[tuple[str, str], ...] | None = None
+
+
+def kept(script: str | None, environment: str | None) -> Kept:
+    """Return what is certain about a script and an environment as accounting has them.
+
+    Args:
+        script: the text; None: not kept.
+        environment: a line for each variable; a value with line breaks looks like several. None: not kept.
+    """
+    if environment is None:
+        return Kept(script)
+    lines = environment.removesuffix("\n").split("\n")
+    whole = all(_VARIABLE.match(line) for line in lines)
+    # slurmctld adds variables to an array's, and accounting has one environment for all jobs that sent the same one.
+    added = any(line.startswith(OF_ARRAYS) for line in lines)
+    names = {name for name, _ in VARIABLES["sbatch"]} | {"SLURM_EXPORT_ENV"}
+    given = [(name, value) for name, equals, value in (line.partition("=") for line in lines) if name in names]
+    sure = [(name, value if whole and words.LOST not in value else words.LOST) for name, value in given]
+    certain = whole and not added and words.LOST not in environment
+    return Kept(script, tuple(lines) if certain else None, tuple(sure))
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+class Computing:
+    """Computes requests for a release of Slurm.
+
+    Attributes:
+        slots: the numbers of members that are not set.
+    """
+
+    def __init__(self, release: str, assume: frozenset[str] = frozenset()) -> None:
+        """Prepare.
+
+        Args:
+            release: of Slurm, such as "24.11".
+            assume: VARIABLES_ASSUMED: no options are in variables; WORDS_ASSUMED: a word that begins like an option is
+                one; keys of ASSUMABLE: users requested what jobs got.
+        """
+        self._release = release
+        self._assume = assume
+        self._table = tables_of(release)["job"]
+        self._members = frozenset(self._table.places)
+        self._missing = missing_fields(release)
+        empty = struct_of(FakeJob(release=release, user_id=0, group_id=0))
+        self._empty = dict(empty.raws)
+        self.slots = tuple(empty.slots)
+        places = self._table.places
+        found = {name: (row, row.member(release_of(release), places)) for name, row in rows(FakeJob).items()}
+        self._rows = {
+            name: (row, member)
+            for name, (row, member) in found.items()
+            if member is not None and not isinstance(row, Computed)
+        }
+        self._known_of = lru_cache(_CACHE)(self._known)
+        self._of_columns = lru_cache(_CACHE)(self._compute)
+
+    def request(self, columns: Mapping[str, str], kept: Kept) -> Request:
+        """Return the request of a job.
+
+        Args:
+            columns: of sacct.
+            kept: what else accounting has.
+        """
+        evidence = tuple(columns.get(column, "") for column in _EVIDENCE)
+        heterogeneous = "+" in columns["JobID"] or (kept.script is None and COMPONENT in columns)
+        found = self._of_columns(columns.get("SubmitLine", ""), evidence, kept, heterogeneous)
+        raws = {**found.raws, "user_id": int(columns["UID"]), "group_id": int(columns["GID"])}
+        unknown = found.unknown
+        if kept.variables is not None and found.batch and "environment" in unknown:
+            raws["environment"] = [each.encode("utf-8", "surrogateescape") for each in kept.variables]
+            raws["env_size"] = len(kept.variables)
+            unknown -= {"environment", "env_size"}
+        for name in self._assume & {*ASSUMABLE}:
+            member, column = ASSUMABLE[name]
+            if member in unknown and column in columns:
+                raws[member] = _assumed(name, columns[column])
+                unknown -= {member}
+        return Request(raws, unknown, found.batch, found.sender_is_root)
+
+    def _compute(self, text: str, evidence: tuple[str, ...], kept: Kept, heterogeneous: bool) -> Request:
+        columns = dict(zip(_EVIDENCE, evidence, strict=True))
+        if kept.script is not None and kept.script.startswith(_BEFORE) and kept.script.endswith(_AFTER):
+            columns[words.WRAP] = kept.script[len(_BEFORE) : -len(_AFTER)]
+        line = words.read(text, columns, plain=WORDS_ASSUMED in self._assume)
+        nothing = Request({}, self._members - {"user_id", "group_id"})
+        if not line.program or heterogeneous or line.components:
+            return nothing
+        options = _Options(line, kept, VARIABLES_ASSUMED in self._assume)
+        if options.components or "external" in options.given:  # it has no script
+            return nothing
+        fields: dict[str, Any] = {}
+        try:
+            if line.program == "sbatch":
+                self._of_sbatch(fields, options.in_force(self._release))
+            else:
+                self._of_others(fields, options.in_force(self._release))
+        except (SbatchError, NotationError, ValueError, OverflowError):
+            return nothing  # sbatch has read something else
+        known = set(
+            self._known_of(line.program, frozenset(options.unknown), *map(frozenset, (options.of_line, line.possible)))
+        )
+        if "priority" in options.given or "priority" in options.unknown:
+            known.discard("priority")  # slurmctld ignores it unless it comes from an operator
+        if words.LOST not in text:
+            fields["submit_line"] = text
+            known |= {"submit_line"}
+        if line.program == "sbatch":
+            known |= self._name_and_words(fields, line, options, columns)
+            known |= self._files(fields, options)
+            if kept.script is not None:
+                fields["script"] = kept.script
+                known |= {"script", "het_job_offset"}
+        else:
+            known |= {"script", "environment", "env_size", "het_job_offset"}
+        raws = self._raws(fields, known)
+        return Request(raws, self._members - known, line.program == "sbatch", options.of_root)
+
+    def _of_sbatch(self, fields: dict[str, Any], given: Sequence[Given]) -> None:
+        fields |= {"script": "#!/bin/sh\n", "argv": []}
+        sbatch.compute(fields, given, [], environment={}, work_dir="/", release=self._release, options={})
+        for name in ("environment", "spank_job_env", "script", "argv", "name"):
+            fields.pop(name, None)
+
+    def _of_others(self, fields: dict[str, Any], given: Sequence[Given]) -> None:
+        simple = {option for member in INTERACTIVE for option in INFLUENCES[member]}
+        words_of = [
+            f"--{each.name}" + ("" if each.text is None else f"={each.text}") for each in given if each.name in simple
+        ]
+        sbatch.apply(words_of, fields, [])
+
+    def _known(
+        self, program: str, unknown: frozenset[str], of_line: frozenset[str], possible: frozenset[str]
+    ) -> set[str]:
+        """Return the members that the options decide, except those that need more than options."""
+        batch = program == "sbatch"
+        known = {"user_id", "group_id"}
+        for member in INFLUENCES if batch else INTERACTIVE:
+            decisive = DECISIVE.get(member, ()) if batch else ()
+            decided = of_line.intersection(decisive) and not possible.intersection(decisive)
+            if decided or not INFLUENCES[member] & unknown:
+                known.add(member)
+        if batch:
+            known |= CONSTANT
+        return (known - {"name", "work_dir", "std_in", "std_out", "std_err"}) & self._members
+
+    def _name_and_words(
+        self, fields: dict[str, Any], line: words.Line, options: _Options, columns: Mapping[str, str]
+    ) -> set[str]:
+        """Set the name and the words of the script; return which of them are known."""
+        known: set[str] = set()
+        rest = line.rest
+        if not options.unknown & {"wrap"} and ("wrap" in options.given or rest == []):
+            known |= {"argv", "argc"}
+            fields["argv"] = []
+        elif rest is not None and len(rest) == 1 and rest[0].startswith(("/", ".")) and words.LOST not in rest[0]:
+            known |= {"argv", "argc"}
+            fields["argv"] = rest
+        if "job-name" in options.unknown:
+            return known
+        name = options.given.get("job-name")
+        if name is None and "wrap" in options.given:
+            name = "wrap"
+        elif name is None and rest is not None and "wrap" not in options.unknown:
+            name = rest[0].rpartition("/")[2] if rest else "sbatch"
+            if rest and (len(rest) > 1 or words.LOST in name) and columns.get("JobName") != name:
+                name = None
+        if name is None:
+            return known
+        fields["name"] = name
+        return known | {"name"}
+
+    def _files(self, fields: dict[str, Any], options: _Options) -> set[str]:
+        """Return which of the working directory and the files are known; a relative path needs the directory."""
+        known: set[str] = set()
+        folder = None if "chdir" in options.unknown else options.given.get("chdir")
+        absolute = folder is not None and folder.startswith("/")
+        if absolute:
+            known.add("work_dir")
+        for option, member in (("input", "std_in"), ("output", "std_out"), ("error", "std_err")):
+            path = options.given.get(option)
+            if option not in options.unknown and (absolute or path is None or path.startswith("/")):
+                known.add(member)
+        return known
+
+    def _raws(self, fields: dict[str, Any], known: set[str]) -> dict[str, Raw]:
+        """Return the raw values of the known members that are set."""
+        raws: dict[str, Raw] = {}
+        for name, value in fields.items():
+            if name in COUNTERS:
+                raws[name] = [each.encode("utf-8", "surrogateescape") for each in value]
+                raws[COUNTERS[name]] = len(value)
+            elif name not in self._missing:
+                row, member = self._rows[name]
+                if value is not None and member in known:
+                    raws[member] = raw_value(row, raws.get(member, self._empty[member]), value, self._release)
+        return raws
+
+
+@dataclass
+class _Options:
+    """The options of a job.
+
+    Attributes:
+        given: the arguments of those that are known, by name; None: it has none.
+        of_line: those that the command line gives.
+        overriding: those of them for which it does not matter what script and variables say.
+        unknown: names of those that may be given, or have another value.
+        components: the job is heterogeneous.
+        of_root: root submitted the job for its user, as only root may.
+    """
+
+    line: words.Line
+    kept: Kept
+    no_variables: bool
+    given: dict[str, str | None] = field(default_factory=dict)
+    of_line: set[str] = field(default_factory=set)
+    overriding: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    components: bool = False
+    of_root: bool = False
+
+    def __post_init__(self) -> None:
+        line, program = self.line, self.line.program
+        self._variables: list[Given] = []
+        self._script: list[Given] = []
+        self.of_line = {each.name for each in line.given} - line.possible
+        self.overriding = self.of_line - MERGED
+        unknown = set(line.possible)
+        if program == "sbatch":
+            unknown |= self._of_script()
+        unknown |= self._of_variables()
+        all_given = [*self._script, *self._variables, *line.given]
+        unknown |= {each.name for each in all_given} & ELSEWHERE
+        self.of_root = any(each.name == "uid" for each in all_given)
+        unknown |= {each.name for each in all_given if _is_lost(each)}
+        given = {each.name for each in all_given}
+        if "hint" in given and given & LAYOUT_OPTIONS:  # it depends on the release which of them counts
+            unknown.add("hint")
+        self.unknown = unknown
+        self.given = {
+            name: text for name, text in command_lines.texts(all_given, plugin=False).items() if name not in unknown
+        }
+
+    def in_force(self, release: str) -> list[Given]:
+        """Return the known options in the order of their setting."""
+        given = command_lines.in_force([self._script], self._variables, [self.line.given], 0)
+        kept = as_in(given, release) if self.line.program == "sbatch" else given
+        return [each for each in kept if each.name not in self.unknown]
+
+    def _of_script(self) -> set[str]:
+        """Read the options of the script; return the names of the unknown ones."""
+        everything = {*NAMES["sbatch"]} - {*EARLY["sbatch"]}
+        if self.kept.script is None:
+            return everything - self.overriding
+        notes: list[str] = []
+        try:
+            parts = sbatch.options_in(self.kept.script, notes, ())
+        except SbatchError:
+            return everything - self.overriding
+        if notes:  # an option of a plugin, which may take the next word
+            return everything - self.overriding
+        self.components = len(parts) > 1 or OF_COMPONENT.fullmatch(self.kept.script) is not None
+        self._script = parts[0]
+        return set()
+
+    def _of_variables(self) -> set[str]:
+        """Read the options of variables; return the names of the unknown ones."""
+        program, kept = self.line.program, self.kept.of_options
+        export = {each.name for each in (*self._script, *self.line.given)}.intersection(_EXPORT)
+        possible = self.line.possible.intersection(_EXPORT)
+        if kept is None or program != "sbatch" or export or possible or "SLURM_EXPORT_ENV" in dict(kept):
+            return set() if self.no_variables else {name for _, name in VARIABLES[program]} - self.overriding
+        self._variables = command_lines.of_environment(program, dict(kept), ())
+        return set()
+
+
+def _is_lost(given: Given) -> bool:
+    """Tell whether the value of an option is not certain: the database has replaced a character, or it has blanks."""
+    text = given.text or ""
+    strict = given.name in words.FOLLOWED or given.name in words.IGNORING
+    return words.LOST in text or (strict and re.search(r"\s", text) is not None)
+
+
+_EVIDENCE = tuple(sorted(set(words.COLUMNS.values())))
+
+
+def _assumed(name: str, text: str) -> Raw:
+    if name == "time_limit":
+        value: Any = {"UNLIMITED": UNLIMITED}.get(text, int(text) if text.isdecimal() else None)
+        raws: Raw = struct_of(FakeJob(time_limit=value)).raws["time_limit"]
+        return raws
+    return text.encode("utf-8", "surrogateescape") or None

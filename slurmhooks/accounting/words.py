@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the command line of a job as accounting has it: the words with blanks between them, and no quotes.
+
+A value with blanks looks like several words, and words like options of the command may belong to a value. What the line
+leaves open is not guessed: such options are possible, not given.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slurmhooks.testing import command_lines
+from slurmhooks.testing.command_lines import SEPARATOR, CommandLineError, Given
+from slurmhooks.testing.option_names import ALIASES, NAMES, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+PROGRAMS = ("sbatch", "srun", "salloc")
+LOST = "?"
+"""What a database writes for a character that it cannot store."""
+_ANY = re.compile("")
+_NO_OPTION = re.compile(r"[^-]|-?[0-9]")
+_NEVER = re.compile(r"(?!)")
+_CLOSED = """
+    constraint core-spec cores-per-socket cpus-per-gpu cpus-per-task distribution exclusive gpus gpus-per-node
+    gpus-per-socket gpus-per-task gres gres-flags hint licenses mem mem-per-cpu mem-per-gpu mincpus no-kill nodes
+    ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step partition
+    reservation segment sockets-per-node thread-spec threads-per-core time time-min tmp wait-all-nodes
+"""
+FOLLOWED = {
+    **dict.fromkeys(_CLOSED.split(), _NEVER),
+    **dict.fromkeys(("array", "begin", "deadline", "dependency", "exclude", "signal"), _NO_OPTION),
+}
+"""How the word begins that may follow a blank in the value of an option; of other options, any word may follow. Slurm
+refuses values with other blanks; test_import.py shows it."""
+WRAP = "wrap"
+"""Stands for a column with the commands of the script that --wrap made."""
+COLUMNS = {
+    "account": "Account",
+    "chdir": "WorkDir",
+    "comment": "Comment",
+    "constraint": "Constraints",
+    "job-name": "JobName",
+    "qos": "QOS",
+    "reservation": "Reservation",
+    "wckey": "WCKey",
+    "wrap": WRAP,
+}
+"""The columns of sacct that show where the value of an option ends."""
+
+IGNORING = frozenset({"mail-type", "nice", "nodelist", "profile", "switches"})
+"""Options that do not read all of a value with blanks; what they read depends on the release."""
+LOWERED = ("account", "wckey")
+"""The options whose values slurmctld writes in lower case."""
+
+
+@dataclass
+class Line:
+    """A command line.
+
+    Attributes:
+        program: sbatch, srun or salloc; empty if it is none of them.
+        given: the options that are certainly given, in order.
+        possible: the long names of those that may be given, or have another value than that in ``given``.
+        rest: the words after the options; None: not known.
+        components: it may be the line of a heterogeneous job.
+    """
+
+    program: str = ""
+    given: list[Given] = field(default_factory=list)
+    possible: set[str] = field(default_factory=set)
+    rest: list[str] | None = None
+    components: bool = False
+
+
+def read(text: str, columns: Mapping[str, str], *, plain: bool = False) -> Line:
+    """Read a command line.
+
+    Args:
+        text: the words with blanks between them.
+        columns: what sacct says about the job.
+        plain: a word that begins like an option is one.
+    """
+    words = text.split(" ")
+    program = os.path.basename(words[0])
+    if program not in PROGRAMS:
+        return Line()
+    line = Line(program)
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "-":
+        if words[at] == "--":
+            at += 1
+            break
+        count = _option(line, words[at:], columns, plain=plain)
+        if count is None:
+            line.possible |= {name for word in words[at:] for name in _options_in(program, word)}
+            line.components = SEPARATOR in words[at:]
+            line.possible |= {each.name for each in line.given if LOST in (each.text or "")}
+            return line
+        at += count
+    line.rest = words[at:]
+    line.components = line.rest[:1] == [SEPARATOR] or (program == "srun" and SEPARATOR in line.rest)
+    line.possible |= {each.name for each in line.given if LOST in (each.text or "")}
+    return line
+
+
+def _option(line: Line, words: Sequence[str], columns: Mapping[str, str], *, plain: bool) -> int | None:
+    """Read the option that begins a sequence of words.
+
+    Returns:
+        the number of its words; None if that is not certain.
+    """
+    found = _given(line.program, words)
+    if found is None:
+        return None
+    given, count = found
+    last = given[-1]
+    if last.text is None:
+        line.given += given
+        return count
+    text, following = last.text, words[count:]
+    column = columns.get(COLUMNS.get(last.name, ""))
+    if column:
+        extra = column.count(" ") - text.count(" ")
+        joined = " ".join([text, *following[: max(extra, 0)]])
+        if extra >= 0 and column in (joined, joined.lower() if last.name in LOWERED else joined):
+            line.given += [*given[:-1], Given(last.name, last.how, joined)]
+            return count + extra
+    line.given += given
+    goes_on = FOLLOWED.get(last.name, _NO_OPTION if plain else _ANY)
+    if following and goes_on is not _NEVER and (not following[0] or goes_on.match(following[0])):
+        line.possible.add(last.name)
+        return None
+    return count
+
+
+def _given(program: str, words: Sequence[str]) -> tuple[list[Given], int] | None:
+    """Return the options of one or two words, and how many they are; None if the command has no such option."""
+    for count in (1, 2):
+        unknown: list[str] = []
+        try:
+            given = command_lines.read(program, words[:count], (), unknown).given
+        except CommandLineError:
+            continue
+        return (given, count) if given and not unknown and count <= len(words) else None
+    return None
+
+
+def _options_in(program: str, word: str) -> Iterator[str]:
+    """Yield the long names of the options that a word may give."""
+    if word.startswith("--"):
+        begin = word[2:].partition("=")[0]
+        for name in NAMES[program]:
+            if name.startswith(begin):
+                yield ALIASES.get(name, name)
+    elif word.startswith("-"):
+        for letter in word[1:]:
+            if (long := short(program, letter)) is not None:
+                yield long

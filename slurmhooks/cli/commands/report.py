@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from slurmhooks.cli import output, parameters, progress
+from slurmhooks.cli.decisions import Decision, Log
+from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.pages import charts
+from slurmhooks.cli.pages.names import Numbered, plain
+from slurmhooks.cli.tally import KEPT, Report, Tally
+from slurmhooks.collector.collector import decisions_folder
+from slurmhooks.config import model as config
+from slurmhooks.site import sources as site
+
+UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
+    """Return a time such as 2027-05-01T08:00, or a duration such as 7d before now."""
+    if value is None:
+        return None
+    try:
+        if value[-1:] in UNITS and value[:-1].isdecimal():
+            return datetime.now().astimezone() - timedelta(**{UNITS[value[-1]]: int(value[:-1])})
+        return datetime.fromisoformat(value).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{value!r} is neither a time such as 2027-05-01 nor a duration such as 7d") from None
+
+
+@click.command("report")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Write a page with charts."
+)
+@click.option("--since", callback=moment, metavar="TIME", help="Leave out what is older, such as 2027-05-01 or 7d.")
+@click.option("--until", callback=moment, metavar="TIME", help="Leave out what is newer.")
+@click.option(
+    "--change",
+    callback=moment,
+    metavar="TIME",
+    help="Compare the requests before and after this time. Default: before and after the last change of the hooks.",
+)
+@click.option("--anonymous", is_flag=True, help="Leave out names of users and accounts.")
+@click.option(
+    "--top", type=click.IntRange(1), default=20, show_default=True, help="Number of users and accounts to show."
+)
+@output.json_option(Report)
+@parameters.sysconfdir_option
+def command(
+    files: tuple[Path, ...],
+    html: Path | None,
+    since: datetime | None,
+    until: datetime | None,
+    change: datetime | None,
+    anonymous: bool,
+    top: int,
+    as_json: bool,
+    sysconfdir: Path,
+) -> None:
+    """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers.
+
+    FILE is a file of the decision log, or a folder of such files, also of several machines; by default those of this
+    one, which root and SlurmUser can read. Exit codes: 0 fine, 1 there is no log, 2 wrong use.
+    """
+    notes = []
+    if not files:
+        parameters.use(sysconfdir)
+        read = site.read_config(sysconfdir / config.FILE_NAME)
+        files = (Path(decisions_folder(read)),)
+        if read.decisions.sample < 1:
+            share = f"[decisions] sample = {read.decisions.sample:g}"
+            notes.append(f"The log has only a share of the accepted requests ({share}), so they are too few here.")
+    logs = [Log(path) for path in files]
+    missing = [str(path) for path, log in zip(files, logs, strict=True) if not log.exists()]
+    if missing:
+        raise Finding(f"{missing[0]}: there is no decision log: see [decisions] of slurmhooks.toml")
+    tally = Tally(change)
+    with progress.waiting("reading the decision log"):
+        for decision in _between(_all(logs), since, until):
+            tally.add(decision)
+    report = tally.report(top, Numbered(KEPT) if anonymous else plain)
+    if html is not None:
+        from slurmhooks.cli.pages import of_decisions
+
+        of_decisions.page(report, notes).write(html)
+        if not charts.available():
+            click.echo(f"note: {charts.MISSING}", err=True)
+    if as_json:
+        output.document(report)
+    elif html is None:
+        show(report, notes)
+
+
+def _all(logs: Iterable[Log]) -> Iterator[Decision]:
+    for log in logs:
+        yield from log
+
+
+def _between(decisions: Iterator[Decision], since: datetime | None, until: datetime | None) -> Iterator[Decision]:
+    for decision in decisions:
+        if (since is None or decision.time >= since) and (until is None or decision.time < until):
+            yield decision
+
+
+def show(report: Report, notes: Iterable[str]) -> None:
+    """Print the report for people."""
+    total = report.total
+    span = "" if report.first is None else f", {report.first:%Y-%m-%d %H:%M} to {report.last:%Y-%m-%d %H:%M}"
+    click.echo(
+        f"{total.requests} requests{span}: {total.refused} refused, {total.failed} failed, {total.warned} warned"
+    )
+    for note in notes:
+        click.echo(note)
+    titles = ("refused", "failed", "warned", "observed")
+    rules = [rule for rule in report.rules if any(getattr(rule, title) for title in titles)]
+    output.table(
+        ("rule", *titles, "mean us", "longest us"),
+        [(rule.rule, *(str(getattr(rule, title)) for title in (*titles, "mean", "most"))) for rule in rules],
+    )
+    for name, rows in (("day", report.days), ("account", report.accounts), ("user", report.users)):
+        output.table(
+            (name, "requests", *titles),
+            [(row.name, *(str(getattr(row, title)) for title in ("requests", *titles))) for row in rows],
+        )
+    if report.change is not None:
+        change = report.change
+        click.echo(f"changed {change.time:%Y-%m-%d %H:%M}: {change.before} requests before, {change.after} after")
+        output.table(
+            ("rule", "refused before", "refused after"),
+            [(each.rule, str(each.before), str(each.after)) for each in change.rules],
+        )

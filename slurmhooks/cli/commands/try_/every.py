@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`try every`: run periodic rules on the tables of the running slurmctld, and show what they would do."""
+
+import sys
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks.cli import live, output
+from slurmhooks.cli.commands.try_.site_handlers import common, load
+from slurmhooks.cli.findings import shown
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.slurmctld.actions import Acting, ActingViews, Action
+from slurmhooks.slurmctld.every import mode_of, staged, verdict_of
+
+
+class Planned(BaseModel):
+    """An action that a rule would take.
+
+    Attributes:
+        action: such as "cancel".
+        target: the job, as users write it, or the name of the node.
+        is_node: whether it is a node.
+        text: the reason, the line, or the new values; empty if the action has none.
+        mode: "enforce", or what the rule would do instead: "warn", "observe" or "off".
+    """
+
+    action: str
+    target: str
+    is_node: bool
+    text: str
+    mode: str
+
+
+class TriedRule(BaseModel):
+    """What one rule would do now.
+
+    Attributes:
+        rule: its label.
+        verdict: "done", "refused", "failed" or "too many actions"; its actions count only if it is "done".
+        text: why, unless it is "done".
+        actions: in order.
+    """
+
+    rule: str
+    verdict: str
+    text: str | None
+    actions: list[Planned]
+
+
+@click.command("every")
+@common(list[TriedRule])
+def command(sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
+    """Run all periodic rules once on the tables of slurmctld, and show what they would do now.
+
+    No action is taken. Run this command as root or SlurmUser on the machine of slurmctld.
+    """
+    registry = load(sysconfdir, files, scripts=True)
+    handlers = registry.handlers("every")
+    if not handlers:
+        raise click.UsageError("there is no periodic rule: mark a function with @hook.every")
+    slurmctld = live.connect(sysconfdir)
+    views = ActingViews(slurmctld.tables)
+    rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
+    if as_json:
+        output.document([rule.model_dump() for rule in rules])
+    else:
+        for rule in rules:
+            _show(rule)
+    sys.exit(0 if all(rule.verdict == "done" for rule in rules) else 1)
+
+
+def _try(handler: Handler, views: ActingViews, asking: Acting) -> TriedRule:
+    outcome = staged(handler, views, asking)
+    actions = list(asking.staged.values())
+    verdict, text = verdict_of(handler, outcome, len(actions))
+    planned = [_planned(handler, action, views, asking) for action in actions]
+    return TriedRule(rule=handler.label, verdict=verdict, text=text, actions=planned)
+
+
+def _planned(handler: Handler, action: Action, views: ActingViews, asking: Acting) -> Planned:
+    mode = mode_of(handler, action, views.row(action, asking))
+    is_node = action.job_id is None
+    return Planned(action=action.kind, target=action.target, is_node=is_node, text=action.text, mode=mode)
+
+
+def _show(rule: TriedRule) -> None:
+    color = "green" if rule.verdict == "done" else "red"
+    why = f": {shown(rule.text)}" if rule.text else ""
+    count = f"{len(rule.actions)} action{'s' if len(rule.actions) != 1 else ''}"
+    click.echo(f"{click.style(rule.rule, bold=True)}: {click.style(rule.verdict, fg=color)}, {count}{why}")
+    cells = [
+        (each.mode, f"{each.action} {'node' if each.is_node else 'job'} {each.target}", each.text or "-")
+        for each in rule.actions
+    ]
+    if cells:
+        output.table(("mode", "action", "text"), cells)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of ``slurmhooks replay``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from slurmhooks.cli.pages.markup import element, table
+from slurmhooks.cli.pages.names import Numbered
+from slurmhooks.cli.pages.page import Page
+from slurmhooks.replay.report import NO_ACCOUNT, Example, Report, Share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmhooks.cli.pages.names import Name
+
+MOST = 15
+"""Maximum number of bars in a chart; the table has all rows."""
+
+
+def anonymous(report: Report) -> Report:
+    """Return a report without the names of users, accounts and jobs, and without texts that may contain them.
+
+    The ids of examples stay, so that administrators can find them.
+    """
+    name = Numbered((NO_ACCOUNT,))
+    rules = [
+        rule.model_copy(
+            update={
+                "users": _named(rule.users, "user", name),
+                "accounts": _named(rule.accounts, "account", name),
+                "examples": _unnamed(rule.examples, name),
+            }
+        )
+        for rule in report.rules
+    ]
+    fields = [
+        field.model_copy(update={"values": [], "examples": _unnamed(field.examples, name)}) for field in report.fields
+    ]
+    bugs = [
+        bug.model_copy(update={"traceback": bug.error, "examples": _unnamed(bug.examples, name)}) for bug in report.bugs
+    ]
+    needs = [need.model_copy(update={"examples": _unnamed(need.examples, name)}) for need in report.needs]
+    recorded = {key: report.recorded[key] for key in ("slurmhooks", "slurm", "python") if key in report.recorded}
+    return report.model_copy(
+        update={"rules": rules, "fields": fields, "bugs": bugs, "needs": needs, "recorded": recorded, "notes": []}
+    )
+
+
+def _named(shares: Sequence[Share], kind: str, name: Name) -> list[Share]:
+    return [share.model_copy(update={"name": name(kind, share.name)}) for share in shares]
+
+
+def _unnamed(examples: Sequence[Example], name: Name) -> list[Example]:
+    return [
+        example.model_copy(
+            update={
+                "user": name("user", example.user),
+                "account": None if example.account is None else name("account", example.account),
+                "name": None,
+            }
+        )
+        for example in examples
+    ]
+
+
+def page(report: Report) -> Page:
+    """Return the page."""
+    made = Page("What other rules would have decided", _about(report))
+    made.figures(
+        {
+            "requests": report.requests,
+            "refused more": report.more_refused,
+            "refused fewer": report.fewer_refused,
+            "refused by the new rules": report.refused,
+            "failed": report.failed,
+            "not compared": report.unknown,
+        }
+    )
+    if report.unknown:
+        made.note("Requests that are not compared lack something that rules wanted to read; they may be refused, too.")
+    made.section(
+        "By rule", "Requests that a rule refuses with the new rules, and did not refuse before; and vice versa."
+    )
+    rows = report.rules[:MOST]
+    made.chart(
+        "bars",
+        [rule.rule for rule in rows],
+        {"more": [rule.more for rule in rows], "fewer": [rule.fewer for rule in rows]},
+        stacked=False,
+    )
+    made.add(table(("rule", "more", "fewer"), [(rule.rule, rule.more, rule.fewer) for rule in report.rules]))
+    for rule in report.rules:
+        made.add(element("h3", rule.rule))
+        for title, shares in (("user", rule.users), ("account", rule.accounts)):
+            made.add(table((title, "requests"), [(share.name, share.requests) for share in shares]))
+        _examples(made, rule.examples)
+    if report.changes:
+        made.section("Verdicts")
+        made.add(table(("before", "now", "requests"), [(each.old, each.new, each.requests) for each in report.changes]))
+    if report.fields:
+        made.section("Fields", "Fields with other values, of requests that are accepted before and now.")
+        made.add(table(("field", "requests"), [(field.field, field.requests) for field in report.fields]))
+        for field in report.fields:
+            if field.values:
+                made.add(element("h3", field.field))
+                made.add(table(("before", "now", "requests"), [(v.old, v.new, v.requests) for v in field.values]))
+    if report.bugs:
+        made.section("Bugs", "Exceptions in handlers.")
+        for bug in report.bugs:
+            made.add(element("h3", f"{bug.rule}, {bug.hooks} rules: {bug.requests} requests"))
+            made.add(element("pre", bug.traceback.rstrip("\n")))
+            _examples(made, bug.examples)
+    if report.needs:
+        made.section("Not compared", "What rules wanted to read although it was not recorded.")
+        made.add(
+            table(
+                ("rules", "what", "requests", "record it with"),
+                [(need.hooks, need.what, need.requests, need.record_with) for need in report.needs],
+            )
+        )
+    if report.notes:
+        made.section("Notes")
+        made.add(element("ul", *(element("li", note) for note in report.notes)))
+    return made
+
+
+def _about(report: Report) -> str:
+    span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
+    by = f"recorded by slurmhooks {report.recorded.get('slurmhooks')} on Slurm {report.recorded.get('slurm')}"
+    return f"{report.requests} requests to submit or change jobs{span}, {by}, decided again by other rules."
+
+
+def _examples(made: Page, examples: Sequence[Example]) -> None:
+    if examples:
+        rows = [(each.id, _at(each.time), each.hook, each.user, each.name or "") for each in examples]
+        made.add(table(("request", "time", "hook", "user", "job"), rows, "Examples; the decision log has these ids"))
+
+
+def _at(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).isoformat(" ", "minutes")

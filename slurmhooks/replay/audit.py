@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules about submissions, on the jobs that slurmctld has: what they would decide if each were submitted as it is now.
+
+A record does not have everything that its request had. If a rule reads a field that the record lacks, the job is not
+compared. Slurm fills in some fields that a request leaves out; if a rule accepts a job only with such a value, the job
+is not compared either.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.constants import JobFlag
+from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.job_submit.views import Views
+from slurmhooks.recording.request import Recorded
+from slurmhooks.replay.answers import Answers, Snapshots
+from slurmhooks.replay.engine import Decision, Engine, Reader, notes_of
+from slurmhooks.replay.side import PATIENCE, took_too_long
+from slurmhooks.testing.job_submit import FakeJob, struct_of, unset
+from slurmhooks.wire.message import Message, decode, pack
+from slurmhooks.wire.protocol import Type, What
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.slurmctld.model import Record
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query
+
+_FILLED = """
+    account begin_time bitflags cpus_per_task max_cpus max_nodes mcs_label min_cpus min_mem_per_cpu min_mem_per_node
+    min_nodes nice ntasks_per_node num_tasks partition pn_min_cpus pn_min_memory qos requeue reservation time_limit
+    wckey
+"""
+FILLED = frozenset(_FILLED.split())
+"""Fields of which a record does not tell whether the request had them, or Slurm filled them in."""
+OTHERS = {"dependency": "orig_dependency", "reservation": "resv_name"}
+"""Fields that have other names in a record."""
+EMPTY = frozenset(
+    {"array_inx", "fed_siblings_active", "fed_siblings_viable", "job_id", "job_id_str", "restart_cnt", "sluid"}
+)
+"""Fields that no new request has, except that of an array."""
+LACKING = frozenset({"alloc_node", "batch_features", "delay_boot", "end_time", "priority", "site_factor"})
+"""Fields that have another meaning in a record."""
+_COUNTS = """
+    begin_time cpus_per_task deadline max_cpus max_nodes min_cpus min_nodes ntasks_per_node ntasks_per_tres num_tasks
+    overcommit pn_min_cpus reboot req_switch time_min wait4switch
+"""
+COUNTS = frozenset(_COUNTS.split())
+"""Fields in which a record has 0 if the request had nothing."""
+MEMORY = ("min_mem_per_cpu", "min_mem_per_node", "pn_min_memory")
+SPECIAL = frozenset({"argv", "environment", "env_size", "script", "spank_job_env", "spank_job_env_size"})
+"""Fields that are read in ways of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was decided about a job.
+
+    Attributes:
+        decision: about the job as it is now.
+        unsure: why the job is not compared; empty if the decision counts.
+    """
+
+    decision: Decision
+    unsure: str
+
+
+class LiveAnswers(Answers):
+    """Answers from the running slurmctld, about one job after the other.
+
+    Attributes:
+        record: the job.
+        read: fields in FILLED that handlers have read.
+        hidden: those that appear as if the request did not have them.
+    """
+
+    def __init__(self, tables: Tables, ask: Callable[[int, int], Query]) -> None:
+        """Take the function that returns one that asks slurmctld, for the ids of a sender and an owner."""
+        super().__init__(tables, Snapshots(tables, ()), (), {})
+        self._ask = ask
+        self.record: Any = None
+        self.read: set[str] = set()
+        self.hidden: frozenset[str] = frozenset()
+
+    def __call__(self, question: bytes) -> bytes:
+        """Return the result of a question."""
+        asked = decode(question, self._tables)
+        if asked.what == What.MEMBER:
+            raise self.missing(self._tables.tables[asked.table].members[asked.number].name)
+        owner = self.record.user_id
+        return self._ask(owner, owner)(question)
+
+
+class Auditor:
+    """Runs the handlers of job_submit on jobs of slurmctld."""
+
+    def __init__(
+        self, tables: Tables, registry: Registry, ask: Callable[[int, int], Query], *, enforce_all: bool = False
+    ) -> None:
+        """Prepare.
+
+        Args:
+            tables: of the build of slurmctld.
+            registry: the handlers.
+            ask: see LiveAnswers.
+            enforce_all: see Engine.
+        """
+        self._tables = tables
+        self._answers = LiveAnswers(tables, ask)
+        views = _views(tables, self._answers)
+        self._fields = frozenset(rows(JobFields)) - frozenset(views.job._missing)
+        self._engine = Engine(tables, registry, self._answers, enforce_all=enforce_all, views=views)
+        self._reader = Reader(tables)
+
+    def running(self) -> AbstractContextManager[None]:
+        """Suppress the log of handlers in the block; see Engine."""
+        return self._engine.running()
+
+    def audit(self, record: Record) -> Audited:
+        """Decide about a job."""
+        record = _without_defaults(record)
+        request = self._request(record)
+        self._answers.record, self._answers.read = record, set()
+        decision = self._decide(request, frozenset())
+        if decision.needs:
+            return Audited(decision, f"the job's record does not have {', '.join(decision.needs)}")
+        if decision.code:
+            return Audited(decision, "")
+        read = sorted(self._answers.read)
+        for hidden in (*([name] for name in read), *([read] if len(read) > 1 else [])):
+            if self._decide(request, frozenset(hidden)).code:
+                return Audited(decision, f"it depends on whether the request had {', '.join(hidden)}")
+        return Audited(decision, "")
+
+    def _decide(self, request: Recorded, hidden: frozenset[str]) -> Decision:
+        self._answers.hidden = hidden
+        before = signal.signal(signal.SIGALRM, took_too_long)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        try:
+            answer, notes = self._engine.run(request)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        return self._reader.read(answer, **notes_of(notes))
+
+    def _request(self, record: Any) -> Recorded:
+        """Return the request that would submit a job as it is now."""
+        release = ".".join(map(str, (self._tables.release.split("."))[:2]))
+        table = self._tables["job"]
+        raws = struct_of(FakeJob(release=release, **dict(self._values(record)))).raws
+        data = pack(table, {name: raw for name, raw in raws.items() if name in table.places})
+        user = record.user_id
+        message = Message(Type.REQUEST, 0, user, user, ((self._tables.place("job"), data),)).encode(self._tables)
+        return Recorded(time.time(), "job_submit", str(record.job_id), "", "", (), message, b"")
+
+    def _values(self, record: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the fields of a request that a record has."""
+        for name in _known(type(record)) & self._fields:
+            value = getattr(record, OTHERS.get(name, name))
+            if value is not None and (value or name not in COUNTS):
+                yield name, value
+
+
+def _without_defaults(record: Any) -> Any:
+    """Return a record that has no memory if neither the job nor its partition says how much it gets."""
+    if JobFlag.JOB_MEM_SET in record.bitflags or record.min_mem_per_node != 0:
+        return record
+    kind = type(record)
+    return type(kind.__name__, (kind,), {"__slots__": (), **dict.fromkeys(MEMORY)})(record._struct)
+
+
+def _known(record: type[Any]) -> frozenset[str]:
+    """Return the fields of requests that the records of a build have."""
+    computed = {name for name, row in rows(JobFields).items() if isinstance(row, Computed)}
+    names = {OTHERS.get(name, name): name for name in rows(JobFields)}
+    has = {names[name] for name in rows(record) if name in names and name not in record._missing}
+    return frozenset(has - EMPTY - LACKING - SPECIAL - computed)
+
+
+def _views(tables: Tables, answers: LiveAnswers) -> Views:
+    """Return the classes of views; reads of a request's fields are noted."""
+    views = Views(tables)
+    views.job = type(views.job.__name__, (views.job,), dict(_properties(views, answers)))
+    return views
+
+
+def _properties(views: Views, answers: LiveAnswers) -> Iterator[tuple[str, Any]]:
+    base = views.job
+    known = _known(views._classes["record"])
+    yield "__slots__", ()
+    for name, row in rows(JobFields).items():
+        if name in base._missing or name in EMPTY - {"array_inx"} or isinstance(row, Computed):
+            continue
+        if name in FILLED & known:
+            yield (
+                name,
+                property(
+                    _filled(base, name, row.member(release_of(base._release), views.tables["job"].places), answers)
+                ),
+            )
+        elif name not in known:
+            yield name, property(_lacking(name, answers))
+    for name in ("environment", "spank_job_env", "argv"):
+        yield name, property(_lacking(name, answers))
+    yield "array_inx", property(_array(answers))
+    yield "script", property(lambda job: answers.record.script if answers.record.batch_flag else None)
+    yield "interactive", property(lambda job: not answers.record.batch_flag)
+
+    yield "_as_stored", _as_stored(views, base, answers)
+
+
+def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, Any], Any]:
+    table, release = views.tables["job"], release_of(base._release)
+    members = ((row.member(release, table.places), unset(row)) for row in rows(JobFields).values())
+    nothing = pack(table, {name: raw for name, raw in members if name is not None and name in table.places})
+
+    def stored(job: Any, record: Any) -> Any:
+        """Return an update that changes nothing, and the job."""
+        del record
+        present, struct = answers.record, type(job._struct)(table, nothing, job._struct.asking)
+        return base(struct, modify=True, owner=present.user_id, record=present, cluster=job._cluster), present
+
+    return stored
+
+
+def _filled(base: Any, name: str, member: str | None, answers: LiveAnswers) -> Callable[[Any], Any]:
+    getter = getattr(base, name).fget
+
+    def get(job: Any) -> Any:
+        if member in job._writes:
+            return getter(job)
+        answers.read.add(name)
+        return None if name in answers.hidden else getter(job)
+
+    return get
+
+
+def _lacking(name: str, answers: LiveAnswers) -> Callable[[Any], Any]:
+    def get(job: Any) -> Any:
+        raise answers.missing(name)
+
+    return get
+
+
+def _array(answers: LiveAnswers) -> Callable[[Any], Any]:
+    def get(job: Any) -> Any:
+        if answers.record.array_job_id:
+            raise answers.missing("array_inx")
+
+    return get

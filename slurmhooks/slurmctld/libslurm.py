@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Takes the actions of periodic rules by calls of libslurm, in a process in which nothing else has loaded it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmhooks.slurmctld.actions import RUNNING, UPDATES_OF_NODES, WAITING
+from slurmhooks.values import NO_VAL
+
+if TYPE_CHECKING:
+    from slurmhooks.slurmctld.actions import Action
+
+LIBRARY = "libslurmhooks_actions.so"
+
+
+class Slurm:
+    """Calls of libslurm, see native/actions/actions.c."""
+
+    def __init__(self, slurm_conf: Path) -> None:
+        """Load the library.
+
+        Raises:
+            OSError: it cannot be loaded.
+        """
+        library = ctypes.CDLL(str(path()), mode=ctypes.RTLD_GLOBAL)  # Slurm's plugins find libslurm's symbols there
+        library.slurmhooks_error.restype = ctypes.c_char_p
+        library.slurmhooks_open_slurm(os.fsencode(slurm_conf) if slurm_conf.exists() else None)
+        self._library = library
+        self._free = ctypes.CDLL(None).free
+
+    def take(self, action: Action) -> str | None:
+        """Take an action; return why that failed, or None. May wait for slurmctld."""
+        code = self._take(action)
+        if not code:
+            return None
+        text: bytes = self._library.slurmhooks_error(code)
+        return text.decode("utf-8", "replace")
+
+    def _take(self, action: Action) -> int:
+        library = self._library
+        target, text = _bytes(action.target), _bytes(action.text)
+        if action.target.endswith(WAITING):
+            code, target = self._waiting_tasks(action)
+            if code:
+                return code
+        job_id = ctypes.c_uint32(action.job_id or 0)
+        code = 0
+        match action.kind:
+            case "cancel":
+                if action.state[-1] == RUNNING:
+                    library.slurmhooks_notify(job_id, b"cancelled: " + (text or b""))
+                code = library.slurmhooks_cancel(target)
+            case "hold":
+                code = library.slurmhooks_hold(target, text)
+            case "release":
+                code = library.slurmhooks_release(target)
+            case "requeue":
+                code = library.slurmhooks_requeue(target)
+            case "notify":
+                code = library.slurmhooks_notify(job_id, text)
+            case "drain":
+                code = library.slurmhooks_drain(target, text)
+            case "undrain":
+                code = library.slurmhooks_undrain(target)
+            case "update" if action.job_id is not None:
+                code = library.slurmhooks_update_job(target, action.message, ctypes.c_size_t(len(action.message)))
+            case "update":
+                texts = (_bytes(action.fields.get(name)) for name in UPDATES_OF_NODES[:-1])
+                weight = action.fields.get("weight", NO_VAL[32])
+                code = library.slurmhooks_update_node(target, *texts, ctypes.c_uint32(weight))
+        return int(code)
+
+    def _waiting_tasks(self, action: Action) -> tuple[int, bytes]:
+        """Return an error number, and what Slurm calls the tasks of a job array that wait now."""
+        name = ctypes.c_char_p()
+        array = ctypes.c_uint32(int(action.target.removesuffix(WAITING)))
+        code = self._library.slurmhooks_waiting_tasks(ctypes.c_uint32(action.job_id or 0), array, ctypes.byref(name))
+        value = name.value or b""
+        self._free(name)
+        return int(code), value
+
+
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else value.encode("utf-8", "surrogateescape")
+
+
+def path() -> Path:
+    """Return the path of the library, beside the tables of the build."""
+    return Path(str(sys._xoptions.get("slurmhooks_plugins"))) / LIBRARY

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Memory that all workers share: which notices users have read today.
+
+It outlives workers and generations; slurmhooks.slurmctld.notices restores it after a restart of slurmctld. A process of
+the configured user may write anything here, which only decides whether users read a notice again.
+"""
+
+from __future__ import annotations
+
+import time
+from hashlib import blake2b
+from mmap import mmap
+
+SLOTS = 1 << 16
+"""Number of notices that are remembered, 8 bytes each."""
+WAYS = 8
+"""Slots in which a notice may be; if all are taken, one of them is forgotten."""
+_SIZE = 8
+
+
+class Told:
+    """The memory; processes that are forked after its creation share it.
+
+    Two workers that tell a user the same notice in the same instant may both find that it is the first time.
+    """
+
+    def __init__(self) -> None:
+        """Create it: nobody has read anything."""
+        self._slots = mmap(-1, SLOTS * _SIZE)
+        self._restored = mmap(-1, 1)
+
+    @property
+    def restored(self) -> bool:
+        """Whether the notices of before the restart are in it."""
+        return bool(self._restored[0])
+
+    @restored.setter
+    def restored(self, value: bool) -> None:
+        self._restored[0] = value
+
+    def add(self, user_id: int, label: str, day: str) -> bool:
+        """Note that a user reads a notice.
+
+        Args:
+            user_id: of the user.
+            label: of the handler.
+            day: see :func:`day_of`.
+
+        Returns:
+            whether it is the first time on that day.
+        """
+        key = blake2b(f"{day} {user_id} {label}".encode("utf-8", "surrogateescape"), digest_size=_SIZE).digest()
+        start = int.from_bytes(key, "little") % (SLOTS // WAYS) * WAYS * _SIZE
+        places = range(start, start + WAYS * _SIZE, _SIZE)
+        free = None
+        for place in places:
+            value = self._slots[place : place + _SIZE]
+            if value == key:
+                return False
+            if free is None and not any(value):
+                free = place
+        place = places[key[-1] % WAYS] if free is None else free
+        self._slots[place : place + _SIZE] = key
+        return True
+
+
+def day_of(seconds: float) -> str:
+    """Return the local date of a time in seconds since the epoch, as in 2027-05-01."""
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+told: Told | None = None
+"""The memory of this process, which forked processes inherit; None in a process without a supervisor."""

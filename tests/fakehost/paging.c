@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads simulated jobs page by page, as handlers do, while jobs come and go between two pages.
+ *
+ *     paging COUNT CHANGES SEED
+ *
+ * COUNT: number of jobs. CHANGES: maximum number of jobs that go between two pages, and of those that come.
+ * It prints how many pages there were, how many jobs were there all the time and were not read, how many rows were
+ * repeated, and the processor time of the slowest page in microseconds, the median page, and all pages.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "slurmctld/pages.h"
+#include "slurmctld/queries.h"
+#include "slurmctld/records.h"
+
+#define TEXTS 12
+#define MOST_JOBS (1 << 20)
+#define MOST_PAGES (1 << 16)
+
+/* About as many members and bytes as a real job has. */
+struct job {
+    uint32_t job_id;
+    uint64_t numbers[8];
+    char *texts[TEXTS];
+    char others[1200]; /* what is not packed, and keeps jobs apart in memory */
+};
+
+struct node {
+    struct job *job;
+    struct node *next;
+};
+
+#define NUMBER(i) {"number" #i, SLURMHOOKS_U64, false, SLURMHOOKS_DIRECT, offsetof(struct job, numbers[i]), 0}
+#define TEXT(i) {"text" #i, SLURMHOOKS_TEXT, false, SLURMHOOKS_DIRECT, offsetof(struct job, texts[i]), 0}
+static const struct slurmhooks_member members[] = {
+    {"job_id", SLURMHOOKS_U32, false, SLURMHOOKS_DIRECT, offsetof(struct job, job_id), 0},
+    NUMBER(0),
+    NUMBER(1),
+    NUMBER(2),
+    NUMBER(3),
+    NUMBER(4),
+    NUMBER(5),
+    NUMBER(6),
+    NUMBER(7),
+    TEXT(0),
+    TEXT(1),
+    TEXT(2),
+    TEXT(3),
+    TEXT(4),
+    TEXT(5),
+    TEXT(6),
+    TEXT(7),
+    TEXT(8),
+    TEXT(9),
+    TEXT(10),
+    TEXT(11),
+};
+const struct slurmhooks_tables slurmhooks_tables = {1, 1, {{"record", sizeof(members) / sizeof(*members), members}}};
+
+static struct node *jobs, **end = &jobs;
+static unsigned char seen[MOST_JOBS], gone[MOST_JOBS];
+static uint32_t job_count, last_id;
+
+static void add_job(void)
+{
+    struct node *node = calloc(1, sizeof(*node));
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (!node || !job || ++last_id >= MOST_JOBS)
+        exit(2);
+    job->job_id = last_id;
+    for (int i = 0; i < TEXTS; i++)
+        if (asprintf(&job->texts[i], "/home/user%u/project/%d/a/rather/long/path/of/job", last_id % 100, i) < 0)
+            exit(2);
+    node->job = job;
+    *end = node;
+    end = &node->next;
+    job_count++;
+}
+
+/* Let a job go. IN place: its index. */
+static void remove_job(uint32_t place)
+{
+    struct node **at = &jobs;
+
+    while (*at && place--)
+        at = &(*at)->next;
+    struct node *node = *at;
+    if (!node)
+        return;
+    *at = node->next;
+    if (end == &node->next)
+        end = at;
+    gone[node->job->job_id] = 1;
+    for (int i = 0; i < TEXTS; i++)
+        free(node->job->texts[i]);
+    free(node->job);
+    free(node);
+    job_count--;
+}
+
+static void walk(slurmhooks_visit *visit, void *argument)
+{
+    for (struct node *node = jobs; node; node = node->next)
+        if (visit(node->job, argument) < 0)
+            break;
+}
+
+static const struct slurmhooks_records records = {
+    .table = "record", .key = "job_id", .size = sizeof(struct job), .walk = walk, .moves = true};
+
+const struct slurmhooks_records *slurmhooks_records(const char *table)
+{
+    (void)table;
+    return &records;
+}
+
+void slurmhooks_records_lock(const struct slurmhooks_records *table)
+{
+    (void)table;
+}
+
+void slurmhooks_records_unlock(const struct slurmhooks_records *table)
+{
+    (void)table;
+}
+
+/* RET where the next page begins; 0: this was the last one. OUT repeated: incremented for each row seen before */
+static uint32_t read_page(uint32_t start, unsigned *repeated, double *microseconds)
+{
+    struct slurmhooks_event event = {0};
+    struct slurmhooks_question question = {.event = &event, .size = sizeof(question.header)};
+    size_t position = sizeof(struct slurmhooks_header);
+    struct slurmhooks_item item;
+    struct timespec before, after;
+    uint64_t id;
+
+    question.header.number = start;
+    question.data = &question.header;
+    slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
+    question.result.whole = true;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    if (!slurmhooks_answer_page(&question))
+        exit(2);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    *microseconds = (double)(after.tv_sec - before.tv_sec) * 1e6 + (double)(after.tv_nsec - before.tv_nsec) / 1e3;
+    while (slurmhooks_next(question.result.data, question.result.size, &position, &item)) {
+        memcpy(&id, item.value, sizeof(id));
+        *repeated += seen[id];
+        seen[id] = 1;
+    }
+    free(question.result.data);
+    return question.next;
+}
+
+static int compare(const void *first, const void *second)
+{
+    double difference = *(const double *)first - *(const double *)second;
+
+    return (difference > 0) - (difference < 0);
+}
+
+int main(int argc, char **argv)
+{
+    static double times[MOST_PAGES];
+    unsigned pages = 0, repeated = 0, lost = 0;
+    uint32_t next = 0;
+    double all = 0;
+
+    if (argc != 4)
+        return 2;
+    unsigned count = (unsigned)atoi(argv[1]), changes = (unsigned)atoi(argv[2]);
+    srandom((unsigned)atoi(argv[3]));
+    for (unsigned i = 0; i < count; i++)
+        add_job();
+    uint32_t first_new = last_id;
+    do {
+        if (pages == MOST_PAGES)
+            return 2;
+        next = read_page(next, &repeated, &times[pages]);
+        all += times[pages++];
+        if (!changes)
+            continue;
+        for (long i = random() % (changes + 1); i > 0 && job_count; i--)
+            remove_job((uint32_t)(random() % (random() % 2 ? job_count : job_count / 100 + 1)));
+        for (long i = random() % (changes + 1); i > 0; i--)
+            add_job();
+    } while (next);
+    for (uint32_t id = 1; id <= first_new; id++)
+        lost += !gone[id] && !seen[id];
+    qsort(times, pages, sizeof(*times), compare);
+    printf("{\"pages\": %u, \"lost\": %u, \"repeated\": %u, \"slowest\": %.0f, \"median\": %.0f, \"all\": %.0f}\n",
+           pages, lost, repeated, times[pages - 1], times[pages / 2], all);
+    return 0;
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables that are read page by page while records come and go (native/slurmctld/pages.c)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.native.building import ROOT
+
+NATIVE, FAKEHOST = ROOT / "native", ROOT / "tests" / "fakehost"
+SOURCES = [NATIVE / "slurmctld/pages.c", NATIVE / "wire/pack.c", NATIVE / "wire/apply.c"]
+SOURCES += [FAKEHOST / name for name in ("paging.c", "memory.c", "output.c")]
+FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fsanitize=address,undefined")
+
+
+@pytest.fixture(scope="module")
+def paging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that reads simulated jobs; see its source."""
+    folder = tmp_path_factory.mktemp("paging")
+    program = folder / "paging"
+    write = [sys.executable, str(NATIVE / "generate" / "protocol.py"), str(folder / "protocol.h")]
+    subprocess.run(write, check=True)
+    command = ["cc", *FLAGS, *(f"-I{each}" for each in (NATIVE, FAKEHOST, folder)), *map(str, SOURCES)]
+    subprocess.run([*command, "-o", str(program), "-pthread"], check=True)
+    return program
+
+
+@pytest.mark.parametrize(("count", "changes"), [(0, 0), (1, 1), (3000, 0), (3000, 40), (20_000, 150)])
+def test_no_job_is_left_out(paging: Path, count: int, changes: int) -> None:
+    """Each job that exists all the time is read, also if others come and go between two pages; once, if none goes."""
+    for seed in range(3):
+        command = [str(paging), str(count), str(changes), str(seed)]
+        environment = {"ASAN_OPTIONS": "detect_leaks=0"}  # the simulated jobs live as long as the program
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=120)
+        result = json.loads(done.stdout)
+        assert result["lost"] == 0, (command, result)
+        assert changes or result["repeated"] == 0, (command, result)

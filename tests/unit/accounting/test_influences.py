@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table of influences is complete: what is taken as known does not depend on anything that is not known."""
+
+import random
+import shlex
+
+import pytest
+
+from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE
+from slurmhooks.accounting.submission import Computing, Kept, kept
+from slurmhooks.testing import FakeJob, sbatch
+from slurmhooks.testing.job_submit import struct_of
+from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.option_variables import VARIABLES
+from slurmhooks.testing.tables import tables_of
+from tests.cluster.sbatch_scripts import LINES, SCRIPTS
+
+WORDS = [line for line in LINES if not set("@#\\") & set(line) and line != "--external"]
+OF_VARIABLES = {
+    **dict.fromkeys(("SBATCH_ACCOUNT", "SBATCH_QOS", "SBATCH_JOB_NAME", "SBATCH_OUTPUT", "SBATCH_GRES"), ("x", "y")),
+    **dict.fromkeys(("SBATCH_TIMELIMIT", "SBATCH_MEM_PER_NODE", "SBATCH_MEM_PER_CPU", "SBATCH_GPUS"), ("7", "9")),
+    **dict.fromkeys(("SBATCH_OVERCOMMIT", "SBATCH_REQUEUE", "SBATCH_EXCLUSIVE", "SBATCH_NO_KILL"), ("", "set")),
+    "SBATCH_HINT": ("nomultithread",),
+    "SBATCH_DISTRIBUTION": ("cyclic",),
+    "SBATCH_TRES_PER_TASK": ("cpu=3",),
+    "SBATCH_CPUS_PER_GPU": ("2",),
+    "SBATCH_THREADS_PER_CORE": ("1",),
+    "SBATCH_GPUS_PER_TASK": ("1",),
+}
+
+
+def test_names() -> None:
+    """The table names options of sbatch and members of a request."""
+    members = {*tables_of("26.05")["job"].places, *tables_of("22.05")["job"].places}
+    assert set(INFLUENCES) | CONSTANT <= members
+    assert set(INFLUENCES) >= INTERACTIVE
+    options = {option for options in (*INFLUENCES.values(), *DECISIVE.values()) for option in options}
+    assert options <= {*NAMES["sbatch"]}
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+def test_known_members_do_not_change(release: str) -> None:
+    """Whatever script and variables turn out to be, the members that are known without them have these values."""
+    drawing = random.Random(release)
+    computing = Computing(release)
+    variables = {name for name, _ in VARIABLES["sbatch"]}
+    assert set(OF_VARIABLES) <= variables
+    compared = members = 0
+    for number in range(2500):
+        line = shlex.split(" ".join(drawing.sample(WORDS, drawing.randint(0, 3))))
+        if any(set(word) & set(" '\"") for word in line):
+            continue
+        script = drawing.choice(list(SCRIPTS.values()))
+        if any(word in script for word in ("@", "hetjob", "packjob", "--external")):
+            continue
+        if drawing.random() < 0.5:
+            script = "".join(["#!/bin/sh\n", *(f"#SBATCH {each}\n" for each in drawing.sample(WORDS, 2))])
+        given = {name: drawing.choice(OF_VARIABLES[name]) for name in drawing.sample(sorted(OF_VARIABLES), 1)}
+        given = given if drawing.random() < 0.5 else {}
+        try:
+            fields = sbatch.submission(
+                f"/s{number}.sh", script, line, [], release=release, work_dir="/w", environment=given
+            )
+            theirs = struct_of(FakeJob(release=release, **fields)).raws
+        except (AttributeError, ValueError):  # refused, or not in this release
+            continue
+        text = " ".join(["sbatch", *line, f"/s{number}.sh"])
+        environment = "".join(f"{name}={value}\n" for name, value in {"A": "1", **given}.items())
+        columns = {"JobID": "1", "UID": "1000", "GID": "1000", "SubmitLine": text}
+        for texts in (Kept(), kept(script, None), kept(None, environment), kept(script, environment)):
+            ours = computing.request(columns, texts)
+            compared += 1
+            for member in set(theirs) - ours.unknown - {"environment", "env_size"}:
+                value = ours.raws.get(member, computing.slots[tables_of(release)["job"].places[member]] or None)
+                assert (value or None) == (theirs[member] or None), (member, text, script, given, texts)
+                members += 1
+    assert compared > 4000
+    assert members / compared > 30

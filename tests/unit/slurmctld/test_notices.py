@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which notices a user reads, and what is remembered after a restart."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.log import log
+from slurmhooks.slurmctld import notices
+from slurmhooks.worker import told
+from tests.unit.slurmctld.site_of_rules import Worker
+
+NOTICE = '[[policies]]\nrule = "notice"\nmessage = "hello"\n'
+WARNS = '[policy."site:warns"]\nmode = "warn"\n'
+HOOKS = """
+@hook.job_submit
+def warns(job):
+    raise Reject("no")
+
+@hook.job_submit
+def tells(job):
+    log.user("own")
+"""
+WARNING = "Warning: a rule that is not in force yet would refuse this request: no"
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[told.Told]:
+    """The memory that a supervisor gives to its workers."""
+    memory = told.Told()
+    monkeypatch.setattr(told, "told", memory)
+    before = log.attach(None, None)
+    yield memory
+    log.attach(*before)
+
+
+def test_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each user reads a notice or a warning once a day, from whichever worker; messages of handlers always."""
+    workers = [Worker(tmp_path, WARNS + NOTICE, HOOKS) for _ in range(2)]
+    assert workers[0].submit() == ["hello", WARNING, "own"]
+    assert workers[0].submit() == ["own"]
+    assert workers[1].submit() == ["own"]
+    assert workers[1].submit(sender=1001) == ["hello", WARNING, "own"]
+    later = time.time() + 86400
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert workers[0].submit() == ["hello", WARNING, "own"]
+
+
+def test_always(tmp_path: Path) -> None:
+    """With notices = "always", users read a notice each time, also with --parsable."""
+    worker = Worker(tmp_path, '[policy]\nnotices = "always"\n' + NOTICE)
+    assert [worker.submit(submit_line="sbatch --parsable x") for _ in range(3)] == [["hello"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "quiet"),
+    [
+        ({"submit_line": "sbatch --parsable run.sh", "argv": ["/home/run.sh"]}, True),
+        ({"submit_line": "sbatch --pars --wrap x"}, True),
+        ({"submit_line": "sbatch --parsabl -n 1 run.sh a b", "argv": ["run.sh", "a", "b"]}, True),
+        ({"script": "#!/bin/sh\n#SBATCH -n1 --parsable # short\n"}, True),
+        ({"submit_line": "sbatch run.sh --parsable", "argv": ["run.sh", "--parsable"]}, False),
+        ({"submit_line": "sbatch --partition=a run.sh", "argv": ["run.sh"]}, False),
+        ({"script": "#!/bin/sh\n#SBATCH -n1 # --parsable\n# SBATCH --parsable\n"}, False),
+        ({"submit_line": "--parsable"}, False),
+        ({}, False),
+    ],
+)
+def test_parsable(fields: dict[str, Any], quiet: bool, tmp_path: Path) -> None:
+    """A command with --parsable shows no notice, which does not count as read; other words are no option."""
+    worker = Worker(tmp_path, NOTICE)
+    assert (worker.submit(**fields) == []) is quiet
+    assert (worker.submit() == ["hello"]) is quiet
+
+
+def test_refusals_are_no_notices(tmp_path: Path) -> None:
+    """A refusal is read each time, also with --parsable, and so is what the rules fill in."""
+    rules = '[[policies]]\nrule = "default_time"\nvalue = 5\n[[policies]]\nrule = "require_qos"\nmessage = "qos"\n'
+    worker = Worker(tmp_path, rules)
+    text = ["no --time given: limited to 00:05:00", "qos [policies:require_qos]"]
+    assert [worker.submit(submit_line="sbatch --parsable x")[-1] for _ in range(2)] == text[1:] * 2
+
+
+def test_restored_from_the_decision_log(tmp_path: Path, memory: told.Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart, users do not read again what the decision log says that they have read today."""
+    worker = Worker(tmp_path, WARNS + NOTICE, HOOKS)
+    worker.submit()
+    decision = worker.decision()
+    assert [step.get("notice") for step in decision["handlers"]] == [True, True, None]
+    now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00")
+    yesterday = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.localtime(time.time() - 86400))
+    lines = [decision | {"time": now}, decision | {"time": yesterday, "by": 1001}]
+    file = tmp_path / "job_submit.jsonl"
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    file.write_text(text + '{"notice": true\n[{"notice": true}]\n{"notice": true, "time": 5}\n' + text[:200])
+    restarted = told.Told()
+    monkeypatch.setattr(told, "told", restarted)
+    notices.restore({"decisions": {"file": str(file)}})
+    assert restarted.restored
+    assert worker.submit() == ["own"]
+    assert worker.submit(sender=1001) == ["hello", WARNING, "own"]
+
+
+def test_restored_without_a_log(memory: told.Told, tmp_path: Path) -> None:
+    """Without a decision log, or with one that cannot be read, nothing is restored."""
+    notices.restore({})
+    memory.restored = False
+    notices.restore({"decisions": {"file": str(tmp_path)}})
+    assert memory.add(1, "a", "b")

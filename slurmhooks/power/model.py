@@ -103,7 +103,7 @@ class PowerNodes(Mapping[str, PowerNode]):
         if name not in self._names:
             raise KeyError(name)
         if self._rows is None:
-            # All nodes: asked for one that slurmctld does not show, scontrol fails. Release 22.05 hides those of a cloud
+            # All nodes: asked for one that slurmctld does not show, scontrol fails. Release 22.05 hides cloud nodes
             # that are off. One that was starting is off again if slurmctld was killed before it saved its state.
             self._rows = {node.name: node for node in _parse(self._ask("show", "node", "-o"), self._ask)}
         # A node that was removed from slurm.conf meanwhile must still be stopped.

@@ -114,4 +114,3 @@ def test_a_kill_of_every_process_loses_no_call(site: Cluster) -> None:
     site.root("slurmctld", check=True)
     site.wait(lambda: "start c3" in shell(site, f"cat {ORDERS}").splitlines(), what="the order")
     site.wait(lambda: site.root("test", "-e", "/run/slurmd-c3.pid").returncode == 0, what="slurmd")
-    assert shell(site, f"grep -c '^start c3' {ORDERS}") == "1"

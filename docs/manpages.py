@@ -31,7 +31,7 @@ EXIT = """
 | --- | --- |
 | `0` | Fine: no finding, or `try`: accepted. |
 | `1` | A finding, which standard error has; `try`: refused or failed; `replay --expect-same`: something differs. |
-| `2` | Wrong use: unknown options or values; `replay`: the recording or the hooks cannot be used; `import`: the saved output cannot be used. |
+| `2` | Wrong use: unknown options or values; `replay` and `import`: a file cannot be used. |
 """
 OUTPUT = """
 # OUTPUT

@@ -56,7 +56,8 @@ OF_COMPONENT = re.compile(r"(#[^\n]*\n)*exit 0\n?")
 _BEFORE, _AFTER = sbatch.WRAPPED.split("{}")
 OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
 _EXPORT = ("export", "export-file")
-_CACHE = 1 << 13
+_SETS, _REQUESTS = 1 << 12, 1 << 6
+"""Numbers of results that are kept for the next jobs; each request has a script, of up to 4 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,8 @@ class Computing:
             for name, (row, member) in found.items()
             if member is not None and not isinstance(row, Computed)
         }
-        self._known_of = lru_cache(_CACHE)(self._known)
-        self._of_columns = lru_cache(_CACHE)(self._compute)
+        self._known_of = lru_cache(_SETS)(self._known)
+        self._of_columns = lru_cache(_REQUESTS)(self._compute)
 
     def request(self, columns: Mapping[str, str], kept: Kept) -> Request:
         """Return the request of a job.
@@ -229,7 +230,7 @@ class Computing:
         known = {"user_id", "group_id"}
         for member in INFLUENCES if batch else INTERACTIVE:
             decisive = DECISIVE.get(member, ()) if batch else ()
-            decided = of_line.intersection(decisive) and not possible.intersection(decisive)
+            decided = (of_line - unknown).intersection(decisive) and not possible.intersection(decisive)
             if decided or not INFLUENCES[member] & unknown:
                 known.add(member)
         if batch:

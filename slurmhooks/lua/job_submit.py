@@ -72,7 +72,12 @@ class Options:
 
 
 def load(
-    path: str, options: Options | None = None, release: Release | None = None, *, has_former: bool = False
+    path: str,
+    options: Options | None = None,
+    release: Release | None = None,
+    *,
+    has_former: bool = False,
+    prepare: Callable[[State], None] | None = None,
 ) -> list[Handler]:
     """Return the two handlers of a script.
 
@@ -81,12 +86,13 @@ def load(
         options: the settings for it.
         release: the release of Slurm; by default that of the process.
         has_former: whether an earlier version of the script is in service; for the log.
+        prepare: called with the Lua state before the script runs.
 
     Raises:
         LoadError: it cannot be loaded.
     """
     try:
-        return Script(path, options or Options(), release or running_release()).handlers()
+        return Script(path, options or Options(), release or running_release(), prepare).handlers()
     except (ScriptError, NoLuaError) as error:
         text = str(error)
         log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if has_former else ""))
@@ -152,8 +158,10 @@ class Script:
         state: its Lua state.
     """
 
-    def __init__(self, path: str, options: Options, release: Release) -> None:
-        """Load a script.
+    def __init__(
+        self, path: str, options: Options, release: Release, prepare: Callable[[State], None] | None = None
+    ) -> None:
+        """Load a script; see :func:`load`.
 
         Raises:
             ScriptError: it cannot be loaded; the text is that which Slurm logs.
@@ -191,6 +199,8 @@ class Script:
             state.items(Lookup(request.read_variable)),
         )
         self._record_getters = job_fields.getters("job_rec", release)
+        if prepare is not None:
+            prepare(state)
         self._lines = self._run(chunk)
         if lacks_records():
             self._warn(content)

@@ -256,8 +256,11 @@ class Keeper:
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
         structs: list[bytes] = []
-        for struct in asking.rows(table):
-            if not goes_on():
-                return None
-            structs.append(struct.data)
-        return tuple(structs)
+        start, place = 0, self._tables.place(table)
+        while goes_on():
+            result = asking.ask(What.PAGE, place, start)
+            structs += [value for _, value in result.items]
+            if not result.next:
+                return tuple(structs)
+            start = result.next
+        return None

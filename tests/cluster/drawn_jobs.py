@@ -144,7 +144,10 @@ def prepared(cluster: Cluster, select: str = SELECT) -> Site:
         cluster: the cluster.
         select: lines of slurm.conf that say what slurmctld allocates.
     """
-    edits = [f"-e '/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/'" for number, more in HARDWARE.items()]
+    edits = [
+        f"-e '/^NodeName=n{number} .*Sockets/!{{/^NodeName=n{number} /s/CPUs=8/CPUs=8 {more}/}}'"
+        for number, more in HARDWARE.items()
+    ]
     # SelectTypeParameters may be set only once.
     edits += ["-e '/^PartitionName=/d'", "-e '/^SelectType/d'"]
     cluster.root("sh", "-ec", f"sed -i {' '.join(edits)} /etc/slurm/slurm.conf", check=True)
@@ -153,6 +156,7 @@ def prepared(cluster: Cluster, select: str = SELECT) -> Site:
     site = prepare(cluster, f"{CONF}{select}{PARTITIONS}")
     cluster.root(
         "sh", "-ec",
+        "scontrol delete reservation=course 2>/dev/null || true\n"
         "scontrol create reservation=course partition=gpu licenses=ansys:4 flags=any_nodes users=alice"
         " starttime=now duration=1-0",
         check=True,

@@ -15,7 +15,7 @@ SOON = {
         ('"5m"', '"10s"'),
         ("[{minutes}m]", "[{minutes}s]"),
         ("60 * minutes", "minutes"),
-        ("30, 120", "5, 20"),
+        ("30, 120", "5, 3600"),
     ),
     "sleeping_jobs.py": (('"10m"', '"10s"'), ("WARN, CANCEL = 3600.0, 2 * 3600.0", "WARN, CANCEL = 5.0, 15.0")),
     "never_starts.py": (('"5m"', '"10s"'), ("GRACE = 24 * 3600.0", "GRACE = 0.0")),
@@ -28,6 +28,7 @@ import http.server
 class Metrics(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
         self.end_headers()
         self.wfile.write(open("/run/metrics", "rb").read())
     def log_message(self, *arguments):
@@ -116,9 +117,13 @@ def test_jobs_with_idle_gpus(site: Cluster, prometheus: None) -> None:
     metric = 'DCGM_FI_DEV_GPU_UTIL{{gpu="{}",hpc_job="{}"}} {}\n'
     values = ((0, idle, 0), (1, idle, 0), (2, busy, 0), (3, busy, 97))
     site.put("".join(metric.format(*each) for each in values), "/run/metrics")
+    warning = "was used for 5 minutes; it is cancelled after 3600"
+    site.wait(lambda: warning in site.root("cat", "/home/alice/idle.out").stdout, what="warning")
+    path = "/etc/slurm/hooks.d/idle_gpus.py"
+    site.root("sed", "-i", "s/5, 3600/5, 20/", path, check=True)
     site.wait(lambda: state(site, idle) == "CANCELLED", what="cancel")
     text = site.root("cat", "/home/alice/idle.out").stdout
-    assert text.count("was used for 5 minutes; it is cancelled after 20") == 1, text
+    assert text.count(warning) == 1, text
     assert "cancelled: no GPU of this job was used for 20 minutes" in text, text
     assert (state(site, busy), state(site, unmeasured)) == ("RUNNING", "RUNNING")
     site.root("scancel", busy, unmeasured)

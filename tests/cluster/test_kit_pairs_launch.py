@@ -98,7 +98,7 @@ ROWS = {
 LAST = ("SLURM_LOCALID", "SLURM_PROCID")
 """Of the task that has ended last, which is any."""
 OF_THE_JOB = (
-    ("-p", "debug", "-J", "mine", "-A", "physics"),
+    ("-w", "n2", "-p", "debug", "-J", "mine", "-A", "physics"),
     ("-n2", "-N1", "-c2", "--mem=20", "-t", "5"),
     ("--mem-per-cpu=10", "--comment=two words", "--qos=normal", "--wckey=w"),
     ("--chdir=/tmp", "--export=ALL,MORE=1", "--ntasks-per-node=2"),
@@ -174,7 +174,7 @@ def slurms_variables(real: Done, kit: Done, allowed: Allowed, since: tuple[int, 
     The kit has those of 24.11; of other releases, variables that both have are compared.
     """
     ours, theirs = ({(row["place"], row["task"]): row["slurm"] for row in done.records} for done in (kit, real))
-    of_job = next((row["SLURM_JOB_ID"] for (place, _), row in theirs.items() if place == "local exit"), None)
+    of_job = next((row.get("SLURM_JOB_ID") for (place, _), row in theirs.items() if place == "local exit"), None)
     for place in [place for place in ours if place in theirs]:
         mine, other = ours[place], theirs[place]
         if place[0].startswith("job_script") and other["SLURM_JOB_ID"] != of_job:
@@ -182,8 +182,8 @@ def slurms_variables(real: Done, kit: Done, allowed: Allowed, since: tuple[int, 
         if place == ("remote exit", None) and ("remote task_exit", 1) in ours:
             mine = {name: value for name, value in mine.items() if name not in LAST}
         names = mine.keys() & other.keys() if since[:2] != (24, 11) or mine is not ours[place] else None
-        compared = [{name: row[name] for name in row if names is None or name in names} for row in (mine, other)]
-        for text in kit_pairs.differences(*compared, allowed, "slurm"):
+        mine, other = ({name: row[name] for name in row if names is None or name in names} for row in (mine, other))
+        for text in kit_pairs.differences(mine, other, allowed, "slurm"):
             yield f"variables in {place[0]}: {text}"
 
 

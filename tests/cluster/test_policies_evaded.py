@@ -10,6 +10,7 @@ import pytest
 from tests.cluster import drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
+from tests.cluster.own_readers import build
 
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
 GPUS = 'rule = "gpu_ceiling"\nper_job = 2'
@@ -116,6 +117,23 @@ TRIES = [
 ]
 
 
+CLIENTS = [
+    (NODES, "num_tasks=1 min_cpus=9"),
+    (NODES, "max_nodes=0xffffffff"),
+    (NODES, "req_nodes=n1,n2"),
+    (NODES, "features=a prefer=a*2"),
+    (TASKS, "tres_per_job=gres/gpu:1 ntasks_per_tres=8"),
+    (CPUS, "cpus_per_task=5"),
+    (CPUS, "pn_min_cpus=5"),
+    (GPUS, "tres_per_node=gres/gpu:1,gres/gpu:3"),
+    (MEMORY, "pn_min_memory=300"),
+    (MEMORY, "pn_min_memory=0x800000000000012c"),
+    ('rule = "time_ceiling"\nlimit = 10', "time_limit=0xffffffff"),
+    ('rule = "require_time"', "time_limit=0"),
+]
+"""Rules, and members of a job description that a program sends by libslurm, and that break them."""
+
+
 class Given:
     """What slurmctld gave to a job."""
 
@@ -154,6 +172,15 @@ def tries(site: Site) -> dict[str, Try]:
     }
 
 
+def under(site: Site, rules: dict[str, str]) -> None:
+    """Put rules in force, each for the account that has its name."""
+    tables = [f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{rule}\n' for name, rule in rules.items()]
+    defaults = "" if site.cluster.has_sources else '[policy_defaults]\nupdates = "refuse"\n'
+    site.cluster.put("\n".join([DEFAULT_TOML, defaults, *tables]), TOML)
+    reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
+    assert "error" not in reloaded, reloaded
+
+
 @pytest.fixture(scope="module")
 def site(large_cluster: Cluster) -> Site:
     """A cluster with features, a node whose CPUs are threads, and two reservations."""
@@ -164,13 +191,7 @@ def site(large_cluster: Cluster) -> Site:
         " duration=1-0",
         check=True,
     )  # fmt: skip
-    rules = [
-        f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{each.rule}\n' for name, each in tries(site).items()
-    ]
-    defaults = "" if large_cluster.has_sources else '[policy_defaults]\nupdates = "refuse"\n'
-    large_cluster.put("\n".join([DEFAULT_TOML, defaults, *rules]), TOML)
-    reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
-    assert "error" not in reloaded, reloaded
+    under(site, {name: each.rule for name, each in tries(site).items()})
     return site
 
 
@@ -192,3 +213,17 @@ def test_nothing_gets_past(site: Site) -> None:
     assert not wrong, "\n".join(wrong)
     refused = [name for name, text in said.items() if re.search(r"at most|may not use", text)]
     assert len(refused) > len(tried) / 3, said  # users of 22.05 read no text about updates
+
+
+def test_clients(site: Site) -> None:
+    """A program that fills in the members of a job description itself gets no further than sbatch."""
+    program = build(site.cluster, "describe")
+    under(site, {f"c{number}": rule for number, (rule, _) in enumerate(CLIENTS)})
+    lines = [f"{program} account=c{number} {members} || echo refused" for number, (_, members) in enumerate(CLIENTS)]
+    if site.release < (23, 11):
+        lines = [line.replace("gres/", "gres:") for line in lines]
+    done = site.run("sh", "-c", "\n".join([*lines, f"{program} account=c0 num_tasks=1 || echo refused"]))
+    *refused, plain = done.stdout.split()
+    assert refused == ["refused"] * len(CLIENTS), done.stdout + done.stderr
+    assert plain.isdecimal(), done.stderr
+    site.run("scancel", "--user=alice")

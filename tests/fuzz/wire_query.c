@@ -29,8 +29,13 @@ struct row {
 };
 
 #define DIRECT(name, kind) {#name, kind, true, {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT}, offsetof(struct row, name), 0}
-#define NESTED(pointer, name, kind) \
-    {#pointer "." #name, kind, false, {offsetof(struct row, pointer), SLURMHOOKS_DIRECT}, offsetof(struct nested, name), 0}
+#define NESTED(pointer, name, kind)                      \
+    {#pointer "." #name,                                 \
+     kind,                                               \
+     false,                                              \
+     {offsetof(struct row, pointer), SLURMHOOKS_DIRECT}, \
+     offsetof(struct nested, name),                      \
+     0}
 
 static const struct slurmhooks_member members[] = {
     DIRECT(nested, SLURMHOOKS_POINTER),
@@ -45,7 +50,12 @@ static const struct slurmhooks_member members[] = {
     NESTED(nested, number, SLURMHOOKS_U64),
     NESTED(missing, text, SLURMHOOKS_TEXT),
     NESTED(missing, number, SLURMHOOKS_U64),
-    {"texts", SLURMHOOKS_TEXTS, true, {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT}, offsetof(struct row, texts), offsetof(struct row, count)},
+    {"texts",
+     SLURMHOOKS_TEXTS,
+     true,
+     {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT},
+     offsetof(struct row, texts),
+     offsetof(struct row, count)},
 };
 
 #define TABLE(name) {name, sizeof(members) / sizeof(*members), members}

@@ -54,17 +54,21 @@ def test_job_submit(each_host: Host) -> None:
 
 
 def test_messages(each_host: Host) -> None:
-    """A text for the user keeps percent signs and lines; control characters are escaped, and its length is limited."""
+    """A text for the user keeps percent signs and lines; control characters are escaped, and its length is limited.
+
+    The label of the handler is at the end of the first line, and comes on top of the limit.
+    """
     texts = [r"100%s %n %d", r"a\0b", r"\udcff", "one\\ntwo", r"\x1b[2J\r\u202e", "x" * 100_000, ""]
     each_host.site(
         f"texts = iter({[text.encode().decode('unicode_escape') for text in texts]!r})\n"
         + "@hook.job_submit\ndef submit(job):\n    raise Reject(next(texts))\n"
     )
     run = each_host.run("open js $job_submit\n" + "job_submit js\n" * len(texts) + "balance")
-    messages = [result["err_msg"] for result in run.of("job_submit")]
+    said = [str(result["err_msg"]).partition("\n") for result in run.of("job_submit")]
+    assert all(first.endswith("[hooks:submit]") for first, _, _ in said)
+    messages = ["".join((first[: -len(" [hooks:submit]")], *others)) for first, *others in said]
     cut = messages.pop(-2)
-    assert messages == ["100%s %n %d", r"a\x00b", r"\xff", "one\ntwo", r"\x1b[2J\r\u202e", None]
-    assert isinstance(cut, str)
+    assert messages == ["100%s %n %d", r"a\x00b", r"\xff", "one\ntwo", r"\x1b[2J\r\u202e", ""]
     assert len(cut) <= 4096
     assert cut.endswith(" bytes left out]")
     assert all(result.rc for result in run.of("job_submit"))

@@ -37,6 +37,7 @@ FLOORS = (
     ("testing",),
     ("accounting",),
     ("replay",),
+    ("adopt",),
     ("pytest_plugin",),
     ("cli",),
 )

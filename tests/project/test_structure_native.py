@@ -13,7 +13,7 @@ TIERS = (
     ("log", "entry", "build_config", "protocol", "trusted"),
     ("wire", "client", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
-    tuple(POINTS),
+    (*POINTS, "actions", "own_lua"),
 )
 """Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
 never from another folder of its tier, so that no plugin point depends on another one."""

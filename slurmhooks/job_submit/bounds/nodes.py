@@ -43,6 +43,8 @@ class Nodes:
         self.threads = partition.threads
         self.cpus_per_task = max(asked.cpus_per_task or 1, asked.cpus_in_task) * self.factor
         per_core = asked.ntasks_per_core or (1 if partition.defaults.one_task_per_core else self.threads)
+        # Of --mincpus, too, some releases count each CPU as a core.
+        self.cpus_for_one = quotient(self.threads, per_core)
         if per_core < self.threads:
             self.cpus_per_task = self.in_cores(self.cpus_per_task)
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
@@ -244,7 +246,8 @@ class Nodes:
     def _cpus_on_node(self) -> int:
         """Return the CPUs that each node must have at most."""
         asked = self.asked
-        most = max(asked.pn_min_cpus or 1, self.cpus_per_task, (asked.ntasks_per_node or 0) * self.cpus_per_task)
+        named = (asked.pn_min_cpus or 1) * self.cpus_for_one
+        most = max(named, max(asked.ntasks_per_node or 0, 1) * self.cpus_per_task)
         limit = self.partition.defaults.max_mem_per_cpu
         if limit and asked.memory_per_node and not asked.memory_per_cpu:
             most = max(most, quotient(asked.memory_per_node, limit))

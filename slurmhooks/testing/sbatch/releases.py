@@ -36,8 +36,10 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     if "hint" in names:
         excluding |= layout if version >= LAST_SINCE else set()
         dropped = {"hint"} if names & excluding else layout
-    if any(each.name in MEMORY and each.how.startswith("-") for each in given):  # their variables no longer count
-        given = [each for each in given if each.name not in MEMORY or each.how.startswith("-")]
+    last = {each.name: each.how for each in given if each.name in MEMORY}
+    options = {name for name, how in last.items() if how.startswith("-")}
+    if options:  # the variables of the others no longer count
+        given = [each for each in given if each.name not in MEMORY or each.name in options]
     kept = []
     types: list[str] = []
     for each in given:

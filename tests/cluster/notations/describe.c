@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A client of libslurm that sends any job description: describe [allocate|update] NAME=VALUE...
+ * A client of libslurm that sends any job description: describe NAME=VALUE...
  *
  * The values are not checked. It prints the number of the job, or Slurm's error, which goes to stderr.
  */
@@ -16,13 +16,14 @@
 #include <slurm/slurm_errno.h>
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-#define JOB(answer) ((answer)->step_id)
+#define JOB(answer) ((answer)->step_id.job_id)
 #else
 #define JOB(answer) ((answer)->job_id)
 #endif
 #define MEMBER(name) {#name, offsetof(job_desc_msg_t, name), sizeof(((job_desc_msg_t *)0)->name), 0}
 #define TEXT(name) {#name, offsetof(job_desc_msg_t, name), sizeof(char *), 1}
 
+/* clang-format off */
 static const struct {
     const char *name;
     size_t offset, size;
@@ -42,6 +43,7 @@ static const struct {
     TEXT(mem_per_tres), TEXT(dependency), TEXT(mail_user), TEXT(work_dir), TEXT(wckey), TEXT(burst_buffer),
     TEXT(comment), TEXT(admin_comment), TEXT(network), TEXT(job_id_str), TEXT(script),
 };
+/* clang-format on */
 
 static void set(job_desc_msg_t *job, const char *word)
 {
@@ -67,42 +69,25 @@ static void set(job_desc_msg_t *job, const char *word)
 int main(int argc, char **argv)
 {
     static char *environment[] = {"PATH=/bin:/usr/bin", NULL};
-    const char *verb = argc > 1 && !strchr(argv[1], '=') ? argv[1] : "submit";
-    submit_response_msg_t *submitted = NULL;
-    resource_allocation_response_msg_t *allocated = NULL;
+    submit_response_msg_t *answer = NULL;
     job_desc_msg_t job;
-    int failed;
 
     slurm_init(NULL);
     slurm_init_job_desc_msg(&job);
-    if (strcmp(verb, "update")) {
-        job.user_id = getuid();
-        job.group_id = getgid();
-        job.work_dir = "/tmp";
-        job.name = "client";
-        job.environment = environment;
-        job.env_size = 1;
-        job.std_out = "/dev/null";
-        if (!strcmp(verb, "submit"))
-            job.script = "#!/bin/sh\nexit 0\n";
-    }
+    job.user_id = getuid();
+    job.group_id = getgid();
+    job.work_dir = "/tmp";
+    job.name = "client";
+    job.environment = environment;
+    job.env_size = 1;
+    job.std_out = "/dev/null";
+    job.script = "#!/bin/sh\nexit 0\n";
     for (int i = 1; i < argc; i++)
-        if (strchr(argv[i], '='))
-            set(&job, argv[i]);
-    errno = 0;
-    if (!strcmp(verb, "update"))
-        failed = slurm_update_job(&job);
-    else if (!strcmp(verb, "allocate"))
-        failed = slurm_allocate_resources(&job, &allocated);
-    else
-        failed = slurm_submit_batch_job(&job, &submitted);
-    if (failed) {
+        set(&job, argv[i]);
+    if (slurm_submit_batch_job(&job, &answer)) {
         fprintf(stderr, "describe: %s\n", slurm_strerror(errno));
         return 1;
     }
-    if (submitted)
-        printf("%u\n", JOB(submitted));
-    if (allocated)
-        printf("%u\n", JOB(allocated));
+    printf("%u\n", JOB(answer));
     return 0;
 }

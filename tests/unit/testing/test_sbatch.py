@@ -408,3 +408,20 @@ def test_variables_give_options() -> None:
 def test_wrapped_command() -> None:
     """--wrap makes a script without arguments."""
     assert fields_of("--wrap=hostname") == {"name": "wrap", "script": sbatch.WRAPPED.format("hostname")}
+
+
+@pytest.mark.parametrize(
+    ("line", "script", "variables", "expected"),
+    [
+        ([], "--mem=100", {"SBATCH_MEM_PER_NODE": "200"}, (200, None)),
+        (["--mem=300"], "--mem=100", {"SBATCH_MEM_PER_NODE": "200"}, (300, None)),
+        ([], "--mem-per-cpu=100", {"SBATCH_MEM_PER_NODE": "200"}, (None, 100)),
+        (["--mem-per-cpu=50"], "-n 1", {"SBATCH_MEM_PER_NODE": "200"}, (None, 50)),
+    ],
+)
+def test_memory_of_variables(
+    line: list[str], script: str, variables: dict[str, str], expected: tuple[int | None, int | None]
+) -> None:
+    """A variable overrides the same option of the script, and counts no more if another option gives the memory."""
+    fields = sbatch.submission("a.sh", f"#!/bin/sh\n#SBATCH {script}\n", line, [], environment=variables)
+    assert (fields.get("min_mem_per_node"), fields.get("min_mem_per_cpu")) == expected

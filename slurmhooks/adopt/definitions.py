@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a script defines, wherever it does: functions, global variables, constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmhooks.adopt.tree import (
+    Assign,
+    Constant,
+    Expr,
+    Function,
+    Index,
+    Local,
+    Name,
+    Table,
+    expressions,
+    functions,
+    inside,
+    name_of,
+    statements,
+)
+from slurmhooks.lua.source import ENTRIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.adopt.tree import Tree
+
+FAMILIES = (("job_submit", "job_"), ("cli_filter", "cli_"), ("spank", "spank_"), ("scrun", "scrun_"))
+"""What scripts are for, with the beginning of the names of their functions, after ``slurm_``."""
+
+
+def static_key(expression: Expr) -> str:
+    """Return the key of a variable or of a member of a table, without regard to roles; see State."""
+    match expression:
+        case Name(name=name, variable=variable):
+            return f"G.{name}" if variable is None else str(variable.number)
+        case Index(of=of, key=Constant(value=str(name))):
+            start = static_key(of)
+            return f"{start}.{name}" if start else ""
+    return ""
+
+
+class Definitions:
+    """What a script defines.
+
+    Attributes:
+        functions: all functions, the main chunk first.
+        defined: those that have a name, by their keys.
+        listed: those that the script keeps in tables.
+        entries: those that Slurm calls, by name.
+        callbacks: functions of options of spank-lua.
+        top: names of the global variables that the main chunk assigns.
+        family: ``job_submit``, ``cli_filter``, ``spank`` or ``scrun``; empty if it is none of these.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        """Collect what a script defines."""
+        self.functions = list(functions(tree.main))
+        self.defined: dict[str, Function] = {}
+        self.defined.update(self._definitions())
+        self.listed = list(dict.fromkeys(part for part in self._in_tables() if part is not None))
+        self._assigned = set(self._targets())
+        self.top = {
+            target.name
+            for statement in statements(tree.main.body)
+            if isinstance(statement, Assign)
+            for target in statement.targets
+            if isinstance(target, Name) and target.variable is None
+        }
+        self.entries = {
+            name: function for key, function in self.defined.items() if (name := key.removeprefix("G.")) in ENTRIES
+        }
+        self.family = self._family()
+        self.callbacks = list(self._callbacks()) if self.family == "spank" else []
+
+    def _family(self) -> str:
+        for key in self.defined:
+            for family, start in FAMILIES:
+                if key.startswith(f"G.slurm_{start}"):
+                    return family
+        return "spank" if "spank_options" in self.top else ""
+
+    def _definitions(self) -> Iterable[tuple[str, Function]]:
+        """Yield all functions that have a name, with their keys."""
+        for function in self.functions:
+            for statement in statements(function.body):
+                match statement:
+                    case Local(variables=variables, values=values):
+                        for variable, value in zip(variables, values, strict=False):
+                            if isinstance(value, Function):
+                                value.name = value.name or variable.name
+                                yield str(variable.number), value
+                            yield from self._members_of(str(variable.number), value)
+                    case Assign(targets=targets, values=values):
+                        for target, value in zip(targets, values, strict=False):
+                            key = static_key(target)
+                            if key and isinstance(value, Function):
+                                value.name = value.name or name_of(target)
+                                yield key, value
+                            if key:
+                                yield from self._members_of(key, value)
+
+    def _members_of(self, key: str, value: Expr) -> Iterable[tuple[str, Function]]:
+        if isinstance(value, Table):
+            for name, item in value.items:
+                if isinstance(item, Function) and isinstance(name, Constant) and isinstance(name.value, str):
+                    item.name = item.name or name.value
+                    yield f"{key}.{name.value}", item
+
+    def _in_tables(self) -> Iterable[Function | None]:
+        """Yield the functions that the script keeps in tables: a call of an element may be a call of each of them."""
+        for function in self.functions:
+            for statement in statements(function.body):
+                for expression in expressions(statement):
+                    for part in inside(expression):
+                        if isinstance(part, Table):
+                            for _, item in part.items:
+                                key = static_key(item)
+                                yield item if isinstance(item, Function) else self.defined.get(key)
+
+    def _callbacks(self) -> Iterable[Function]:
+        """Yield the functions of options, which spank-lua takes as functions or by their names."""
+        for function in self.functions:
+            for statement in statements(function.body):
+                for expression in expressions(statement):
+                    for part in inside(expression):
+                        if isinstance(part, Table):
+                            yield from self._called_back(part)
+
+    def _called_back(self, table: Table) -> Iterable[Function]:
+        for key, item in table.items:
+            if isinstance(key, Constant) and key.value == "cb":
+                name = f"G.{item.value}" if isinstance(item, Constant) else static_key(item)
+                function = item if isinstance(item, Function) else self.defined.get(name)
+                if function is not None:
+                    yield function
+
+    def _targets(self) -> Iterable[str]:
+        for function in self.functions:
+            for statement in statements(function.body):
+                if isinstance(statement, Assign):
+                    yield from filter(None, map(static_key, statement.targets))
+
+    def assigns(self, key: str) -> bool:
+        """Tell whether the script assigns a global variable anywhere."""
+        return key in self._assigned
+
+    def constants(self) -> list[object]:
+        """Return the texts and numbers in the script, each once."""
+        found = (
+            part.value
+            for function in self.functions
+            for statement in statements(function.body)
+            for expression in expressions(statement)
+            for part in inside(expression)
+            if isinstance(part, Constant) and isinstance(part.value, (str, float))
+        )
+        return list(dict.fromkeys(found))
+
+    def all_names(self) -> set[str]:
+        """Return the names of global variables that the script assigns."""
+        return {key.removeprefix("G.") for key in self._assigned if key.startswith("G.")}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a job_submit.lua as slurmhooks does in production, over requests without Slurm."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.adopt.answers import Answer, Request
+from slurmhooks.fields.rows import release_of
+from slurmhooks.handlers import loader
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.lua import job_submit
+from slurmhooks.site.loading import Named
+from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.job_submit import request_of, struct_of
+from slurmhooks.testing.slurmctld import submit
+from slurmhooks.values import ENCODING, ERRORS
+
+if TYPE_CHECKING:
+    from slurmhooks.lua.runtime import State
+
+GUARD = os.path.join(os.path.dirname(__file__), "guard.lua")
+FAILED = "job_submit/lua: "
+FAILURES = ("job_submit/lua: ", "job_modify/lua: ")
+
+
+class Ours:
+    """A script under slurmhooks."""
+
+    def __init__(self, path: str, release: str, version: str, partitions: Any, now: int) -> None:
+        """Load a script.
+
+        Args:
+            path: of the script.
+            release: of Slurm.
+            version: of Lua.
+            partitions: see slurmhooks.testing.run.
+            now: the time that it sees.
+
+        Raises:
+            LoadError: it does not load.
+        """
+        self._stopped: list[str] = []
+        self._path = path
+        self._partitions = partitions
+        self._now = now
+        options = job_submit.Options(version)
+        number = release_of(release)
+        read = loader.Source(path=path, read=lambda name: job_submit.load(name, options, number, prepare=self._prepare))
+        with CapturedLog().capturing():
+            self._registry: Registry = Named([read]).load()
+
+    def _prepare(self, state: State) -> None:
+        state.call(state.load(GUARD), state.function(self._note), float(self._now))
+
+    def _note(self, what: object) -> tuple[()]:
+        self._stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
+        return ()
+
+    def answer(self, request: Request) -> Answer:
+        """Return the answer to a request."""
+        self._stopped.clear()
+        job = request.job()
+        before = dict(request_of(job, request.hook).raws)
+        captured = CapturedLog()
+        uids = {"submit_uid": request.uid, "modify_uid": request.uid}
+        given = dict.fromkeys(("record", "reservations", "jobs", "nodes", "licenses", "qos", "associations"))
+        with captured.capturing():
+            outcome, _, _, _ = submit(
+                self._registry, request.hook, {**given, **uids, "job": job, "partitions": self._partitions}
+            )
+        after = struct_of(job).raws
+        writes = {name: _plain(raw) for name, raw in after.items() if raw != before[name]}
+        log, error = [], None
+        for line in captured.lines:
+            level, _, text = line.partition(": ")
+            place = text.partition(FAILED)[2] if FAILED in text else text.partition("job_modify/lua: ")[2]
+            if "non-numeric return code" in text:
+                log.append("info: non-numeric return code")
+            elif text.startswith(FAILURES) and text.startswith(tuple(f"{name}{self._path}: " for name in FAILURES)):
+                error = place.removeprefix(f"{self._path}: ")
+            elif text.startswith(("lua: ", "_set_job_field: ")):
+                log.append(f"{level}: {text}")
+        messages = [*captured.user_messages, *filter(None, [outcome.text])]
+        return Answer(0 if outcome.passed else _code(outcome.code), messages, writes, log, error, self._stopped[:])
+
+
+def _code(code: str | int | None) -> int:
+    from slurmhooks.testing.tables import tables_of
+
+    if isinstance(code, int):
+        return code
+    return tables_of("26.05").constants["ESLURM"][code or "SLURM_ERROR"]
+
+
+def _plain(raw: Any) -> Any:
+    return raw.rstrip(b"\0").decode(ENCODING, ERRORS) if isinstance(raw, bytes) else raw

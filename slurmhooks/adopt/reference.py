@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a job_submit.lua in plain Lua, on a thin table of what Slurm's C source gives to scripts.
+
+This is what a machine without Slurm can compare with. It shares no code with slurmhooks.lua but the library Lua itself
+and the constants, and it was written from job_submit_lua.c of 24.11; it is not that plugin. What it does not know ends
+a comparison without a result.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.adopt.answers import Answer, Request
+from slurmhooks.lua import job_fields, library
+from slurmhooks.lua.job_constants import table_constants
+from slurmhooks.lua.slurm_table import time_str2mins
+from slurmhooks.values import NO_VAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmhooks.fields.rows import Release
+    from slurmhooks.lua.library import Lua
+
+TEXTS = (
+    "account acctg_freq admin_comment array_inx batch_features burst_buffer clusters comment container cpus_per_tres"
+    " dependency exc_nodes extra features gres=tres_per_node licenses mail_user mcs_label mem_per_tres name partition"
+    " prefer qos req_nodes reservation script selinux_context std_err std_in std_out tres_bind tres_freq tres_per_job"
+    " tres_per_node tres_per_socket tres_per_task wckey work_dir"
+)
+"""Fields that are texts and that scripts can write; ``=``: the member, if it has another name."""
+NUMBERS = {
+    16: "contiguous cores_per_socket cpus_per_task immediate mail_type ntasks_per_gpu=ntasks_per_tres ntasks_per_node"
+    " ntasks_per_socket ntasks_per_tres pn_min_cpus reboot requeue shared oversubscribe=shared sockets_per_node"
+    " threads_per_core",
+    32: "cpu_freq_min cpu_freq_max cpu_freq_gov delay_boot max_cpus max_nodes min_cpus min_nodes nice num_tasks"
+    " pn_min_tmp_disk priority req_switch time_limit time_min wait4switch",
+    64: "begin_time bitflags end_time min_mem_per_cpu min_mem_per_node pn_min_memory",
+}
+"""Numbers that scripts can write, by their width in bits."""
+READ_ONLY = (
+    "alloc_node boards_per_node het_job_offset pack_job_offset=het_job_offset network ntasks_per_board ntasks_per_core"
+    " req_context sockets_per_board user_id group_id user_name argc default_account default_qos assoc_comment assoc_qos"
+    " spank_job_env_size"
+)
+NOT_KNOWN = "argv cron_job site_factor spank_job_env"
+"""Fields that need more than the request."""
+
+
+RESULTS = {"SUCCESS": 0.0, "ERROR": -1.0, "FAILURE": -1.0}
+MEM_PER_CPU = 1 << 63
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return {name: member or name for name, _, member in (word.partition("=") for word in text.split())}
+
+
+class Reference:
+    """A script in plain Lua."""
+
+    def __init__(self, path: str, content: bytes, lua: Lua, release: Release, partitions: Any, now: int) -> None:
+        """Load a script.
+
+        Args:
+            path: of the script.
+            content: of the script.
+            lua: the Lua to run it.
+            release: of Slurm.
+            partitions: the fields of each partition, by its name, as Slurm gives them to Lua.
+            now: the time that the script sees.
+
+        Raises:
+            ValueError: it does not load.
+        """
+        module: Any = library.load(lua)
+        self._failure = module.LuaError
+        self._unknown: list[str] = []
+        self._lua = module.LuaRuntime(
+            encoding="utf-8", source_encoding="utf-8", unpack_returned_tuples=True, register_eval=False,
+            register_builtins=False,
+        )  # fmt: skip
+        scope = self._lua.globals()
+        self._convert = self._lua.table_from
+        path_of, cpath_of = library.search_paths(lua)
+        scope.python = None
+        scope.package.path, scope.package.cpath = path_of, cpath_of
+        here = os.path.dirname(__file__)
+        guard = self._lua.compile(_read(os.path.join(here, "guard.lua")))
+        guard(self._stopped, float(now))
+        self._keeps_messages = release < (26, 5)
+        constants = table_constants(release)
+        fields = {**_pairs(TEXTS), **_pairs(READ_ONLY)}
+        writable: dict[str, object] = dict.fromkeys(_pairs(TEXTS), "text")
+        for bits, text in NUMBERS.items():
+            fields.update(_pairs(text))
+            writable.update(dict.fromkeys(_pairs(text), float(bits)))
+        others = (*NOT_KNOWN.split(), *job_fields.names("job_desc", release))
+        known = {**dict.fromkeys(others, True), **fields}
+        glue = self._lua.compile(_read(os.path.join(here, "reference.lua")))
+        rows = (
+            None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})
+        )
+        numbers = {name: value for name, value in {**constants, **RESULTS}.items() if value is not None}
+        self._submit, self._modify, self._seen, self._begin = glue(
+            self._convert(known), self._convert(writable), self._convert({}), self._convert({}),
+            self._convert(numbers), rows, lambda text: time_str2mins(text.encode() if text else None), self._stopped,
+        )  # fmt: skip
+        try:
+            if content.startswith(b"#"):
+                content = b"\n" + content.partition(b"\n")[2]
+            self._lua.compile(content.decode("utf-8", "surrogateescape"), name=f"@{path}")()
+        except self._failure as error:
+            raise ValueError(str(error).partition("\nstack traceback")[0]) from None
+
+    def _stopped(self, what: str) -> None:
+        self._unknown.append(str(what))
+
+    def answer(self, request: Request) -> Answer:
+        """Return the answer to a request."""
+        self._unknown.clear()
+        raws = request.raws()
+        known = {name: float(raw) if isinstance(raw, int) else raw for name, raw in raws.items()}
+        known.update(_memory(raws["pn_min_memory"]))
+        values = self._convert({name: raw for name, raw in known.items() if raw is not None})
+        self._begin(values, self._convert(request.environment()))
+        error = None
+        code = 0
+        try:
+            result = (self._submit if request.hook == "job_submit" else self._modify)(float(request.uid))
+            code = _number(result)
+        except self._failure as failure:
+            error = str(failure).partition("\nstack traceback")[0]
+        seen = self._seen
+        log = list(seen.log.values())
+        messages = list(seen.messages.values()) if error is None or self._keeps_messages else []
+        if error is None and not _is_number(result):
+            log.append("info: non-numeric return code")
+        writes = dict(_written(seen.writes, values))
+        writes = {name: raw for name, raw in writes.items() if raw != raws[name]}
+        return Answer(code, messages, writes, log, error, self._unknown[:])
+
+
+def _memory(raw: int) -> dict[str, float | None]:
+    """Return what scripts read of the memory of a request."""
+    if raw == NO_VAL[64]:
+        return {}
+    name = "min_mem_per_cpu" if raw & MEM_PER_CPU else "min_mem_per_node"
+    return {name: float(raw & ~MEM_PER_CPU)}
+
+
+def _written(names: Any, values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the members that a script has assigned, with their raw values."""
+    for name in names:
+        if name == "min_mem_per_cpu":
+            yield "pn_min_memory", int(values[name] or 0) | MEM_PER_CPU
+        elif name == "min_mem_per_node":
+            yield "pn_min_memory", int(values[name] or 0)
+        else:
+            yield str(name), _raw(values[name])
+
+
+def _raw(value: Any) -> Any:
+    return int(value) if isinstance(value, float) else value
+
+
+def _is_number(result: Any) -> bool:
+    first = _first(result)
+    if isinstance(first, str):
+        try:
+            float(first)
+        except ValueError:
+            return False
+        return True
+    return isinstance(first, (int, float)) and not isinstance(first, bool)
+
+
+def _first(result: Any) -> Any:
+    return result[0] if isinstance(result, tuple) else result
+
+
+def _number(result: Any) -> int:
+    first = _first(result)
+    if isinstance(first, bool) or first is None:
+        return 0
+    try:
+        return int(float(first))
+    except (TypeError, ValueError):
+        return 0
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()

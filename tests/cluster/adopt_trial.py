@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs inside a cluster: tries a script in Slurm's own Lua plugin, in plain Lua and under slurmhooks.
+
+Prints a list of two outcomes as JSON: Slurm's own plugin, then plain Lua.
+"""
+
+import json
+import sys
+
+from slurmhooks.adopt import requests, trial
+from slurmhooks.cli.commands.adopt import slurms_own
+from slurmhooks.fields.rows import release_of
+from slurmhooks.lua import finding, job_fields
+
+script, release_name = sys.argv[1:]
+release = release_of(release_name)
+fields = set(job_fields.names("job_desc", release))
+constants = ["gpu:2", "special", 7.0]
+wanted = requests.generated(fields, constants, release_name, "job_submit", 250)
+version = finding.choose()
+own = slurms_own(release)
+assert own is not None
+outcomes = [
+    trial.run_own(script, own, release, version, wanted, frozenset(fields)),
+    trial.run(script, release, version, wanted, frozenset(fields)),
+]
+sys.stdout.write(json.dumps([vars(outcome) for outcome in outcomes]))

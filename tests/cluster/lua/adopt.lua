@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Reads all fields of a request, and writes many, for test_adopt.py. The names are put into the first line.
+local calls = 0
+
+local function shown(value)
+   if type(value) ~= "table" then return tostring(value) end
+   local parts = {}
+   for key, item in pairs(value) do parts[#parts + 1] = tostring(key) .. "=" .. tostring(item) end
+   return "{" .. table.concat(parts, " ") .. "}"
+end
+
+function slurm_job_submit(job_desc, part_list, submit_uid)
+   calls = calls + 1
+   slurm.log_info("call %d of %d", calls, submit_uid)
+   for _, name in ipairs(READ) do slurm.log_debug("%s: %s", name, shown(job_desc[name])) end
+   for name in pairs(part_list) do slurm.log_error("partition %s", name) end
+   if job_desc.comment == "x" then
+      for number, name in ipairs(NUMBERS) do job_desc[name] = number + 0.5 end
+      for _, name in ipairs(TEXTS) do job_desc[name] = "gpu:2,new" end
+      job_desc.no_such_field = "x"
+   elseif job_desc.account == "physics" then
+      slurm.log_user("%s may not\nrun %s", job_desc.account, tostring(job_desc.name))
+      return slurm.ESLURM_INVALID_ACCOUNT
+   elseif job_desc.partition == "debug" then
+      job_desc.time_limit = nil
+   elseif job_desc.partition == "long" then
+      return slurm.ERROR
+   elseif job_desc.qos == "long" then
+      slurm.log_user("before the error")
+      return "x" + 1
+   elseif job_desc.features ~= nil then
+      return "text"
+   elseif job_desc.licenses ~= nil then
+      os.execute("true")
+   end
+   return slurm.SUCCESS
+end
+
+function slurm_job_modify() return slurm.SUCCESS end

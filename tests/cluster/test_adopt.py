@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `slurmhooks adopt` compares with: Slurm's own Lua plugin, in a process that is not slurmctld."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.lua import job_fields
+from tests.cluster.conftest import Cluster
+
+HERE = Path(__file__).parent
+SCRIPT = "/etc/slurm/adopt/job_submit.lua"
+NOT_READ = {"default_account", "default_qos", "assoc_comment", "assoc_qos", "argv", "spank_job_env", "cron_job"}
+"""Fields that need accounting, or that plain Lua does not know."""
+
+
+@pytest.fixture
+def outcomes(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return the outcomes of a trial with a script that reads and writes all fields."""
+    release = cluster.version[:2]
+    fields = set(job_fields.names("job_desc", release)) - {"site_factor"}
+    readable = {name for name in fields if job_fields.READABLE_SINCE.get(name, release) <= release}
+    writable = job_fields.writable(release) & fields - {"pn_min_memory"}
+    texts = {
+        name for name in writable if type(job_fields.names("job_desc", release)[name]).__name__ in ("Text", "Gres")
+    }
+    lists = {"READ": readable - NOT_READ, "NUMBERS": writable - texts, "TEXTS": texts}
+    first = " ".join(
+        f"{name} = {{ {', '.join(repr(field) for field in sorted(names))} }}" for name, names in lists.items()
+    )
+    cluster.put(f"{first} {(HERE / 'lua' / 'adopt.lua').read_text()}", SCRIPT)
+    cluster.put((HERE / "adopt_trial.py").read_text(), "/root/adopt_trial.py")
+    python = "/opt/slurmhooks/bin/python"
+    done = cluster.root(python, "/root/adopt_trial.py", SCRIPT, f"{release[0]}.{release[1]:02}", check=True)
+    result: list[dict[str, Any]] = json.loads(done.stdout)
+    return result
+
+
+def test_slurms_own_plugin_answers_the_same(outcomes: list[dict[str, Any]], cluster: Cluster) -> None:
+    """Fields, writes, codes, messages, log lines and errors are the same in job_submit_lua.so; slurmctld lives on."""
+    own, plain = outcomes
+    for outcome in (own, plain):
+        assert outcome["examples"] == []
+        assert outcome["different"] == 0
+    assert "Slurm's own job_submit/lua" in own["oracle"]
+    assert own["requests"] == 250
+    assert own["same"] + sum(own["unknown"].values()) == 250
+    # Only requests with licenses may start a program, and get that far.
+    assert set(own["unknown"]) == {"os.execute"}
+    assert own["same"] > 150
+    if cluster.version[:2] == (24, 11):
+        # The table of plain Lua was written from 24.11, and lacks fields of other releases.
+        assert plain["same"] > 150
+    assert own["refused"]
+    assert own["errors"]
+    assert cluster.root("scontrol", "ping").returncode == 0

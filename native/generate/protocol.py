@@ -61,6 +61,9 @@ def main(output: Path) -> None:
             lines += [enumeration(name, prefix, (*point.functions, "COUNT"))]
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
+    plugins = " ".join(f"X({point.name}, {point.member})" for point in POINTS.values() if point.member)
+    lines += ["", "/* The plugins that have workers, and the members of slurm_conf_t that name them. */"]
+    lines += [f"#define SLURMHOOKS_PLUGINS(X) {plugins}"]
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
     lines += ["", "/* Where the value of an option comes from. */", enumeration("slurmhooks_origin", "FROM", ORIGINS)]
     for kind, prefix in SHARED.items():

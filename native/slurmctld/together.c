@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol.h"
+
 /* Slurm's configuration in this process. */
 #pragma weak slurm_conf
 extern slurm_conf_t slurm_conf;
@@ -19,10 +21,9 @@ static const struct {
     const char *name;
     size_t member;
 } plugins[] = {
-    {"job_submit", offsetof(slurm_conf_t, job_submit_plugins)},
-    {"prep", offsetof(slurm_conf_t, prep_plugins)},
-    {"site_factor", offsetof(slurm_conf_t, site_factor_plugin)},
-    {"jobcomp", offsetof(slurm_conf_t, job_comp_type)},
+#define PLUGIN(name, member) {#name, offsetof(slurm_conf_t, member)},
+    SLURMHOOKS_PLUGINS(PLUGIN)
+#undef PLUGIN
 };
 
 /* RET whether a list of plugins, such as "prep/script,prep/python", has ours. */

@@ -33,9 +33,9 @@ SPANK_PLUGIN(python, 1)
 int slurm_spank_init_failure_mode = ESPANK_NODE_FAILURE;
 
 /*
- * Return the code for slurmstepd if init fails: that of the handler's Reject, or else the failure mode in
- * slurmhooks.toml, or else rc. This also applies to init_post_opt, because with a manifest Python does not start
- * earlier.
+ * Return the code for slurmstepd if init fails: that of the handler's Reject, or else the failure mode on
+ * the line of plugstack.conf, or else rc. This also applies to init_post_opt, because with a manifest Python does not
+ * start earlier.
  */
 static int by_mode(const struct line *line, enum callback callback_id, unsigned context, int rc)
 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from slurmhooks.adopt.setup import Setup
 from slurmhooks.adopt.values import Level
 
 
@@ -47,17 +48,6 @@ class Compared(BaseModel):
     examples: list[Differs]
 
 
-class Changes(BaseModel):
-    """What to change so that slurmhooks runs the script."""
-
-    toml: str
-    file: str
-    before: str
-    after: str
-    then: str
-    back: str
-
-
 class Report(BaseModel):
     """What `slurmhooks adopt` says about a script."""
 
@@ -72,4 +62,4 @@ class Report(BaseModel):
     differences: list[str]
     comparisons: list[Compared]
     why_not_compared: str | None
-    changes: Changes
+    changes: Setup

@@ -6,20 +6,21 @@ help in the list of commands, and its attribute ``command`` is what runs. A trai
 the command ``try``. The other modules here are shared by commands.
 """
 
-import ast
 import errno
 import importlib
-import pkgutil
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import commands, output
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
@@ -34,13 +35,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
-        return sorted(module.name.rstrip("_") for module in pkgutil.iter_modules(commands.__path__))
+        return sorted(modules())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is no such command."""
-        if cmd_name not in self.list_commands(ctx):
+        module = modules().get(cmd_name)
+        if module is None:
             return None
-        command = importlib.import_module(f"{commands.__name__}.{module_name(cmd_name)}").command
+        command = importlib.import_module(f"{commands.__name__}.{module}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -64,8 +66,10 @@ class Commands(click.Group):
             output.failure(ctx, [text])
             raise Finding(text) from error
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete the name of a command, or an option, without importing the commands."""
+        from click.shell_completion import CompletionItem
+
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         items = [CompletionItem(name, help=summary(name)) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)
@@ -77,16 +81,18 @@ class Commands(click.Group):
             formatter.write_dl(rows)
 
 
-def module_name(command: str) -> str:
-    """Return the name of a command's module in :mod:`slurmhooks.cli.commands`."""
-    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
-    return next(name for name in names if name.rstrip("_") == command)
+def modules() -> dict[str, str]:
+    """Return the modules in :mod:`slurmhooks.cli.commands` by the names of their commands."""
+    names = [name.removesuffix(".py") for folder in commands.__path__ for name in os.listdir(folder)]
+    return {name.rstrip("_"): name for name in names if name.isidentifier() and not name.startswith("__")}
 
 
 def summary(command: str) -> str:
     """Return the first line of the docstring of a command's module."""
+    import ast
+
     for folder in commands.__path__:
-        base = Path(folder, module_name(command))
+        base = Path(folder, modules()[command])
         for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.exists():
                 docstring = ast.get_docstring(ast.parse(path.read_bytes())) or ""

@@ -1,29 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hooks in force in the slurmctld processes of this machine, which may differ from the files."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel
-
-from slurmhooks.cli import parameters, progress
+from slurmhooks.cli import documents, parameters
 from slurmhooks.files import slurm_conf
-from slurmhooks.worker import requests
 
 PATIENCE = 5.0
 """Seconds to wait for a supervisor, which answers at once unless it is stopped."""
 
 
-class Fault(BaseModel):
+@dataclass
+class Fault:
     """Why the present hook files are not in force."""
 
     since: datetime
     findings: list[str]
 
 
-class Running(BaseModel):
+@dataclass
+class Running:
     """The hooks in force in the worker processes of one plugin of a slurmctld.
 
     Attributes:
@@ -42,7 +40,7 @@ class Running(BaseModel):
     generation: int | None
     workers: list[int]
     handlers: list[tuple[str, ...]]
-    configuration: str | None = None
+    configuration: str | None = field(default=None, kw_only=True)
     fault: Fault | None
 
 
@@ -55,6 +53,9 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
     Returns:
         the answers, and notes on missing answers.
     """
+    from slurmhooks.cli import progress
+    from slurmhooks.worker import requests
+
     if not requests.names(str(sysconfdir)):
         return [], [f"{sysconfdir}: no slurmctld on this machine has loaded a plugin of slurmhooks"]
     parameters.use(sysconfdir)
@@ -63,7 +64,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         answers = requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE)
     for answer in answers:
         if "supervisor" in answer:
-            running.append(Running.model_validate(answer))
+            running.append(documents.build(Running, answer))
         else:
             notes += [f"the hooks in force in slurmctld are unknown: {finding}" for finding in answer["findings"]]
     return running, notes

@@ -5,17 +5,19 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel
+from slurmhooks.cli import documents, output
 
 BEFORE = 10.0
 """Maximum seconds between the hooks and the time of submission, which slurmctld notes later, in whole seconds."""
 
 
-class Step(BaseModel):
+@dataclass
+class Step:
     """What one handler did; docs/decision-log.md describes the keys."""
 
     handler: str
@@ -26,16 +28,17 @@ class Step(BaseModel):
     error: str | None = None
     exception: str | None = None
     where: str | None = None
-    changes: dict[str, tuple[Any, Any]] = {}
-    hidden: list[str] = []
+    changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    hidden: list[str] = field(default_factory=list)
     notice: bool = False
     microseconds: int | None = None
 
 
-class Decision(BaseModel):
+@dataclass
+class Decision:
     """One line of the log."""
 
-    time: AwareDatetime
+    time: datetime
     event: str
     id: str | None = None
     hook: str | None = None
@@ -54,10 +57,20 @@ class Decision(BaseModel):
     error: str | None = None
     cause: str | None = None
     count: int | None = None
-    handlers: list[Step] = []
+    handlers: list[Step] = field(default_factory=list)
     microseconds: int | None = None
     generation: int | None = None
     hooks: str | None = None
+
+
+def keys_of(entry: Decision | Step) -> dict[str, Any]:
+    """Return the keys that an entry has, for JSON."""
+    keys = {
+        name: value for name, value in output.plain(entry).items() if value not in (None, [], {}) and value is not False
+    }
+    if isinstance(entry, Decision) and entry.handlers:
+        keys["handlers"] = [keys_of(step) for step in entry.handlers]
+    return keys
 
 
 class Job(NamedTuple):
@@ -176,7 +189,7 @@ def _backwards(current: Path) -> Iterator[str]:
 def _parse(line: str) -> Decision | None:
     """Parse a line; return None if it is invalid, as after a full disk."""
     try:
-        return Decision.model_validate(json.loads(line))
+        return documents.build(Decision, json.loads(line))
     except (ValueError, RecursionError):
         return None
 

@@ -4,6 +4,8 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,7 +14,6 @@ from slurmhooks.cli.findings import shown
 from slurmhooks.log import visible
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from rich.console import Console
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -79,15 +80,13 @@ def json_option(model: Any) -> Callable[[Command], Command]:
 
 def document(value: Any) -> None:
     """Print the document of ``--json``."""
-    from pydantic import BaseModel
-
     click.get_current_context().meta[PRINTED] = True
-    click.echo(as_json(value, 2) if isinstance(value, BaseModel) else json.dumps(plain(value), indent=2))
+    click.echo(as_json(value, 2))
 
 
-def as_json(value: "BaseModel", indent: int | None = None) -> str:
-    """Return a model as JSON; texts that are not UTF-8, such as names of files, are errors for model_dump_json()."""
-    return json.dumps(value.model_dump(mode="json"), indent=indent)
+def as_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON."""
+    return json.dumps(plain(value), indent=indent)
 
 
 def failure(context: click.Context, findings: Iterable[str]) -> None:
@@ -97,7 +96,7 @@ def failure(context: click.Context, findings: Iterable[str]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a field's value as JSON can represent it: flags as numbers, other objects as text."""
+    """Return a value as JSON can represent it: models and dataclasses as objects, flags as numbers, others as text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -106,4 +105,11 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if hasattr(value, "model_dump"):
+        # Not model_dump_json(), for which texts that are not UTF-8, such as names of files, are errors.
+        return value.model_dump(mode="json")
     return str(value)

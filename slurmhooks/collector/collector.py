@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collection, recordings, reporting
-from slurmhooks.files import slurm_conf
+from slurmhooks.collector.place import decisions_folder
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.recording import page as shared
@@ -50,7 +50,7 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
     orders: dict[str, Any] = {}
     if decisions.enabled:
         orders["decisions"] = {
-            "file": f"{decisions_folder(config)}/{point}.jsonl",
+            "file": f"{decisions_folder(decisions.folder)}/{point}.jsonl",
             "max_size": decisions.max_size,
             "keep": decisions.keep,
             "sample": decisions.sample,
@@ -63,14 +63,6 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
             "readers": metrics.readers,
         }
     return orders and orders | {"point": point, "include": list(decisions.include)}
-
-
-def decisions_folder(config: Config) -> str:
-    """Return the folder of the decision log; by default beside slurmctld's log."""
-    if config.decisions.folder is not None:
-        return config.decisions.folder
-    file = slurm_conf.own_value("SlurmctldLogFile") or ""
-    return f"{file.rpartition('/')[0] or '/var/log/slurm'}/slurmhooks"
 
 
 class Collector:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells whether a file or folder that its mode makes writable is out of reach on a read-only mount.
+"""Tells whether a folder that its mode makes writable is out of reach on a read-only mount.
 
 Kubernetes shows a ConfigMap in a folder of mode 1777, on a read-only mount of a file system that only the kubelet can
-reach. Only processes that find such a mode import this module.
+reach. Files in the folder are judged as everywhere: whoever once could write to it has left no file that runs. Only
+processes that find such a mode import this module.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ whether the file system itself is read-only."""
 
 
 def why_not(descriptor: int) -> str | None:
-    """Return why a file or folder can be written to; None if nobody but root can, whatever its mode is.
+    """Return why a folder can be written to; None if nobody but root can, whatever its mode is.
 
     That is so if its mount is read-only, and neither this process nor the first process of the machine or container has
     another mount that shows the same place writable: a service manager may have made only the mounts of one service
@@ -33,7 +34,7 @@ def why_not(descriptor: int) -> str | None:
         path = posix.readlink(f"/proc/self/fd/{descriptor}")
         ours = {row[0]: _row(row) for row in (line.split(" ") for line in _lines("/proc/self/mountinfo"))}
         device, root, point, readonly, kind, sealed = ours[words[1]]
-    except (OSError, StopIteration, KeyError):
+    except (OSError, StopIteration, LookupError, ValueError):
         return ""
     if not (readonly or sealed):
         return ""
@@ -43,7 +44,7 @@ def why_not(descriptor: int) -> str | None:
         return None
     try:
         theirs = [_row(line.split(" ")) for line in _lines("/proc/1/mountinfo")]
-    except OSError:
+    except (OSError, LookupError, ValueError):
         return "the mounts of the first process are not known"
     if not _is_below(path, point):
         return "at an unknown place"
@@ -82,5 +83,5 @@ def _joined(folder: str, rest: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    with open(path, errors="surrogateescape") as file:
+    with open(path, errors="surrogateescape", newline="\n") as file:
         return file.read().split("\n")[:-1]

@@ -321,18 +321,17 @@ def _refuse_exposed(
         fault = f"is writable by {_group_name(status.st_gid)}", "chmod g-w"
     else:
         fault = None
+    reach = ""
+    if fault is not None and S_ISDIR(mode):
+        from slurmhooks.files import sealed
+
+        unsealed = sealed.why_not(descriptor)
+        fault = None if unsealed is None else fault
+        reach = f" (it is mounted read-only, but {unsealed})" if unsealed else ""
     if fault is None and _owners is not None and status.st_uid not in _owners and not _is_hidden(descriptor, status):
         fault = f"belongs to {_user_name(status.st_uid)}", f"chown {'-h ' if S_ISLNK(mode) else ''}root"
     if fault is None:
         return
-    reach = ""
-    if fault[0].startswith("is writable"):
-        from slurmhooks.files import sealed
-
-        unsealed = sealed.why_not(descriptor)
-        if unsealed is None:
-            return
-        reach = f" (it is mounted read-only, but {unsealed})" if unsealed else ""
     from shlex import quote
 
     from slurmhooks.log import visible

@@ -116,7 +116,7 @@ class Option(_Of[Value]):
         """The value that the user gave: None if the option was not given, True if it was given without an argument.
 
         Raises:
-            HandlerError: Slurm tells this process nothing of options, such as a worker of slurmctld; see :meth:`of`.
+            SlurmhooksError: Slurm tells this process nothing of options, such as a worker of slurmctld; see ``of``.
         """
         values = self._known("value")
         return values[-1] if values else None
@@ -126,7 +126,7 @@ class Option(_Of[Value]):
         """Whether the user gave the option, on the command line or in its environment variable.
 
         Raises:
-            HandlerError: see :attr:`value`.
+            SlurmhooksError: see :attr:`value`.
         """
         return bool(self._known("given"))
 
@@ -139,7 +139,7 @@ class Option(_Of[Value]):
         component has its own.
 
         Raises:
-            HandlerError: see :attr:`value`.
+            SlurmhooksError: see :attr:`value`.
         """
         return self._known("values")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The table of plugin points and hooks: Slurm's functions, and the arguments of their handlers.
 
-The decorators, the checks of handlers, the numbers by which C names a hook (native/generate/hooks.py), the stubs for
+The decorators, the checks of handlers, the numbers by which C names a hook (native/generate/protocol.py), the stubs for
 type checkers and the reference are made from it.
 """
 
@@ -104,12 +104,19 @@ class Point:
         hooks: its hooks; those that Slurm's calls reach are in the order of the numbers by which C names them.
         key: the key of slurm.conf that must name the plugin of slurmctld; None: job_submit, or a plugin elsewhere.
         default: the default of the key, if it takes several names; None if it takes one name.
+        member: the member of Slurm's ``slurm_conf_t`` for the key; None: the plugin has no workers.
     """
 
-    __slots__ = ("default", "hooks", "key", "name", "section")
+    __slots__ = ("default", "hooks", "key", "member", "name", "section")
 
     def __init__(
-        self, name: str, section: str, *hooks: HookSpec, key: str | None = None, default: str | None = None
+        self,
+        name: str,
+        section: str,
+        *hooks: HookSpec,
+        key: str | None = None,
+        default: str | None = None,
+        member: str | None = None,
     ) -> None:
         """Store the description; see the class."""
         self.name = name
@@ -117,6 +124,7 @@ class Point:
         self.hooks = hooks
         self.key = key
         self.default = default
+        self.member = member
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -175,12 +183,14 @@ POINTS = {
             HookSpec("job_submit.init", "init()", (), _FAIL, is_called=False),
             HookSpec("job_submit.fini", "fini()", (), _FAIL, is_called=False),
             HookSpec("every", "a clock", LISTS, _FAIL, timeout=60, is_called=False, is_periodic=True),
+            member="job_submit_plugins",
         ),
         Point(
             "site_factor",
             "priority",
             HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL, result="int | None"),
             key="PrioritySiteFactorPlugin",
+            member="site_factor_plugin",
         ),
         Point(
             "prep",
@@ -189,6 +199,7 @@ POINTS = {
             HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", _RECORD, _FAIL),
             key="PrEpPlugins",
             default="prep/script",
+            member="prep_plugins",
         ),
         Point(
             "jobcomp",
@@ -196,6 +207,7 @@ POINTS = {
             HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
             HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
             key="JobCompType",
+            member="job_comp_type",
         ),
         Point(
             "spank",

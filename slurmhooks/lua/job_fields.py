@@ -52,9 +52,10 @@ _NO_DESC = _words(
     " x11_target_port"
 )
 _NO_RECORD = _words(
-    "alloc_partition batch_flag begin_time bitflags container_id cpus_per_task deadline job_state_flags mail_type"
-    " mail_user network ntasks_per_node ntasks_per_tres num_tasks overcommit prefer req_nodes requeue runtime"
-    " state_desc state_reason submit_line system_comment whole_node"
+    "alloc_partition batch_flag begin_time bitflags container_id cores_per_socket cpus_per_task deadline"
+    " job_state_flags mail_type mail_user network ntasks_per_core ntasks_per_node ntasks_per_socket"
+    " ntasks_per_tres num_tasks overcommit prefer req_nodes requeue runtime sockets_per_node state_desc"
+    " state_reason submit_line system_comment threads_per_core whole_node"
 )
 _NO_PARTITION = _words("grace_time tres_fmt_str")
 _NO_RESERVATION = _words("burst_buffer comment groups name tres_fmt_str")

@@ -157,7 +157,7 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     """
     link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
     path = located(path or link)
-    value = _values(path)
+    value = values(path)
     log.limit(value("log", "level"), value("log", "limit"))
     patterns, packages = value("hooks", "paths"), value("hooks", "packages")
     _refuse_misplaced(link, path, [*patterns, *packages])
@@ -179,14 +179,14 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     """
     link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
     path = located(path or link)
-    name: str | None = _values(path)(point, "lua")
+    name: str | None = values(path)(point, "lua")
     if name is not None:
         _refuse_misplaced(link, path, [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
-def _values(path: str) -> Values:
-    """Return the function that returns values of a configuration, for launches.
+def values(path: str) -> Values:
+    """Return the function that returns values of a configuration, for launches and commands.
 
     A valid file is read without the model, whose import takes longer than the rest of a launch. The model decides on
     any other file: it says what is wrong, or converts a value such as a number in quotation marks.
@@ -320,7 +320,7 @@ def lua_version() -> str | None:
         LoadError: the configuration is invalid.
     """
     try:
-        version: str | None = _values(located(f"{slurm_conf.directory()}/{FILE_NAME}"))("lua", "version")
+        version: str | None = values(located(f"{slurm_conf.directory()}/{FILE_NAME}"))("lua", "version")
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return version

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A view of one of Slurm's structs; binding.py makes the class for a release.
+    """A view of one of Slurm's structs; slurmhooks.fields.classes makes the class for a release.
 
     Public names are fields. Therefore all other names begin with an underscore, even those that other modules use.
 
@@ -83,7 +83,7 @@ class View:
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
     def _assign(self, name: str, value: object) -> None:
-        """Handle an assignment to a name that is not a writable field; binding.bind makes ``__setattr__``."""
+        """Handle an assignment to a name that is not a writable field; see slurmhooks.fields.classes."""
         self._living()
         if name not in self._missing and hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")

@@ -245,7 +245,8 @@ class LineState:
             job = calls.ffi.new("uint32_t *")
             calls.get_item("S_JOB_ID", STATE, job, calls.ffi.NULL)
             file = StateFile(node, job[0], self._words)
-            file.find(_lines)
+            if calls.callback != "job_prolog":  # begins the state
+                file.find(_lines)
             self.file = file
         return self.file
 

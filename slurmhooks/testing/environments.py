@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The variables that Slurm sets for the processes of a launch, as Slurm 24.11 does.
 
-Source: srun of a cluster; tests/cluster/test_testing_kit.py compares the names.
+Source: srun of a cluster; tests/cluster/test_kit_pairs_launch.py compares them.
 """
 
 from __future__ import annotations

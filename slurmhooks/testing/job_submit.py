@@ -48,7 +48,9 @@ RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
 
 
-OF_SOME = ("array_recs.", "details.mc_ptr.")
+CORES = "details.mc_ptr."
+"""Begins the members of the struct with the numbers per core and socket."""
+OF_SOME = ("array_recs.", CORES)
 """Begin the members behind a pointer that most jobs lack: without a value for one of them, it is null."""
 
 
@@ -282,6 +284,11 @@ def fill(view: model.View, fields: Mapping[str, object]) -> None:
                 continue
             old = raws.get(member, struct.raws.get(member))
             raws[member] = raw_value(row, unset(row) if old is None else old, value, view._release)
+    if any(member.startswith(CORES) for member in raws):  # Slurm makes the struct with all its members unset
+        for row in fields_by_name.values():
+            member = row.member(release_of(view._release), struct.table.places)
+            if member is not None and member.startswith(CORES) and member not in struct.raws:
+                raws.setdefault(member, unset(row))
     struct.put(raws)
 
 

@@ -250,6 +250,8 @@ def test_licenses_of_servers(large_cluster: Cluster) -> None:
     told = {each["name"]: each["licenses"] for each in site.told()}
     assert {"0", "1", "2", "5"} <= jobs.keys()
     for number, job in jobs.items():
+        if job["Licenses"] == "(null)":
+            continue  # before 26.05 slurmctld accepts a name without its server, and counts nothing
         given: dict[str, int] = {}
         for name, count in re.findall(r"([\w@]+)(?::(\d+))?", job["Licenses"]):
             given[name] = given.get(name, 0) + int(count or 1)

@@ -34,10 +34,11 @@ struct node {
     struct node *next;
 };
 
-#define NUMBER(i) {"number" #i, SLURMHOOKS_U64, false, SLURMHOOKS_DIRECT, offsetof(struct job, numbers[i]), 0}
-#define TEXT(i) {"text" #i, SLURMHOOKS_TEXT, false, SLURMHOOKS_DIRECT, offsetof(struct job, texts[i]), 0}
+#define DIRECT {SLURMHOOKS_DIRECT, SLURMHOOKS_DIRECT}
+#define NUMBER(i) {"number" #i, SLURMHOOKS_U64, false, DIRECT, offsetof(struct job, numbers[i]), 0}
+#define TEXT(i) {"text" #i, SLURMHOOKS_TEXT, false, DIRECT, offsetof(struct job, texts[i]), 0}
 static const struct slurmhooks_member members[] = {
-    {"job_id", SLURMHOOKS_U32, false, SLURMHOOKS_DIRECT, offsetof(struct job, job_id), 0},
+    {"job_id", SLURMHOOKS_U32, false, DIRECT, offsetof(struct job, job_id), 0},
     NUMBER(0),
     NUMBER(1),
     NUMBER(2),

@@ -227,7 +227,7 @@ def test_messages_for_the_user(host: Host) -> None:
     )
     accepted, refused = run.of("job_submit")
     assert (accepted.rc, accepted["err_msg"]) == (0, "lua\none\ntwo words")
-    assert (refused.rc != 0, refused["err_msg"]) == (True, "one\ntwo words\nthree")
+    assert (refused.rc != 0, refused["err_msg"]) == (True, "one\ntwo words\nthree [hooks:submit]")
     assert run.one("balance")["alive"] == 0
 
 

@@ -4,23 +4,26 @@
 import json
 import os
 import socket
-import subprocess
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
-
-from slurmhooks.cli import controllers, hosts
-from slurmhooks.cli.bundles import archive, contents
-from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli import controllers, documents
 from slurmhooks.cli.findings import Finding, Findings
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from slurmhooks.cli.bundles.store import Store
 
 MARK = "slurmhooks-status "
 """Marks the line with the report in the output of a step: prologs and profiles may print other lines."""
 
 
-class Point(BaseModel):
+@dataclass
+class Point:
     """The bundle that a plugin of slurmctld has in force.
 
     Attributes:
@@ -34,7 +37,8 @@ class Point(BaseModel):
     fault: list[str]
 
 
-class Machine(BaseModel):
+@dataclass
+class Machine:
     """The report of a machine about itself.
 
     Attributes:
@@ -51,13 +55,16 @@ class Machine(BaseModel):
     at: datetime
     bundle: str | None
     deployed: str | None
-    kept: list[str] = []
-    slurmctld: list[Point] = []
-    findings: list[str] = []
+    kept: list[str] = field(default_factory=list)
+    slurmctld: list[Point] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
 
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
+    from slurmhooks.cli.bundles import archive, contents
+    from slurmhooks.cli.bundles.store import Store
+
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
     left = store.unfinished
@@ -89,7 +96,7 @@ def this(sysconfdir: Path) -> Machine:
     )
 
 
-def _point(running: controllers.Running, present: str | None, store: Store) -> Point:
+def _point(running: controllers.Running, present: str | None, store: "Store") -> Point:
     """Return which bundle a plugin has loaded: the one that its configuration is in, or that of the present files."""
     fault = running.fault.findings if running.fault is not None else []
     bundle = None if fault or running.generation is None else present
@@ -130,6 +137,8 @@ def others(sources: Iterable[str]) -> list[Machine]:
     Raises:
         Finding: a file cannot be read, a machine does not answer, or there is no report.
     """
+    from slurmhooks.cli import hosts
+
     machines = []
     for source in sources:
         path = Path(source)
@@ -158,11 +167,9 @@ def of_text(text: str, source: str) -> list[Machine]:
         _, mark, report = line.partition(MARK)
         if mark:
             try:
-                # Not model_validate_json(), which refuses texts that are not UTF-8, such as names of files.
-                machines.append(Machine.model_validate(json.loads(report)))
+                machines.append(documents.build(Machine, json.loads(report)))
             except (ValueError, RecursionError) as error:
-                reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-                raise Finding(f"{source}: damaged report: {reason}: {line}") from error
+                raise Finding(f"{source}: damaged report: {error}: {line}") from error
     return machines
 
 
@@ -181,7 +188,9 @@ def _responding() -> list[str]:
     return list(dict.fromkeys(done.stdout.split()))
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
+    import subprocess
+
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except FileNotFoundError as error:

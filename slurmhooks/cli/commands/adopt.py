@@ -11,7 +11,7 @@ import click
 from slurmhooks.adopt import differs, own, requests, setup, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.parser import NoParserError
-from slurmhooks.adopt.report import Changes, Compared, Differs, Found, Report, Used
+from slurmhooks.adopt.report import Compared, Differs, Found, Report, Used
 from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Settings
 from slurmhooks.cli import output, parameters, progress, slurm
@@ -195,13 +195,13 @@ def _requests(script: Script, uses: set[str], recording: Path | None, count: int
         os.close(fd)
 
 
-def _changes(script: Script, path: str, folder: str, version: str | None) -> Changes:
+def _changes(script: Script, path: str, folder: str, version: str | None) -> setup.Setup:
     key = {"job_submit": "JobSubmitPlugins", "cli_filter": "CliFilterPlugins"}.get(script.family)
     current = slurm_conf.value(slurm_conf.file_in(folder), key) if key else None
-    return Changes(**vars(setup.setup(script.family, path, folder, current, version)))
+    return setup.setup(script.family, path, folder, current, version)
 
 
-def _report(script: Script, path: str, comparisons: list[Compared], why: str | None, changes: Changes) -> Report:
+def _report(script: Script, path: str, comparisons: list[Compared], why: str | None, changes: setup.Setup) -> Report:
     uses: dict[str, list[Used]] = {}
     for kind in TITLES:
         by_name: dict[str, Used] = {}

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load all hooks as the daemons would, and list errors and handlers."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel
 
-from slurmhooks.cli import build_record, configuration, controllers, loading, manifests, output, parameters
-from slurmhooks.cli.checks import access, calls, health, lines, power
+from slurmhooks.cli import controllers, output, parameters
 from slurmhooks.cli.findings import Findings, shown
-from slurmhooks.handlers import refusals
-from slurmhooks.handlers.registry import Handler
-from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import visible
+
+if TYPE_CHECKING:
+    from slurmhooks.cli.loading import Loaded
+    from slurmhooks.handlers.registry import Handler
 
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)
 
 
-class Row(BaseModel):
+@dataclass
+class Row:
     """A row of the table of handlers.
 
     Attributes:
@@ -44,7 +45,8 @@ class Row(BaseModel):
     where: str
 
 
-class Report(BaseModel):
+@dataclass
+class Report:
     """The output of `check`; with --json it is printed as it is.
 
     Attributes:
@@ -109,6 +111,8 @@ def command(
 
 def of_files(paths: tuple[Path, ...]) -> Report:
     """Check hook files without a configuration."""
+    from slurmhooks.cli import loading
+
     loaded = loading.Loaded()
     loaded.load_files(paths)
     handlers = loaded.registry.all_handlers()
@@ -123,6 +127,9 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         plugin_dir: the folder of the plugins; None: that of slurm.conf.
         staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
     """
+    from slurmhooks.cli import build_record, configuration, loading, manifests
+    from slurmhooks.cli.checks import access, calls, health, lines, power
+
     loaded = loading.Loaded()
     loaded.load(sysconfdir)
     findings = [*loaded.findings, *loaded.disabled]
@@ -156,12 +163,14 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
 
 
 def _report(
-    loaded: loading.Loaded,
-    handlers: list[Handler],
+    loaded: "Loaded",
+    handlers: "list[Handler]",
     findings: list[str],
     state: str | None,
     running: list[controllers.Running],
 ) -> Report:
+    from slurmhooks.handlers import refusals
+
     findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     return Report(
@@ -189,8 +198,10 @@ def _report(
     )
 
 
-def mode_of(handler: Handler) -> str:
+def mode_of(handler: "Handler") -> str:
     """Return the mode of a handler in words; empty if its hook has none."""
+    from slurmhooks.hooks.rollout import ENFORCE
+
     if handler.terms is not None:
         return handler.terms.mode
     return str(handler.rollout or ENFORCE) if handler.spec.has_modes else ""
@@ -219,7 +230,7 @@ def show(report: Report) -> None:
         click.echo(visible(line))
 
 
-def rows(loaded: loading.Loaded) -> list[Handler]:
+def rows(loaded: "Loaded") -> "list[Handler]":
     """Return the handlers that would run: of SPANK by plugstack.conf, others by slurmhooks.toml."""
     handlers = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
     handlers += loaded.health

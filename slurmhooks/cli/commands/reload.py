@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import parameters, progress
+from slurmhooks.cli import parameters
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.files import slurm_conf
-from slurmhooks.processes import control
-from slurmhooks.worker import requests
 
 STARTING = 3.0
 """Seconds in which a slurmctld that has just started may start its supervisor."""
@@ -38,6 +36,10 @@ def command(sysconfdir: Path) -> None:
 
 def of_site(sysconfdir: Path) -> list[str] | None:
     """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
+    from slurmhooks.cli import progress
+    from slurmhooks.processes import control
+    from slurmhooks.worker import requests
+
     parameters.use(sysconfdir)
     # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):

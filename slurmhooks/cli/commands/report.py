@@ -13,7 +13,7 @@ from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.pages import charts
 from slurmhooks.cli.pages.names import Numbered, plain
 from slurmhooks.cli.tally import KEPT, Report, Tally
-from slurmhooks.collector.collector import decisions_folder
+from slurmhooks.collector.place import decisions_folder
 from slurmhooks.config import model as config
 from slurmhooks.site import sources as site
 
@@ -71,7 +71,7 @@ def command(
     if not files:
         parameters.use(sysconfdir)
         read = site.read_config(sysconfdir / config.FILE_NAME)
-        files = (Path(decisions_folder(read)),)
+        files = (Path(decisions_folder(read.decisions.folder)),)
         if read.decisions.sample < 1:
             share = f"[decisions] sample = {read.decisions.sample:g}"
             notes.append(f"The log has only a share of the accepted requests ({share}), so they are too few here.")

@@ -3,13 +3,13 @@
 
 import os
 import sys
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
-from slurmhooks.cli import output, parameters, progress
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
 from slurmhooks.files import slurm_conf
@@ -17,7 +17,8 @@ from slurmhooks.files import slurm_conf
 CURRENT = "current"
 
 
-class Row(BaseModel):
+@dataclass
+class Row:
     """The bundle in force on one machine, or in one plugin of slurmctld.
 
     Attributes:
@@ -33,7 +34,8 @@ class Row(BaseModel):
     at: datetime
 
 
-class Report(BaseModel):
+@dataclass
+class Report:
     """The output with --json.
 
     Attributes:
@@ -48,7 +50,7 @@ class Report(BaseModel):
     kept: list[str]
     rows: list[Row]
     findings: list[str]
-    not_asked: list[str] = []
+    not_asked: list[str] = field(default_factory=list)
 
 
 @click.command("status")
@@ -87,6 +89,8 @@ def command(
     others = machines.others(sources)
     if srun:
         program = os.path.abspath(sys.argv[0])
+        from slurmhooks.cli import progress
+
         with progress.waiting("asking the nodes"):
             others += machines.over_srun(options, nodes, program)
     wanted = machines.hostnames(nodes) if nodes is not None else []

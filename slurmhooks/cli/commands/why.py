@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show what happened to a request: which rules ran, what they changed, and which one refused it and why."""
 
+import json
 import os
 import re
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import TypeAdapter, ValidationError
 
-from slurmhooks.cli import hosts as machines
-from slurmhooks.cli import output, parameters, progress, slurm
-from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
+from slurmhooks.cli import documents, output, parameters
+from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described, keys_of
 from slurmhooks.cli.findings import Finding, word
-from slurmhooks.collector.collector import decisions_folder
-from slurmhooks.config import model as config
 from slurmhooks.files import slurm_conf
 from slurmhooks.log import quoted, visible
-from slurmhooks.site import sources as site
 
 JOB = re.compile(r"(\d+)(?:[_+]\d+)?")
 ID = re.compile(r"[0-9a-f]{8}|[0-9a-f]{12}")
@@ -50,11 +45,13 @@ def command(
     if what is None and user is None and last is None:
         raise click.UsageError("name a job, an error or a request, or --user or --last")
     parameters.use(sysconfdir)
-    folder = Path(decisions_folder(site.read_config(sysconfdir / config.FILE_NAME)))
+    folder = _folder(sysconfdir)
     log = Log(folder)
     if not log.exists() and not hosts:
         raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
     notes: list[str] = []
+    from slurmhooks.cli import progress
+
     with progress.waiting("reading the decision log"):
         if what is None:
             decisions = log.find(lambda each: user is None or each.user == user, most=last or 10)
@@ -66,7 +63,7 @@ def command(
     # Observations may be logged before or after the decision about the same request.
     decisions = sorted(decisions, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
-        output.document([each.model_dump(mode="json", exclude_defaults=True) for each in decisions])
+        output.document([keys_of(each) for each in decisions])
     else:
         for decision in decisions:
             for line in lines(decision):
@@ -81,14 +78,24 @@ def command(
         raise Finding(text + more)
 
 
+def _folder(sysconfdir: Path) -> Path:
+    """Return the folder of the decision log."""
+    from slurmhooks.collector.place import decisions_folder
+    from slurmhooks.site import sources as site
+
+    return Path(decisions_folder(site.values(str(sysconfdir / site.FILE_NAME))("decisions", "folder")))
+
+
 def _ask(host: str, what: str | None, user: str | None, last: int | None) -> list[Decision]:
     """Return the decisions in the log of another machine."""
+    from slurmhooks.cli import hosts as machines
+
     words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"])]
     text = machines.ask(host, "why", "--json", *words, *([] if what is None else [what]))
     try:
-        return TypeAdapter(list[Decision]).validate_json(text or "[]")
-    except ValidationError as error:
-        raise Finding(f"{host}: its answer cannot be read: {error.errors()[0]['msg']}") from error
+        return [documents.build(Decision, each) for each in json.loads(text or "[]")]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Finding(f"{host}: its answer cannot be read: {error}") from error
 
 
 def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
@@ -139,6 +146,10 @@ def _ask_slurm(job: str) -> Job | None:
 
 def _run(name: str, *arguments: str) -> str | None:
     """Return what a program of Slurm prints; None if it fails."""
+    import subprocess
+
+    from slurmhooks.cli import slurm
+
     program = slurm.find_program(name)
     if program is None:
         return None

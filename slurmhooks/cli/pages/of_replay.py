@@ -117,8 +117,8 @@ def page(report: Report) -> Page:
         made.section("Not compared", "What rules wanted to read although it was not recorded.")
         made.add(
             table(
-                ("rules", "what", "requests", "record it with"),
-                [(need.hooks, need.what, need.requests, need.record_with) for need in report.needs],
+                ("rules", "what", "requests", "how to know it"),
+                [(need.hooks, need.what, need.requests, need.advice) for need in report.needs],
             )
         )
     if report.notes:

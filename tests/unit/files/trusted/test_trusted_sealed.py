@@ -109,6 +109,38 @@ def test_read_only_mounts(tmp_path: Path, case: str) -> None:
 
 @root
 @pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ("chown 65534 {base}/disk/pods/volume/..2026/hooks.py", "belongs to"),
+        ("chmod 664 {base}/disk/pods/volume/..2026/hooks.py", "is writable by group"),
+        ("chmod 666 {base}/disk/pods/volume/..2026/hooks.py", "is writable by everybody"),
+        ("chown 65534 {base}/disk/pods/volume", "belongs to"),
+        ("chown -h 65534 {base}/disk/pods/volume/hooks.py", "belongs to"),
+    ],
+)
+def test_what_is_in_a_volume_is_judged(tmp_path: Path, change: str, text: str) -> None:
+    """A file of another user, or one that they could have changed, does not run, nor does one in their folder."""
+    tmp_path.chmod(0o755)
+    refusal, _ = answer(tmp_path, f"{change}\n{SHOW}\n{HIDE}")
+    assert refusal is not None
+    assert text in refusal
+
+
+@root
+@pytest.mark.parametrize("name", ["a\rb", "a b", "a\tb", "a\nb", "a\\040b", "ä", "- tmpfs"])
+def test_names_of_other_mounts(tmp_path: Path, name: str) -> None:
+    """Users who choose names of mount points change nothing."""
+    tmp_path.chmod(0o755)
+    (tmp_path / name).mkdir()
+    other = f'mount -t tmpfs tmpfs "{tmp_path}/{name}"'.replace("{", "{{").replace("}", "}}")
+    assert answer(tmp_path, f"{SHOW}\n{HIDE}\n{other}") == (None, [])
+    text, _ = answer(tmp_path, f"{SHOW}\n{other}")
+    assert text is not None
+    assert "disk/pods/volume" in text
+
+
+@root
+@pytest.mark.parametrize(
     ("command", "text"),
     [
         ("unshare -m --propagation private sh -c 'mount -o remount,bind,ro {base}/disk && exec \"$@\"' sh", "disk"),

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The imports of commands, which take most of the time of those that operators and scripts call often."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SLOW = ("pydantic", "rich", "structlog", "cffi", "pycparser", "pkgutil", "hashlib", "subprocess", "importlib.metadata")
+"""Each of them adds a large part of what `python3 -c pass` takes; pydantic adds several times as much."""
+RUN = """
+import sys
+from slurmhooks.cli import main
+
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    print(end.code, *sys.modules)
+"""
+
+
+def imported(*words: object) -> tuple[str, set[str]]:
+    """Run a command; return its exit code, and the modules that it has imported."""
+    command = [sys.executable, "-c", RUN, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    code, *names = done.stdout.splitlines()[-1].split()
+    return code, set(names)
+
+
+@pytest.mark.parametrize(
+    "words", ["--version", "--help", "check --help", "reload --help", "status --help", "why --help"]
+)
+def test_help(words: str) -> None:
+    """The help of the commands that operators call most needs none of the slow modules."""
+    code, names = imported(*words.split())
+    assert code == "0"
+    assert names.isdisjoint(SLOW)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_why(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """A look into the decision log imports no pydantic, neither for slurmhooks.toml nor for the lines of the log."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
+    (tmp_path / "slurmhooks.toml").write_text(f'[decisions]\nfolder = "{tmp_path}"\n')
+    line = '{"time": "2026-01-02T03:04:05+00:00", "event": "decision", "id": "0123456789ab", "hook": "job_submit"}\n'
+    (tmp_path / "job_submit.jsonl").write_text(line)
+    code, names = imported("why", "0123456789ab", "--sysconfdir", tmp_path, *more)
+    assert code == "0"
+    assert names.isdisjoint({"pydantic", "rich", "subprocess"})
+
+
+def test_reload(tmp_path: Path) -> None:
+    """A call of reload imports no pydantic, although it finds no slurmctld here."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
+    code, names = imported("reload", "--sysconfdir", tmp_path)
+    assert code == "1"
+    assert names.isdisjoint({"pydantic", "rich", "subprocess"})

@@ -34,7 +34,7 @@ NAMED = 3
 
 FILTER_JOB = {"job": "Options"}
 """In cli_filter, options are the job."""
-POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]"}
+POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]", "features": "str | None"}
 """Power hooks have no tables."""
 
 ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}

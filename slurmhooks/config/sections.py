@@ -109,7 +109,7 @@ class JobEnd(Deliveries, Workers):
 
 
 class Power(Deliveries):
-    """``[power]``: for ResumeProgram, SuspendProgram and ResumeFailProgram."""
+    """``[power]``: for ResumeProgram, SuspendProgram, ResumeFailProgram and RebootProgram."""
 
     timeout: float = _field(keys.POWER["timeout"])
 

@@ -252,9 +252,10 @@ POINTS = {
         Point(
             "power",
             "power",
-            HookSpec("power.resume", "ResumeProgram", ("nodes", "jobs", "event"), _FAIL, is_called=False),
+            HookSpec("power.resume", "ResumeProgram", ("nodes", "jobs", "features", "event"), _FAIL, is_called=False),
             HookSpec("power.suspend", "SuspendProgram", ("nodes", "event"), _FAIL, is_called=False),
             HookSpec("power.resume_failed", "ResumeFailProgram", ("nodes", "event"), _FAIL, is_called=False),
+            HookSpec("power.reboot", "RebootProgram", ("nodes", "features", "event"), _FAIL, is_called=False),
         ),
         Point(
             "node",

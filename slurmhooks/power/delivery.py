@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from slurmhooks.jobcomp.spool import Spool
 
 
+STARTS = ("power.resume", "power.reboot")
+"""Hooks whose nodes are set to DOWN if a call is given up, because Slurm would wait for them until ResumeTimeout."""
+
+
 class PowerDelivery(Delivery):
     """Delivers the calls of a spool, one at a time."""
 
@@ -48,18 +52,19 @@ class PowerDelivery(Delivery):
     def _arguments(self, record: Record) -> dict[str, object] | str:
         call = json.loads(record.segment.message(record.frame))
         nodes = PowerNodes(call["nodes"], self._expand(call["nodes"]), self._ask)
-        return {"nodes": nodes, "jobs": tuple(ResumeJob.of(job) for job in call["jobs"])}
+        jobs = tuple(ResumeJob.of(job) for job in call["jobs"])
+        return {"nodes": nodes, "jobs": jobs, "features": call.get("features")}
 
     def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
-        if refused and record.frame.hook == "power.resume":
+        if refused and record.frame.hook in STARTS:
             self._give_up(record, next(iter(refused.values())))
         else:
             super()._end(record, refused)
 
     def _bury(self, record: Record) -> None:
         """Make a call that failed too often a dead letter; nodes that were not started are DOWN."""
-        if record.frame.hook == "power.resume":
+        if record.frame.hook in STARTS:
             self._give_up(record, next(iter(record.reasons.values()), ""))
         else:
             super()._bury(record)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
+from slurmhooks.power.delivery import STARTS
 from slurmhooks.power.model import PowerNodes, ResumeJob, down
 from slurmhooks.testing.jobcomp import FakeEvent
 
@@ -37,9 +38,10 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
 
     jobs = tuple(ResumeJob.of(job) for job in given["jobs"] or ())
     event = given["event"] if given["event"] is not None else FakeEvent(hook)
-    arguments = {"nodes": PowerNodes(",".join(rows), rows, ask), "jobs": jobs, "event": event}
+    nodes = PowerNodes(",".join(rows), rows, ask)
+    arguments = {"nodes": nodes, "jobs": jobs, "features": given.get("features"), "event": event}
     outcomes = [dispatch.run((each,), arguments) for each in registry.handlers(hook)]
     outcome = next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)
-    if hook == "power.resume" and not outcome.passed and outcome.error_id is None:
+    if hook in STARTS and not outcome.passed and outcome.error_id is None:
         down(",".join(rows), outcome.text or "", ask)
     return outcome

@@ -98,6 +98,7 @@ def run(
     associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     environment: Mapping[str, str] | None = None,
     event: Event | None = None,
+    features: str | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, Given] | FakeOptions | None = None,
@@ -122,7 +123,8 @@ def run(
         qos: the fields of each QOS, by its name.
         associations: the fields of each association.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
-        event: the event of job_start or job_end; by default ``FakeEvent()``.
+        event: the event of job_start, job_end or a power hook; by default ``FakeEvent()``.
+        features: for power hooks, the features that a reboot gives to the nodes.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: for SPANK, arguments of the options that the file registers, by their names; a list for an option that
@@ -159,6 +161,7 @@ def run(
         "associations": associations,
         "environment": environment,
         "event": event,
+        "features": features,
         "spank": spank,
         "container": container,
         "offset": offset or None,

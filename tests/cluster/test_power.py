@@ -1,55 +1,98 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power hooks with a real slurmctld and cloud nodes, which handlers start and stop as real slurmd processes."""
 
+import json
+import re
+from typing import Any
+
 import pytest
 
 from tests.cluster.conftest import Cluster
 
-NOTES = "/var/lib/slurm/power-notes"
-ORDERS = "/var/lib/slurm/power-orders"
-HOLD = "/var/lib/slurm/power-hold"
+FOLDER = "/var/lib/slurm/power"
+NOTES = f"{FOLDER}/notes"
+HOLD = f"{FOLDER}/hold"
+SPOOL = "/var/lib/slurm/slurmctld/slurmhooks/power"
 PROGRAMS = "/usr/local/lib/slurm/slurmhooks_power_"
 HOOKS = f"""
-import os, time
+import json, os, time
 from slurmhooks import Reject, hook
 
-def write(path, text):
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.write(fd, (text + "\\n").encode())
+def note(what, event, nodes, **more):
+    fd = os.open("{NOTES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    line = {{"what": what, "hook": event.hook, "id": event.id, "nodes": list(nodes), **more}}
+    os.write(fd, (json.dumps(line) + "\\n").encode())
     os.close(fd)
 
 @hook.power.resume
 def resume(nodes, jobs, event):
-    write("{NOTES}", f"resume {{','.join(nodes)}} {{[job.job_id for job in jobs]}}")
+    note("begin", event, nodes, jobs=[job.job_id for job in jobs])
     for node in nodes.values():
         if "never" in node.features:
             raise Reject("the cloud has no room")
-        while "late" in node.features and os.path.exists("{HOLD}"):
+        while os.path.exists("{HOLD}"):
             time.sleep(0.1)
-        write("{ORDERS}", f"start {{node.name}}")
+        # A cloud has at most one machine of a name: a call that comes again finds that it exists.
+        if "lost" not in node.features:
+            with open(f"{FOLDER}/machines/{{node.name}}", "a"):
+                pass
+    note("end", event, nodes)
 
 @hook.power.suspend
-def suspend(nodes):
-    write("{NOTES}", f"suspend {{','.join(nodes)}}")
+def suspend(nodes, event):
+    note("begin", event, nodes)
     for name in nodes:
-        write("{ORDERS}", f"stop {{name}}")
+        if os.path.exists(f"{FOLDER}/machines/{{name}}"):
+            os.unlink(f"{FOLDER}/machines/{{name}}")
+    note("end", event, nodes)
+
+@hook.power.resume_failed
+def resume_failed(nodes, event):
+    note("end", event, nodes)
+
+@hook.power.reboot
+def reboot(nodes, features, event):
+    note("end", event, nodes, features=features)
 """
 CLOUD = f"""#!/bin/sh
-# The cloud: it takes orders from SlurmUser, and starts and stops machines as root.
-tail -n +1 -f {ORDERS} | while read -r verb node; do
-    if [ "$verb" = start ]; then slurmd -N "$node" -b; else kill "$(cat /run/slurmd-"$node".pid)"; fi
+# The cloud: root starts and stops machines as SlurmUser has ordered with files.
+cd {FOLDER}
+while sleep 0.2; do
+    for machine in machines/*; do
+        node=${{machine#machines/}}
+        if [ -e "$machine" ] && [ ! -e "on/$node" ]; then
+            touch "on/$node"
+            echo "start $node" >> log
+            slurmd -N "$node" -b
+        fi
+    done
+    for machine in on/*; do
+        node=${{machine#on/}}
+        if [ -e "$machine" ] && [ ! -e "machines/$node" ] && kill "$(cat /run/slurmd-"$node".pid)"; then
+            while [ -e "/run/slurmd-$node.pid" ]; do sleep 0.1; done
+            echo "stop $node" >> log
+            rm "on/$node"
+        fi
+    done
 done
 """
-CONF = """
+CONF = f"""
 JobSubmitPlugins=python
-NodeName=c1 NodeHostname=ctl NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=100 State=CLOUD Feature=soon
-NodeName=c2 NodeHostname=ctl NodeAddr=127.0.0.1 Port={other} CPUs=4 RealMemory=100 State=CLOUD Feature=never
-NodeName=c3 NodeHostname=ctl NodeAddr=127.0.0.1 Port={third} CPUs=4 RealMemory=100 State=CLOUD Feature=late
+DebugFlags=Power
+SlurmctldParameters=reboot_from_controller
+NodeName=DEFAULT NodeHostname=ctl NodeAddr=127.0.0.1 CPUs=4 RealMemory=100 State=CLOUD
+NodeName=c1 Port=17101 Feature=soon
+NodeName=c2 Port=17102 Feature=never
+NodeName=c3 Port=17103 Feature=late
+NodeName=c4 Port=17104 Feature=lost
 PartitionName=cloud Nodes=c[1-3] MaxTime=60 State=UP
-ResumeProgram={programs}resume
-SuspendProgram={programs}suspend
+PartitionName=lost Nodes=c4 MaxTime=60 State=UP ResumeTimeout=3
+ResumeProgram={PROGRAMS}resume
+SuspendProgram={PROGRAMS}suspend
+ResumeFailProgram={PROGRAMS}resume_failed
+RebootProgram={PROGRAMS}reboot
 SuspendTime=2
-SuspendExcNodes=n[1-2]
+SuspendExcNodes=n[1-2],c3
 SuspendTimeout=5
 ResumeTimeout=60
 ResumeRate=0
@@ -65,20 +108,40 @@ def shell(cluster: Cluster, script: str) -> str:
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """A cluster with two nodes of a cloud."""
+    """A cluster with four nodes of a cloud."""
     cluster.without_spank()
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
-    shell(cluster, f"touch {ORDERS} {NOTES}; chown slurm {ORDERS} {NOTES}")
+    shell(cluster, f"mkdir -p {FOLDER}/machines {FOLDER}/on; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
     shell(cluster, "setsid /etc/slurm/cloud > /var/log/slurm/cloud 2>&1 < /dev/null &")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/power.py")
-    cluster.put(CONF.format(port=17101, other=17102, third=17103, programs=PROGRAMS), "/etc/slurm/local.conf")
+    cluster.put(CONF, "/etc/slurm/local.conf")
     cluster.restart()
     return cluster
 
 
-def notes(cluster: Cluster) -> list[str]:
-    """Return what the handlers noted."""
-    return shell(cluster, f"cat {NOTES}").splitlines()
+def notes(cluster: Cluster, what: str = "end", hook: str = "resume", node: str = "") -> list[dict[str, Any]]:
+    """Return what the handlers of a hook noted: one entry for each run, or one for each run that ended."""
+    entries = [json.loads(line) for line in shell(cluster, f"cat {NOTES}").splitlines()]
+    return [
+        entry
+        for entry in entries
+        if (entry["what"], entry["hook"]) == (what, f"power.{hook}") and (not node or node in entry["nodes"])
+    ]
+
+
+def calls(cluster: Cluster, what: str, node: str) -> int:
+    """Return how often slurmctld has called a power program for a node, as its log says."""
+    return len(re.findall(rf"power_save: (?:pid \d+ )?{what} nodes {node}$", cluster.log(), re.MULTILINE))
+
+
+def has(cluster: Cluster, node: str) -> bool:
+    """Tell whether the slurmd of a node runs."""
+    return cluster.root("test", "-e", f"/run/slurmd-{node}.pid").returncode == 0
+
+
+def waits(cluster: Cluster) -> bool:
+    """Tell whether calls wait in the spool."""
+    return bool(shell(cluster, f"ls {SPOOL} | grep spool$ || true"))
 
 
 def shown(cluster: Cluster, node: str) -> str:
@@ -90,8 +153,8 @@ def test_a_handler_starts_and_stops_the_node_of_a_job(site: Cluster) -> None:
     """A job runs on a node that its handler started; when the node is idle, the other handler stops it."""
     done = site.user("alice", "srun", "-p", "cloud", "-C", "soon", "sh", "-c", "echo $SLURM_JOB_ID", timeout=120)
     assert done.returncode == 0, done.stderr + site.log()
-    assert f"resume c1 [{done.stdout.strip()}]" in notes(site)
-    site.wait(lambda: "suspend c1" in notes(site), 60, "the end of the node")
+    assert [note["jobs"] for note in notes(site, "begin", node="c1")] == [[int(done.stdout)]]
+    site.wait(lambda: notes(site, hook="suspend", node="c1"), 60, "the end of the node")
 
 
 def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
@@ -101,16 +164,39 @@ def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
     assert "DOWN" in shown(site, "c2")
 
 
-def test_a_kill_of_every_process_loses_no_call(site: Cluster) -> None:
-    """slurmctld and the delivery are killed while a resume runs; the next slurmctld has the node started."""
+def test_a_node_that_never_comes_has_failed(site: Cluster) -> None:
+    """A handler has passed, but slurmd does not register by ResumeTimeout: the handler for failures gets the node."""
+    site.root("scontrol", "update", "nodename=c4", "state=power_up", check=True)
+    site.wait(lambda: notes(site, hook="resume_failed", node="c4"), what="the call after ResumeTimeout")
+    assert len(notes(site, node="c4")) == 1
+    assert "DOWN" in shown(site, "c4")
+
+
+def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
+    """`scontrol reboot` calls the handler on the controller, even for a node that is no cloud node."""
+    site.root("scontrol", "reboot", "n2", check=True)
+    site.wait(lambda: notes(site, hook="reboot", node="n2"), what="the call")
+    assert notes(site, hook="reboot")[0]["features"] is None
+    site.restart("n2")
+
+
+def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
+    """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
+
+    The next slurmctld calls again if the one before it had not saved that the node was starting.
+    """
     site.put("", HOLD)
     site.root("scontrol", "update", "nodename=c3", "state=power_up", check=True)
-    site.wait(lambda: any(note.startswith("resume c3") for note in notes(site)), what="the handler")
+    site.wait(lambda: notes(site, "begin", node="c3"), what="the handler")
     site.root("sh", "-c", "kill -9 $(pgrep -f [s]lurmhooks.power.process) $(cat /run/slurmctld.pid)", check=True)
     site.wait(lambda: site.root("pgrep", "-x", "slurmctld").returncode, what="end of slurmctld")
     site.wait(lambda: site.root("pgrep", "-f", "slurmhooks.power.process").returncode, what="end of the delivery")
     site.root("rm", HOLD, check=True)
-    assert "start c3" not in shell(site, f"cat {ORDERS}").splitlines()
+    assert not notes(site, node="c3")
     site.root("slurmctld", check=True)
-    site.wait(lambda: "start c3" in shell(site, f"cat {ORDERS}").splitlines(), what="the order")
-    site.wait(lambda: site.root("test", "-e", "/run/slurmd-c3.pid").returncode == 0, what="slurmd")
+    site.wait(lambda: has(site, "c3"), what="slurmd")
+    site.wait(lambda: "IDLE+CLOUD " in shown(site, "c3"), what="registration")
+    site.wait(lambda: not waits(site), what="delivery of every call")
+    delivered = [note["id"] for note in notes(site, node="c3")]
+    assert len(delivered) == len(set(delivered)) == calls(site, "waking", "c3"), site.log()
+    assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"

@@ -7,6 +7,9 @@ from slurmhooks.cli import build_record, configuration, loading
 from slurmhooks.files import slurm_conf
 from slurmhooks.hooks.points import POINTS
 
+REBOOT = "power.reboot"
+FROM_CONTROLLER = "reboot_from_controller"
+
 
 def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
     """Return findings about the lines of slurm.conf that power hooks need, and about those that need hooks.
@@ -25,7 +28,7 @@ def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> l
         program = folder / build_record.POWER_PROGRAMS[spec.name]
         named = slurm_conf.value(str(conf), spec.function)
         if handlers:
-            wanted = True
+            wanted |= spec.name != REBOOT
             what = f"slurmctld never calls handler {handlers[0].label} of hook.{spec.name}"
             if not program.exists():
                 findings.append(f"{program}: missing, so {what}: run 'slurmhooks install' again")
@@ -37,6 +40,11 @@ def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> l
                 f"{conf}: {spec.function}={program}: no handler of hook.{spec.name} is loaded, so nothing happens to"
                 " the nodes: write one, or take the line out"
             )
+    if loaded.registry.handlers(REBOOT) and not _reboots(conf):
+        findings.append(
+            f"{conf}: slurmd runs RebootProgram on the node, where hook.{REBOOT} has no handler: it needs the line"
+            f" SlurmctldParameters={FROM_CONTROLLER}"
+        )
     if wanted and not _suspends(conf):
         findings.append(f"{conf}: Slurm starts and stops no nodes: it needs a line such as SuspendTime=600")
     return findings
@@ -45,3 +53,8 @@ def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> l
 def _suspends(conf: Path) -> bool:
     """Tell whether power saving is on, for all nodes or for those of a partition."""
     return any("suspendtime=" in line.lower().replace(" ", "") for line in slurm_conf.lines(str(conf)))
+
+
+def _reboots(conf: Path) -> bool:
+    """Tell whether slurmctld runs RebootProgram."""
+    return FROM_CONTROLLER in (slurm_conf.value(str(conf), "SlurmctldParameters") or "").lower()

@@ -56,6 +56,19 @@ def test_lines_that_slurm_conf_lacks(site: Site, keys: tuple[str, ...], needed: 
     assert all(word in line for word, line in zip(needed, found, strict=True))
 
 
+@pytest.mark.parametrize("parameters", [None, "power_save_interval=1", "power_save_interval=1,reboot_from_controller"])
+def test_a_reboot_runs_on_the_controller(site: Site, parameters: str | None) -> None:
+    """hook.power.reboot needs a slurmctld that runs RebootProgram, and no SuspendTime."""
+    program = site.plugins / "slurmhooks_power_reboot"
+    program.touch()
+    site.file("from slurmhooks import hook\n@hook.power.reboot\ndef boot(nodes, features): pass\n")
+    lines = [f"RebootProgram={program}", *([f"SlurmctldParameters={parameters}"] if parameters else [])]
+    site.conf(f"PluginDir={site.plugins}", *lines)
+    found = site.found()
+    assert len(found) == (not (parameters or "").endswith("reboot_from_controller")), found
+    assert all("it needs the line SlurmctldParameters=reboot_from_controller" in line for line in found)
+
+
 def test_a_program_that_is_not_installed(site: Site) -> None:
     """An older installation lacks the program."""
     program = site.plugins / "slurmhooks_power_resume"

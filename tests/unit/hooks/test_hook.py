@@ -69,6 +69,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         "power.resume",
         "power.suspend",
         "power.resume_failed",
+        "power.reboot",
         "node.health_check",
     }
 

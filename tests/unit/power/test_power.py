@@ -28,7 +28,7 @@ def note(text):
     os.close(fd)
 
 @hook.power.resume
-def resume(nodes, jobs, event):
+def resume(nodes, jobs, event, features):
     note(f"begin {{event.id}} {{os.getpid()}}")
     time.sleep({pause})
     while os.path.exists("{folder}/hold"):
@@ -39,11 +39,19 @@ def resume(nodes, jobs, event):
         nodes["absent"]
     if "gone" in nodes:
         os._exit(3)
-    note(f"resume {{nodes.hostlist}} {{nodes[next(iter(nodes))].features}} {{[job.job_id for job in jobs]}}")
+    first = nodes[next(iter(nodes))]
+    more = f" {{features}}" if features else ""
+    note(f"resume {{nodes.hostlist}} {{first.features}} {{[job.job_id for job in jobs]}}{{more}}")
 
 @hook.power.suspend
 def suspend(nodes, event):
     note(f"suspend {{nodes.hostlist}}")
+
+@hook.power.reboot
+def reboot(nodes, features):
+    if "lost" in nodes:
+        raise Reject("no power")
+    note(f"reboot {{nodes.hostlist}} {{features}}")
 """
 SCONTROL = """#!/bin/sh
 echo "$@" >> {folder}/asked
@@ -62,7 +70,9 @@ class Site:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.spool = folder, folder / "state/slurmhooks/power"
-        (folder / "slurm.conf").write_text(f"StateSaveLocation={folder}/state\n")
+        (folder / "state").mkdir()
+        conf = f"StateSaveLocation={folder}/state\nSlurmUser={os.geteuid()}\n"
+        (folder / "slurm.conf").write_text(conf)
         (folder / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n[power]\nbackoff = 0.05\n')
         self.hooks()
         (folder / "scontrol").write_text(SCONTROL.format(folder=folder))
@@ -74,9 +84,10 @@ class Site:
         """Write the hook file."""
         (self.folder / "hooks.py").write_text(HOOKS.format(folder=self.folder, pause=pause))
 
-    def call(self, hook: str, nodes: str) -> None:
+    def call(self, hook: str, *arguments: str, code: int = 0) -> None:
         """Run a program as slurmctld does."""
-        subprocess.run((sys.executable, "-m", "slurmhooks.power.handover", hook, nodes), check=True)
+        done = subprocess.run((sys.executable, "-m", "slurmhooks.power.handover", hook, *arguments), check=False)
+        assert done.returncode == code
 
     def start(self) -> None:
         """Start a process that delivers, as each call does."""
@@ -145,6 +156,26 @@ def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch:
     assert site.done() == ["resume c1,c2 ('big', 'gpu') [7]"]
 
 
+def test_a_reboot_has_the_features_that_slurm_wants(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RebootProgram, and ResumeProgram for nodes that are up, get features, and the job in the environment."""
+    site.call("reboot", "c1,c2")
+    site.call("reboot", "c1,c2", "flat,hemi")
+    monkeypatch.setenv("SLURM_JOB_ID", "9")
+    site.call("resume", "c1", "flat")
+    site.wait(site.empty)
+    assert site.done() == ["reboot c1,c2 None", "reboot c1,c2 flat,hemi", "resume c1 ('big', 'gpu') [9] flat"]
+
+
+@pytest.mark.parametrize("arguments", [(), ("flat",)])
+def test_a_reboot_on_a_node_is_an_error(site: Site, arguments: tuple[str, ...]) -> None:
+    """slurmd, which is not SlurmUser, runs the program without nodes: nothing is kept, and its log says why."""
+    with (site.folder / "slurm.conf").open("a") as conf:
+        conf.write(f"SlurmUser={os.geteuid() + 1}\n")
+    site.call("reboot", *arguments, code=2)
+    assert not site.spool.parent.exists()
+    site.spool.mkdir(parents=True)
+
+
 def test_a_node_that_slurmctld_does_not_show_reaches_its_handler(site: Site) -> None:
     """Nodes of a cloud that are off are hidden on 22.05, and a node may be removed: both have no features."""
     site.call("resume", "hidden")
@@ -164,18 +195,21 @@ def test_a_suspend_never_overtakes_a_resume_of_its_node(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "attempts", "reason"),
+    ("hook", "nodes", "attempts", "reason"),
     [
-        ("lost,c1", 1, "no capacity in this region"),
-        ("bug", 2, r"slurmhooks: power.resume handler hooks:resume failed \(error [0-9a-f]+\).*"),
-        ("gone", 2, "its process ended with exit code 3"),
+        ("resume", "lost,c1", 1, "no capacity in this region"),
+        ("reboot", "lost,c1", 0, "no power"),
+        ("resume", "bug", 2, r"slurmhooks: power.resume handler hooks:resume failed \(error [0-9a-f]+\).*"),
+        ("resume", "gone", 2, "its process ended with exit code 3"),
     ],
 )
-def test_a_call_that_is_given_up_sets_its_nodes_down(site: Site, nodes: str, attempts: int, reason: str) -> None:
+def test_a_call_that_is_given_up_sets_its_nodes_down(
+    site: Site, hook: str, nodes: str, attempts: int, reason: str
+) -> None:
     """After a refusal, or the last failed attempt, the nodes are DOWN with the reason; the call is a dead letter."""
     with (site.folder / "slurmhooks.toml").open("a") as config:
         config.write("tries = 2\n")
-    site.call("resume", nodes)
+    site.call(hook, nodes)
     site.wait(site.empty)
     asked = (site.folder / "asked").read_text()
     assert re.findall("update .*", asked) == re.findall(f"update NodeName={nodes} State=DOWN Reason={reason}", asked)

@@ -38,6 +38,7 @@ class Report(BaseModel):
 @click.argument("nodes", nargs=-1, required=True)
 @click.option("--feature", "features", multiple=True, help="A feature of the nodes; may be given several times.")
 @click.option("--partition", "partitions", multiple=True, help="A partition of the nodes; may be given several times.")
+@click.option("--reboot-features", "boot_features", help="The features that a reboot gives to the nodes.")
 @click.option("--job", "jobs", multiple=True, type=int, help="Id of a job that waits for the nodes; also several.")
 @site_handlers.common(Report)
 def command(
@@ -45,6 +46,7 @@ def command(
     nodes: tuple[str, ...],
     features: tuple[str, ...],
     partitions: tuple[str, ...],
+    boot_features: str | None,
     jobs: tuple[int, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
@@ -61,6 +63,7 @@ def command(
     given: dict[str, Any] = {
         "nodes": dict.fromkeys(nodes, row),
         "jobs": [{"job_id": job} for job in jobs],
+        "features": boot_features,
         "event": None,
     }
     outcome = power.handle(registry, name, given)

@@ -38,7 +38,7 @@ SHARED = {
     protocol.FactorsItem: "FACTORS",
 }
 """The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
-TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT")
+TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END")
 SIZES = ("LARGEST", "INLINE", "CONTROL_LARGEST", "STATUS_PAGE")
 
 

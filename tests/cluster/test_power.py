@@ -20,7 +20,7 @@ from slurmhooks import Reject, hook
 
 def note(what, event, nodes, **more):
     fd = os.open("{NOTES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    line = {{"what": what, "hook": event.hook, "id": event.id, "nodes": list(nodes), **more}}
+    line = {{"what": what, "hook": event.name, "id": event.id, "nodes": list(nodes), **more}}
     os.write(fd, (json.dumps(line) + "\\n").encode())
     os.close(fd)
 
@@ -80,11 +80,10 @@ CONF = f"""
 JobSubmitPlugins=python
 DebugFlags=Power
 SlurmctldParameters=reboot_from_controller
-NodeName=DEFAULT NodeHostname=ctl NodeAddr=127.0.0.1 CPUs=4 RealMemory=100 State=CLOUD
-NodeName=c1 Port=17101 Feature=soon
-NodeName=c2 Port=17102 Feature=never
-NodeName=c3 Port=17103 Feature=late
-NodeName=c4 Port=17104 Feature=lost
+NodeName=c1 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17101 CPUs=4 RealMemory=100 State=CLOUD Feature=soon
+NodeName=c2 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17102 CPUs=4 RealMemory=100 State=CLOUD Feature=never
+NodeName=c3 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17103 CPUs=4 RealMemory=100 State=CLOUD Feature=late
+NodeName=c4 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17104 CPUs=4 RealMemory=100 State=CLOUD Feature=lost
 PartitionName=cloud Nodes=c[1-3] MaxTime=60 State=UP
 PartitionName=lost Nodes=c4 MaxTime=60 State=UP ResumeTimeout=3
 ResumeProgram={PROGRAMS}resume

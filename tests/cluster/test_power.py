@@ -2,7 +2,10 @@
 """Power hooks with a real slurmctld and cloud nodes, which handlers start and stop as real slurmd processes."""
 
 import json
+import os
+import random
 import re
+import time
 from typing import Any
 
 import pytest
@@ -53,6 +56,7 @@ def resume_failed(nodes, event):
 @hook.power.reboot
 def reboot(nodes, features, event):
     note("end", event, nodes, features=features)
+    raise Reject("no power")
 """
 CLOUD = f"""#!/bin/sh
 # The cloud: root starts and stops machines as SlurmUser has ordered with files.
@@ -130,7 +134,9 @@ def notes(cluster: Cluster, what: str = "end", hook: str = "resume", node: str =
 
 def calls(cluster: Cluster, what: str, node: str) -> int:
     """Return how often slurmctld has called a power program for a node, as its log says."""
-    return len(re.findall(rf"power_save: (?:pid \d+ )?{what} nodes {node}$", cluster.log(), re.MULTILINE))
+    program = {"waking": "__resumeprog__", "suspending": "__suspendprog__"}[what]
+    line = rf"(?:power_save: (?:pid \d+ )?{what}|power action {program} on) nodes {node}$"
+    return len(re.findall(line, cluster.log(), re.MULTILINE))
 
 
 def has(cluster: Cluster, node: str) -> bool:
@@ -171,14 +177,6 @@ def test_a_node_that_never_comes_has_failed(site: Cluster) -> None:
     assert "DOWN" in shown(site, "c4")
 
 
-def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
-    """`scontrol reboot` calls the handler on the controller, even for a node that is no cloud node."""
-    site.root("scontrol", "reboot", "n2", check=True)
-    site.wait(lambda: notes(site, hook="reboot", node="n2"), what="the call")
-    assert notes(site, hook="reboot")[0]["features"] is None
-    site.restart("n2")
-
-
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
 
@@ -199,3 +197,34 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     delivered = [note["id"] for note in notes(site, node="c3")]
     assert len(delivered) == len(set(delivered)) == calls(site, "waking", "c3"), site.log()
     assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
+
+
+def test_kills_at_random_moments(site: Cluster) -> None:
+    """The delivery, its handler or the supervisor is killed: each call of slurmctld has its effect, in order."""
+    seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
+    print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
+    chance = random.Random(seed)
+    shell(site, f": > {NOTES}")
+    before = {what: calls(site, what, "c3") for what in ("waking", "suspending")}
+    kills = ["pkill -9 -f", "pkill -9 -n -f"]
+    for _ in range(2):
+        for state, is_up in (("power_down_force", False), ("power_up", True)):
+            site.root("scontrol", "update", "nodename=c3", f"state={state}", check=True)
+            for _ in range(2):
+                time.sleep(chance.random())
+                which = chance.choice(["[s]lurmhooks.power.process", "[s]lurmhooks.worker "])
+                shell(site, f"{chance.choice(kills)} '{which}' || true")
+            site.wait(lambda is_up=is_up: has(site, "c3") == is_up, what=f"{state}, SLURMHOOKS_SEED={seed}")  # type: ignore[misc]
+    site.wait(lambda: not waits(site), what="delivery of every call")
+    for what, hook in (("waking", "resume"), ("suspending", "suspend")):
+        delivered = {note["id"] for note in notes(site, hook=hook, node="c3")}
+        assert len(delivered) == calls(site, what, "c3") - before[what] == 2, (seed, site.log())
+    assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "3"
+
+
+def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
+    """`scontrol reboot` calls the handler on the controller, also for a usual node; a refusal sets it to DOWN."""
+    site.root("scontrol", "reboot", "n2", check=True)
+    site.wait(lambda: "Reason=no power" in shown(site, "n2"), what="the reason")
+    assert "DOWN" in shown(site, "n2")
+    assert [note["features"] for note in notes(site, hook="reboot", node="n2")] == [None]

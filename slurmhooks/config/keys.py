@@ -272,6 +272,8 @@ DECISIONS: dict[str, Key] = {
         words=("script", "environment"),
     ),
 }
+FILE_MODES = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
+"""The modes of files with metrics, by their readers."""
 METRICS: dict[str, Key] = {
     "sockets": Key(
         TEXT,
@@ -290,7 +292,7 @@ METRICS: dict[str, Key] = {
         TEXT,
         "everyone",
         "who may read sockets and files: SlurmUser only, its group as well, or everyone",
-        words=("owner", "group", "everyone"),
+        words=tuple(FILE_MODES),
     ),
 }
 

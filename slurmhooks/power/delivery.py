@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.jobcomp.delivery import Delivery
 from slurmhooks.log import log
+from slurmhooks.power.metrics import Counts
 from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
 if TYPE_CHECKING:
@@ -26,13 +27,18 @@ STARTS = ("power.resume", "power.reboot")
 
 
 class PowerDelivery(Delivery):
-    """Delivers the calls of a spool, one at a time."""
+    """Delivers the calls of a spool, one at a time.
+
+    Attributes:
+        counts: what became of the calls.
+    """
 
     def __init__(
         self, spool: Spool, registry: Registry, section: Deliveries, ask: Callable[..., str] = scontrol
     ) -> None:
         """Store the spool, the handlers, the configuration, and the function that asks Slurm."""
         super().__init__(spool, registry, section)
+        self.counts = Counts(spool.folder)
         self._ask = ask
         self._names: dict[str, tuple[str, ...]] = {}
 
@@ -59,15 +65,22 @@ class PowerDelivery(Delivery):
         """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
         if refused and record.frame.hook in STARTS:
             self._give_up(record, next(iter(refused.values())))
-        else:
-            super()._end(record, refused)
+            return
+        outcome = "failed" if self._handlers(record) else "delivered"
+        super()._end(record, refused)
+        self.counts.add(record.frame.hook, outcome)
 
     def _bury(self, record: Record) -> None:
         """Make a call that failed too often a dead letter; nodes that were not started are DOWN."""
         if record.frame.hook in STARTS:
             self._give_up(record, next(iter(record.reasons.values()), ""))
         else:
-            super()._bury(record)
+            self._keep_dead(record)
+
+    def _keep_dead(self, record: Record) -> None:
+        super()._bury(record)
+        if record.frame.position not in record.segment.records:  # otherwise the disk is full, and it is tried again
+            self.counts.add(record.frame.hook, "given_up")
 
     def _give_up(self, record: Record, reason: str) -> None:
         """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
@@ -78,4 +91,4 @@ class PowerDelivery(Delivery):
             log.error("%s cannot be set to DOWN: %s; it is tried again", hostlist, error)
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
         else:
-            super()._bury(record)
+            self._keep_dead(record)

@@ -76,7 +76,11 @@ def turn(spool: Path, failure: str | None) -> float:
         ConfigError, LoadError, OSError: nothing can be delivered.
     """
     config, registry = load_site(Watch(), lambda _: [], hooks=HOOKS)
-    return PowerDelivery(Spool(spool), registry, config.power).turn(0, 1, failure)
+    calls = Spool(spool)
+    delivery = PowerDelivery(calls, registry, config.power)
+    wait = delivery.turn(0, 1, failure)
+    delivery.counts.export(calls, config.metrics)
+    return wait
 
 
 def in_child(body: Callable[[], float], limit: float) -> tuple[float, str | None]:

@@ -154,6 +154,12 @@ def shown(cluster: Cluster, node: str) -> str:
     return str(cluster.root("scontrol", "show", "node", node).stdout)
 
 
+def is_off(cluster: Cluster, node: str) -> bool:
+    """Tell whether slurmctld has stopped a node."""
+    about = cluster.root("scontrol", "show", "node", node)
+    return "POWERED_DOWN" in about.stdout or "not found" in about.stdout + about.stderr
+
+
 def test_a_handler_starts_and_stops_the_node_of_a_job(site: Cluster) -> None:
     """A job runs on a node that its handler started; when the node is idle, the other handler stops it."""
     done = site.user("alice", "srun", "-p", "cloud", "-C", "soon", "sh", "-c", "echo $SLURM_JOB_ID", timeout=120)
@@ -174,7 +180,8 @@ def test_a_node_that_never_comes_has_failed(site: Cluster) -> None:
     site.root("scontrol", "update", "nodename=c4", "state=power_up", check=True)
     site.wait(lambda: notes(site, hook="resume_failed", node="c4"), what="the call after ResumeTimeout")
     assert len(notes(site, node="c4")) == 1
-    assert "DOWN" in shown(site, "c4")
+    if site.version >= (23, 2):  # before, nodes of a cloud that are off are hidden
+        assert "DOWN" in shown(site, "c4")
 
 
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
@@ -215,6 +222,8 @@ def test_kills_at_random_moments(site: Cluster) -> None:
                 which = chance.choice(["[s]lurmhooks.power.process", "[s]lurmhooks.worker "])
                 shell(site, f"{chance.choice(kills)} '{which}' || true")
             site.wait(lambda is_up=is_up: has(site, "c3") == is_up, what=f"{state}, SLURMHOOKS_SEED={seed}")  # type: ignore[misc]
+            if not is_up:  # until SuspendTimeout, slurmctld does not start it again
+                site.wait(lambda: is_off(site, "c3"), what=f"end of {state}, SLURMHOOKS_SEED={seed}")
     site.wait(lambda: not waits(site), what="delivery of every call")
     for what, hook in (("waking", "resume"), ("suspending", "suspend")):
         delivered = {note["id"] for note in notes(site, hook=hook, node="c3")}

@@ -286,3 +286,58 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
         keeper.look()
         assert keeper.pid == 0
         assert site.spool.exists() == there
+
+
+def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
+    """The look of a supervisor imports nothing for power calls, reads no hook file, and has no process."""
+    code = (
+        "import sys; from slurmhooks.processes import deliverer\n"
+        "keeper = deliverer.Keeper(); keeper.look(); assert keeper.pid == 0\n"
+        "print(sorted(name for name in sys.modules if name.startswith('slurmhooks.power') or name == 'subprocess'))"
+    )
+    done = subprocess.run((sys.executable, "-I", "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert not site.spool.exists()
+    site.spool.mkdir(parents=True)
+
+
+def test_metrics_count_what_became_of_calls(site: Site) -> None:
+    """The file for node_exporter has each delivery, failed attempt and call that was given up, and what waits."""
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write(f'tries = 2\n[metrics]\ntextfiles = "{site.folder}"\nreaders = "group"\n')
+    site.hooks()
+    for nodes in ("c1", "bug", "lost", "c2"):
+        site.call("resume", nodes)
+    site.call("suspend", "c1")
+    site.wait(site.empty)
+    file = site.folder / "slurmhooks_power.prom"
+    assert file.stat().st_mode & 0o777 == 0o640
+    shown = dict(line.rsplit(" ", 1) for line in file.read_text().splitlines() if not line.startswith("#"))
+    calls = {
+        re.sub(r'.*hook="power.(\w+)",outcome="(\w+)".*', r"\1 \2", name): int(count)
+        for name, count in shown.items()
+        if name.startswith("slurmhooks_power_calls_total")
+    }
+    given_up = {"resume failed": 2, "resume given_up": 2}
+    assert calls == {"resume delivered": 2, "suspend delivered": 1, **given_up}
+    assert (shown["slurmhooks_power_waiting"], shown["slurmhooks_power_dead"]) == ("0", "2")
+
+
+def test_a_killed_program_keeps_a_call_or_not(site: Site) -> None:
+    """A program that is killed has kept the call as a whole, or not at all; the next call is delivered in any case."""
+    chance = random.Random(7)
+    command = (sys.executable, "-m", "slurmhooks.power.handover", "resume")
+    kept = []
+    for number in range(6):
+        program = subprocess.Popen((*command, f"k{number}"))
+        try:
+            program.wait(chance.random() * 0.4)
+            kept.append(f"k{number}")
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    done = [line.split()[1] for line in site.done()]
+    assert len(done) == len(set(done))
+    assert {*kept, "c1"} <= set(done)

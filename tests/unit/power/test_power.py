@@ -14,7 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from slurmhooks.cli import main
 from slurmhooks.processes import deliverer
 from tests.unit.worker.supervisors import Supervisor
 
@@ -216,6 +218,21 @@ def test_a_call_that_is_given_up_sets_its_nodes_down(
     assert asked.count("State=DOWN") == 1
     assert len(site.notes()) == attempts
     assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+def test_a_dead_letter_is_shown_and_delivered_again(site: Site) -> None:
+    """`slurmhooks spool --power` has a call that was given up, and can have it delivered again."""
+    command = ["spool", "--sysconfdir", str(site.folder), "--power"]
+    assert "power program" in CliRunner().invoke(main, command).output
+    site.call("resume", "lost")
+    site.wait(site.empty)
+    shown = CliRunner().invoke(main, command)
+    assert shown.exit_code == 1
+    assert "power.resume" in shown.output
+    assert CliRunner().invoke(main, [*command, "redeliver"]).exit_code == 0
+    site.start()
+    site.wait(site.empty)
+    assert (site.folder / "asked").read_text().count("State=DOWN") == 2
 
 
 def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:

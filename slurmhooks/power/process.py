@@ -22,7 +22,7 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.delivery import IDLE
 from slurmhooks.jobcomp.spool import Spool
-from slurmhooks.log import log
+from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
 from slurmhooks.processes.deliverer import LOCK, waits
@@ -37,7 +37,7 @@ HOOKS = tuple(spec.name for spec in POINTS["power"].hooks)
 
 def main(spool: Path) -> None:
     """Deliver until no call waits, unless another process does that already."""
-    process.log_to_stderr()
+    log.attach(_line, lambda text: _line(INFO, text))
     # slurmctld's processes block some signals and a supervisor ignores others; programs of handlers would inherit that.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -51,6 +51,13 @@ def main(spool: Path) -> None:
             deliver(spool)
             # A call that came since the last look found the lock taken, so look again without it.
             fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _line(level: int, text: str) -> None:
+    """Write a line to the file ``log`` of the spool, as Slurm's daemons write theirs."""
+    name = "" if level == INFO else f"{NAMES[level]}: "
+    line = f"[{time.strftime('%Y-%m-%dT%H:%M:%S')}] {name}{text}\n"
+    os.write(sys.stderr.fileno(), line.encode("utf-8", "surrogateescape"))
 
 
 def deliver(spool: Path) -> None:

@@ -229,6 +229,8 @@ def test_a_dead_letter_is_shown_and_delivered_again(site: Site) -> None:
     shown = CliRunner().invoke(main, command)
     assert shown.exit_code == 1
     assert "power.resume" in shown.output
+    log = (site.spool / "log").read_text()
+    assert re.search(r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\] error: .*no capacity", log, re.MULTILINE)
     assert CliRunner().invoke(main, [*command, "redeliver"]).exit_code == 0
     site.start()
     site.wait(site.empty)

@@ -91,7 +91,7 @@ def run(
     record: FakeRecord | None = None,
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
-    jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    jobs: FakeTable | Iterable[FakeRecord] | Iterable[Mapping[str, object]] | None = None,
     nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
@@ -117,7 +117,7 @@ def run(
         record: the job as slurmctld knows it; by default ``FakeRecord()``.
         partitions: the fields of each partition, by its name.
         reservations: the fields of each reservation, by its name.
-        jobs: the jobs that slurmctld knows.
+        jobs: the jobs that slurmctld knows; for hook.power.resume, entries of SLURM_RESUME_FILE.
         nodes: the fields of each node, by its name.
         licenses: the fields of each license, by its name.
         qos: the fields of each QOS, by its name.

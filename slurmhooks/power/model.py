@@ -112,7 +112,12 @@ class PowerNodes(Mapping[str, PowerNode]):
 
 def _parse(text: str, ask: Callable[..., str]) -> Iterator[PowerNode]:
     for line in text.splitlines():
-        words = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        words: dict[str, str] = {}
+        for word in line.split():
+            name, is_pair, value = word.partition("=")
+            if is_pair:
+                # The texts of operators, such as Reason, come last, and may have such words, too.
+                words.setdefault(name, value)
         if "NodeName" in words:
             yield PowerNode(
                 words["NodeName"], _names(words.get("AvailableFeatures")), _names(words.get("Partitions")), ask

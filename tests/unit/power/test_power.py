@@ -62,7 +62,9 @@ case "$1 $2" in
 "show node")
     # Like scontrol, which fails for a node that slurmctld does not show.
     case "$4" in *hidden*) echo "Node $4 not found"; exit 1 ;; esac
-    for node in c1 c2 c3; do echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug"; done ;;
+    for node in c1 c2 c3; do
+        echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug Reason=no AvailableFeatures=x"
+    done ;;
 esac
 """
 

@@ -80,10 +80,11 @@ while sleep 0.2; do
     done
 done
 """
+CONTROLLER = "SlurmctldParameters=reboot_from_controller"
 CONF = f"""
 JobSubmitPlugins=python
 DebugFlags=Power
-SlurmctldParameters=reboot_from_controller
+{CONTROLLER}
 NodeName=c1 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17101 CPUs=4 RealMemory=100 State=CLOUD Feature=soon
 NodeName=c2 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17102 CPUs=4 RealMemory=100 State=CLOUD Feature=never
 NodeName=c3 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17103 CPUs=4 RealMemory=100 State=CLOUD Feature=late
@@ -117,7 +118,11 @@ def site(cluster: Cluster) -> Cluster:
     shell(cluster, f"mkdir -p {FOLDER}/machines {FOLDER}/on; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
     shell(cluster, "setsid /etc/slurm/cloud > /var/log/slurm/cloud 2>&1 < /dev/null &")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/power.py")
-    cluster.put(CONF, "/etc/slurm/local.conf")
+    conf = CONF
+    if cluster.version >= (26, 5):
+        action = f"RebootProgram=boot\nPowerAction=boot Location=slurmctld Program={PROGRAMS}reboot"
+        conf = conf.replace(f"RebootProgram={PROGRAMS}reboot", action).replace(CONTROLLER, "")
+    cluster.put(conf, "/etc/slurm/local.conf")
     cluster.restart()
     return cluster
 

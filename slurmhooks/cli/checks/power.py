@@ -27,6 +27,9 @@ def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> l
         handlers = loaded.registry.handlers(spec.name)
         program = folder / build_record.POWER_PROGRAMS[spec.name]
         named = slurm_conf.value(str(conf), spec.function)
+        action = _action(conf, named)
+        if action is not None:
+            named = slurm_conf.value_in(action, "Program")
         if handlers:
             wanted |= spec.name != REBOOT
             what = f"slurmctld never calls handler {handlers[0].label} of hook.{spec.name}"
@@ -55,6 +58,15 @@ def _suspends(conf: Path) -> bool:
     return any("suspendtime=" in line.lower().replace(" ", "") for line in slurm_conf.lines(str(conf)))
 
 
+def _action(conf: Path, name: str | None) -> str | None:
+    """Return the line of a PowerAction, which a program may be from Slurm 26.05 on; None if there is none."""
+    lines = slurm_conf.lines(str(conf)) if name else ()
+    return next((line for line in lines if slurm_conf.value_in(line, "PowerAction") == name), None)
+
+
 def _reboots(conf: Path) -> bool:
     """Tell whether slurmctld runs RebootProgram."""
+    action = _action(conf, slurm_conf.value(str(conf), "RebootProgram"))
+    if action is not None:
+        return (slurm_conf.value_in(action, "Location") or "").lower() == "slurmctld"
     return FROM_CONTROLLER in (slurm_conf.value(str(conf), "SlurmctldParameters") or "").lower()

@@ -66,3 +66,5 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         program = str(folder / name)
         if slurm_conf.value(str(conf), key) == program:
             yield f"{conf} has '{key}={program}': take it out, restart Slurm's daemons, and try again"
+        elif any(slurm_conf.value_in(line, "Program") == program for line in slurm_conf.lines(str(conf))):
+            yield f"{conf} has a PowerAction with {program}: take it out, restart Slurm's daemons, and try again"

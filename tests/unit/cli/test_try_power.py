@@ -42,6 +42,11 @@ def test_handlers_run_without_slurmctld(run: Run, tmp_path: Path) -> None:
             ["hook.power.suspend is loaded"],
         ),
         (("ResumeProgram={resume}", "SuspendProgram=/etc/slurm/own", "SuspendTime=600"), []),
+        (("ResumeProgram=on", 'PowerAction=on Location=slurmctld Program="{resume}"', "SuspendTime=600"), []),
+        (
+            ("ResumeProgram=on", "PowerAction=on Location=slurmctld Program=/own", "SuspendTime=600"),
+            ["instead of /own"],
+        ),
     ],
 )
 def test_lines_that_slurm_conf_lacks(site: Site, keys: tuple[str, ...], needed: list[str]) -> None:
@@ -56,16 +61,24 @@ def test_lines_that_slurm_conf_lacks(site: Site, keys: tuple[str, ...], needed: 
     assert all(word in line for word, line in zip(needed, found, strict=True))
 
 
-@pytest.mark.parametrize("parameters", [None, "power_save_interval=1", "power_save_interval=1,reboot_from_controller"])
-def test_a_reboot_runs_on_the_controller(site: Site, parameters: str | None) -> None:
+@pytest.mark.parametrize(
+    ("lines", "runs_there"),
+    [
+        (["RebootProgram={}"], False),
+        (["RebootProgram={}", "SlurmctldParameters=power_save_interval=1"], False),
+        (["RebootProgram={}", "SlurmctldParameters=power_save_interval=1,reboot_from_controller"], True),
+        (["RebootProgram=boot", "PowerAction=boot Location=slurmctld Program={}"], True),
+        (["RebootProgram=boot", "PowerAction=boot Location=slurmd Program={}"], False),
+    ],
+)
+def test_a_reboot_runs_on_the_controller(site: Site, lines: list[str], runs_there: bool) -> None:
     """hook.power.reboot needs a slurmctld that runs RebootProgram, and no SuspendTime."""
     program = site.plugins / "slurmhooks_power_reboot"
     program.touch()
     site.file("from slurmhooks import hook\n@hook.power.reboot\ndef boot(nodes, features): pass\n")
-    lines = [f"RebootProgram={program}", *([f"SlurmctldParameters={parameters}"] if parameters else [])]
-    site.conf(f"PluginDir={site.plugins}", *lines)
+    site.conf(f"PluginDir={site.plugins}", *(line.format(program) for line in lines))
     found = site.found()
-    assert len(found) == (not (parameters or "").endswith("reboot_from_controller")), found
+    assert len(found) == (not runs_there), found
     assert all("it needs the line SlurmctldParameters=reboot_from_controller" in line for line in found)
 
 

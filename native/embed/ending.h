@@ -2,8 +2,7 @@
 #ifndef SLURMHOOKS_EMBED_ENDING_H
 #define SLURMHOOKS_EMBED_ENDING_H
 
-/* What is ended together with a handler that cannot be interrupted; the same as in slurmhooks/handlers/deadline.py. */
-enum ends { ENDS_NOTHING, ENDS_PROCESS, ENDS_STEP, ENDS_TASK };
+#include "protocol.h"
 
 /* Set the name of slurmstepd's step, in the form that scancel takes. */
 void ending_set_step(const char *name);

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
-from slurmhooks.hooks.points import COMMANDS, ORIGINS, POINTS  # noqa: E402
+from slurmhooks.hooks.points import COMMANDS, ENDS, ORIGINS, POINTS  # noqa: E402
 from slurmhooks.wire import protocol  # noqa: E402
 
 ENUMERATIONS = {
@@ -66,6 +66,7 @@ def main(output: Path) -> None:
     lines += [f"#define SLURMHOOKS_PLUGINS(X) {plugins}"]
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
     lines += ["", "/* Where the value of an option comes from. */", enumeration("slurmhooks_origin", "FROM", ORIGINS)]
+    lines += ["", "/* What is ended to stop a handler. */", enumeration("ends", "ENDS", ENDS)]
     for kind, prefix in SHARED.items():
         doc = (kind.__doc__ or "").partition("\n")[0]
         members = ", ".join(f"{prefix}_{member.name} = {member.value}" for member in kind)

@@ -16,6 +16,7 @@ import sys
 
 from slurmhooks.errors import DeadlineExceeded
 from slurmhooks.handlers import dispatch
+from slurmhooks.hooks.points import ENDS
 from slurmhooks.log import log
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ except ImportError:  # the testing kit, where the test runner can be interrupted
 
 AGAIN = 5.0
 """Seconds between two attempts to end a handler: the time that it has to clean up."""
-NOTHING, PROCESS, STEP, TASK = range(4)
+NOTHING, PROCESS, STEP, TASK = range(len(ENDS))
 """What is ended to stop a handler that cannot be interrupted. With STEP, scancel first cancels the step of slurmstepd
 or the job of scrun, because Slurm does not notice the end of these processes. In a TASK no changes to the process are
 undone, because it becomes the user's program."""

@@ -23,6 +23,10 @@ ORIGINS = ("local", "remote", "variable")
 """Where an option's value comes from: the command line or the batch script; in slurmstepd; an environment variable. C
 numbers them in this order."""
 
+ENDS = ("NOTHING", "PROCESS", "STEP", "TASK")
+"""What is ended to stop a handler that cannot be interrupted, see slurmhooks/handlers/deadline.py. C numbers it in this
+order."""
+
 HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
 """When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what
 jobs have of the node."""

@@ -8,18 +8,23 @@ import pytest
 
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
+from tests.cluster.test_every import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 SOON = {
     "idle_gpus.py": (
-        ('"5m"', '"10s"'),
+        ('"5m"', '"2s"'),
         ("[{minutes}m]", "[{minutes}s]"),
         ("60 * minutes", "minutes"),
         ("30, 120", "5, 3600"),
     ),
-    "sleeping_jobs.py": (('"10m"', '"10s"'), ("WARN, CANCEL = 3600.0, 2 * 3600.0", "WARN, CANCEL = 5.0, 15.0")),
-    "never_starts.py": (('"5m"', '"10s"'), ("GRACE = 24 * 3600.0", "GRACE = 0.0")),
-    "unix_groups.py": (('"1h"', '"10s"'),),
+    "sleeping_jobs.py": (
+        ('"10m"', '"2s"'),
+        ("WARN, CANCEL = 3600.0, 2 * 3600.0", "WARN, CANCEL = 5.0, 15.0"),
+        ("LITTLE = 5.0", "LITTLE = 0.2"),
+    ),
+    "never_starts.py": (('"5m"', '"2s"'), ("GRACE = 24 * 3600.0", "GRACE = 0.0")),
+    "unix_groups.py": (('"1h"', '"2s"'),),
 }
 """What makes an example act within seconds."""
 LINES = "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=task=1\n"
@@ -61,6 +66,7 @@ def site(cluster: Cluster) -> Cluster:
         pytest.skip("the build has only public headers")
     cluster.without_spank()
     cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     for name, changes in SOON.items():
         text = (EXAMPLES / name).read_text()
         for before, after in changes:

@@ -98,7 +98,7 @@ RebootProgram={PROGRAMS}reboot
 SuspendTime=2
 SuspendExcNodes=n[1-2],c3
 SuspendTimeout=5
-ResumeTimeout=60
+ResumeTimeout=300
 ResumeRate=0
 SuspendRate=0
 TreeWidth=65533
@@ -167,7 +167,7 @@ def is_off(cluster: Cluster, node: str) -> bool:
 
 def test_a_handler_starts_and_stops_the_node_of_a_job(site: Cluster) -> None:
     """A job runs on a node that its handler started; when the node is idle, the other handler stops it."""
-    done = site.user("alice", "srun", "-p", "cloud", "-C", "soon", "sh", "-c", "echo $SLURM_JOB_ID", timeout=120)
+    done = site.user("alice", "srun", "-p", "cloud", "-C", "soon", "sh", "-c", "echo $SLURM_JOB_ID", timeout=290)
     assert done.returncode == 0, done.stderr + site.log()
     assert [note["jobs"] for note in notes(site, "begin", node="c1")] == [[int(done.stdout)]]
     site.wait(lambda: notes(site, hook="suspend", node="c1"), 60, "the end of the node")
@@ -176,7 +176,7 @@ def test_a_handler_starts_and_stops_the_node_of_a_job(site: Cluster) -> None:
 def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
     """A node that the cloud cannot start is DOWN with the handler's reason long before ResumeTimeout."""
     site.user("alice", "sbatch", "-p", "cloud", "-C", "never", "-o", "/dev/null", "--wrap=true", check=True)
-    site.wait(lambda: "Reason=the cloud has no room" in shown(site, "c2"), 50, "the reason")
+    site.wait(lambda: "Reason=the cloud has no room" in shown(site, "c2"), 120, "the reason")
     assert "DOWN" in shown(site, "c2")
 
 

@@ -34,6 +34,8 @@ NAMED = 3
 
 FILTER_JOB = {"job": "Options"}
 """In cli_filter, options are the job."""
+POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]", "features": "str | None"}
+"""Power hooks have no tables."""
 
 ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}
 """In periodic rules, jobs and nodes have actions."""
@@ -46,6 +48,7 @@ from slurmhooks.cli_filter.model import Options
 from slurmhooks.job_submit.model import Association, Job, License, Node, Partition, Qos, Record, Reservation, Table
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.hooks.option import Option, Value
+from slurmhooks.power.model import PowerNodes, ResumeJob
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
 from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
@@ -102,7 +105,8 @@ def decorators() -> str:
 
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
-    types = {**ARGUMENTS, **(FILTER_JOB if spec.name.startswith("cli_filter.") else {})}
+    own = {"cli_filter": FILTER_JOB, "power": POWER}
+    types = {**ARGUMENTS, **own.get(spec.name.partition(".")[0], {})}
     if spec.is_periodic:
         types |= ACTING
     return tuple((name, types[name]) for name in spec.arguments)
@@ -115,7 +119,7 @@ def handler(
     kinds = []
     for count in range(min(NAMED, len(arguments)) + 1):
         for own in combinations(arguments, count):
-            special = "Options" if ("job", "Options") in own else ""
+            special = "Options" if ("job", "Options") in own else "Power" if POWER.items() & own else ""
             special += "Acting" if any(kind in ACTING.values() for _, kind in own) else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own

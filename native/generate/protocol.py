@@ -38,7 +38,7 @@ SHARED = {
     protocol.FactorsItem: "FACTORS",
 }
 """The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
-TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT")
+TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END")
 SIZES = ("LARGEST", "INLINE", "CONTROL_LARGEST", "STATUS_PAGE")
 
 
@@ -53,7 +53,7 @@ def main(output: Path) -> None:
         "#include <stddef.h>",
         "#include <stdint.h>",
     ]
-    for point in POINTS.values():
+    for point in (point for point in POINTS.values() if point.called):
         lines += ["", f"/* The hooks of {point.name}, as messages and calls of Python number them. */"]
         if point.name in ENUMERATIONS:
             name, prefix, macro = ENUMERATIONS[point.name]

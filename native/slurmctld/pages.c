@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "slurmctld/pages.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "slurmctld/records.h"
 
@@ -12,15 +12,31 @@
 #define MOST_CONDITIONS 8
 /* How many records before the start of a page are kept, to find its start again if others have gone meanwhile. */
 #define RECENT 1024
-/* How many ends of pages are remembered, of all workers; and of each, how many keys. */
-#define MOST_ENDS 64
+/* How many keys of its last records a page ends with. */
 #define KEYS 8
+/*
+ * A page also ends after this many nanoseconds from its first record on, because slurmctld's read locks are held
+ * meanwhile. The clock is read once for so many records, so a page always has that many.
+ */
+#ifndef PAGE_TIME
+#define PAGE_TIME 500000
+#endif
+#define RECORDS_A_LOOK 16
 
 /* A condition: a member equals a text, or equals a number in the bits of a mask. */
 struct condition {
     const struct slurmhooks_member *member;
     uint64_t value, mask;
     const char *text;
+};
+
+/*
+ * Where a page has ended: an item (SLURMHOOKS_PAGE_END) of the answer, which the question for the next page contains.
+ * Workers may make it up, so it chooses nothing but how many of the recent records are repeated.
+ */
+struct end {
+    uint64_t count_read; /* records that were read, whether or not they meet the conditions */
+    uint64_t keys[KEYS]; /* of the last ones of these */
 };
 
 /* An answer that is being written. */
@@ -33,21 +49,11 @@ struct page {
     uint32_t index;       /* the index of the record after the current one */
     bool skipping;        /* its first record has not been reached */
     bool single;          /* the answer has at most one row */
-    uint32_t count_read;  /* records that were read, whether or not they meet the conditions */
-    uint64_t keys[KEYS];  /* of the last ones of these, if keys are numbers */
+    struct end before;    /* the end of the page before this one */
+    struct end end;       /* of this page, if records move */
+    int64_t until;        /* when the page ends, in nanoseconds of the monotonic clock; 0: not begun */
     void *recent[RECENT]; /* the last records before its start */
 };
-
-/* Where a page has ended: the index of the next record, and the keys of the last ones. */
-struct end {
-    const struct slurmhooks_records *records;
-    uint32_t next, count_read;
-    uint64_t keys[KEYS];
-};
-
-static pthread_mutex_t ends_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct end ends[MOST_ENDS];
-static unsigned ends_count; /* since the start; the oldest ones are overwritten */
 
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text)
 {
@@ -109,15 +115,28 @@ static const struct slurmhooks_member *key_member(const struct page *page, bool 
     return NULL;
 }
 
+static int64_t nanoseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* RET whether the page has taken as long as it may. */
+static bool is_late(struct page *page)
+{
+    if (!page->until)
+        page->until = nanoseconds() + PAGE_TIME;
+    return page->end.count_read && !(page->end.count_read % RECORDS_A_LOOK) && nanoseconds() >= page->until;
+}
+
 /* End the page before a record. IN index: of that record. */
 static int end_page(struct page *page, uint32_t index)
 {
     page->question->next = index;
-    struct end end = {page->records, index, page->count_read, {0}};
-    memcpy(end.keys, page->keys, sizeof(end.keys));
-    pthread_mutex_lock(&ends_mutex);
-    ends[ends_count++ % MOST_ENDS] = end;
-    pthread_mutex_unlock(&ends_mutex);
+    if (page->records->moves)
+        slurmhooks_put(&page->question->result, SLURMHOOKS_PAGE_END, &page->end, sizeof(page->end));
     return -1;
 }
 
@@ -126,11 +145,12 @@ static int add_record(void *record, struct page *page, uint32_t index)
 {
     struct slurmhooks_question *question = page->question;
 
-    if (question->result.size > PAGE_SIZE || question->result.failed)
+    if (question->result.size > PAGE_SIZE || question->result.failed || (!page->single && is_late(page)))
         return end_page(page, index);
     const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
     if (key)
-        page->keys[page->count_read++ % KEYS] = slurmhooks_load(key, record);
+        page->end.keys[page->end.count_read % KEYS] = slurmhooks_load(key, record);
+    page->end.count_read++;
     if (page->records->visible && !page->records->visible(record, question->event))
         return 0;
     if (!meets_all(page, record, false))
@@ -154,20 +174,14 @@ static bool has_key(const struct end *end, uint64_t key)
 static uint32_t shift(const struct page *page)
 {
     const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
-    uint32_t most = page->index < RECENT ? page->index : RECENT, found = most, half = 0;
+    uint32_t most = page->index < RECENT ? page->index : RECENT, by = 0;
 
-    pthread_mutex_lock(&ends_mutex);
-    for (size_t i = 0; key && i < MOST_ENDS; i++) {
-        if (ends[i].records != page->records || ends[i].next != page->start)
-            continue;
-        uint32_t by = 0;
-        while (by < most && !has_key(&ends[i], slurmhooks_load(key, page->recent[(page->index - 1 - by) % RECENT])))
-            by++;
-        found = by < found ? by : found;
-        half = ends[i].count_read / 2 > half ? ends[i].count_read / 2 : half;
-    }
-    pthread_mutex_unlock(&ends_mutex);
-    return found < most ? found : half < most ? half : most;
+    if (!key || !page->before.count_read)
+        return 0;
+    while (by < most && !has_key(&page->before, slurmhooks_load(key, page->recent[(page->index - 1 - by) % RECENT])))
+        by++;
+    uint64_t half = page->before.count_read / 2;
+    return by < most ? by : half < most ? (uint32_t)half : most;
 }
 
 /* Begin the page, with those of the recent records that belong to it. RET as add_record(). */
@@ -279,6 +293,10 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
     page.start = question->header.number;
     page.skipping = page.start > 0;
     while (slurmhooks_next(question->data, question->size, &position, &item)) {
+        if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.before)) {
+            memcpy(&page.before, item.value, sizeof(page.before));
+            continue;
+        }
         if (page.count == MOST_CONDITIONS)
             return false;
         if (!read_condition(&page.conditions[page.count++], question->header.table, &item))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from slurmhooks._version import __version__
 from slurmhooks.cli import slurm
 from slurmhooks.cli.findings import Finding
+from slurmhooks.hooks.points import POINTS
 
 CORE = "slurmhooks/libslurmhooks_core.so"
 """The core library, relative to the PluginDir: the interpreter, and the modules that launches import."""
@@ -16,6 +17,9 @@ TEMPLATE = "scrun.lua.in"
 
 HEALTH_PROGRAM = "slurmhooks_health"
 """The program for HealthCheckProgram, in the PluginDir: the core library is beside it."""
+POWER_PROGRAMS = {spec.name: f"slurmhooks_{spec.name.replace('.', '_')}" for spec in POINTS["power"].hooks}
+"""The programs for ResumeProgram and the like, in the PluginDir, by hook."""
+PROGRAMS = (HEALTH_PROGRAM, *POWER_PROGRAMS.values())
 
 
 class PythonFacts(BaseModel):

@@ -27,12 +27,12 @@ from prometheus_client import (
     generate_latest,
 )
 
+from slurmhooks.config.keys import FILE_MODES
 from slurmhooks.files import durable
 from slurmhooks.log import log
 from slurmhooks.processes.control import VERDICTS
 from slurmhooks.wire.protocol import Unserved
 
-FILE_MODE = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds. Handlers that only compute take some microseconds; those that ask a service may take until the deadline."""
@@ -154,7 +154,7 @@ class Metrics:
                 self._write_at = now + settings["interval"]
                 # The folder usually belongs to another user, who may put links in it.
                 text = generate_latest(self._counts.registry)
-                durable.write(settings["textfile"], text, FILE_MODE[settings["readers"]], sync=False)
+                durable.write(settings["textfile"], text, FILE_MODES[settings["readers"]], sync=False)
         except OSError as error:
             if not self._told_at or now - self._told_at > REPEAT:
                 self._told_at = now

@@ -156,13 +156,17 @@ JOB_SUBMIT: dict[str, Key] = {
         INT, 50, "its place among the handlers: low orders run first, and it runs before handlers of the same order"
     ),
 }
-JOB_END: dict[str, Key] = {
-    **WORKERS,
-    "workers": Key(INT, 1, "how many records are delivered at the same time, each by its own process", 1, 8),
+DELIVERIES: dict[str, Key] = {
     "timeout": Key(FLOAT, 30.0, "time limit of a handler in seconds; then its worker is killed", 0.01, 3600.0),
     "tries": Key(INT, 20, "failed attempts after which a record becomes a dead letter", 1, 1000),
     "backoff": Key(FLOAT, 5.0, "seconds before the second attempt; doubled before each further attempt", 0.01, 3600.0),
     "backoff_limit": Key(FLOAT, 3600.0, "maximum number of seconds between two attempts", 0.01, 86400.0),
+}
+"""The keys of tables whose calls wait in a spool."""
+JOB_END: dict[str, Key] = {
+    **WORKERS,
+    **DELIVERIES,
+    "workers": Key(INT, 1, "how many records are delivered at the same time, each by its own process", 1, 8),
     "next": Key(
         TEXT,
         None,
@@ -188,6 +192,10 @@ JOB_END: dict[str, Key] = {
         " decides; matters only if the machine itself fails; read when slurmctld starts",
         words=("always", "interval", "never"),
     ),
+}
+POWER: dict[str, Key] = {
+    **DELIVERIES,
+    "timeout": Key(FLOAT, 300.0, "time limit of a call in seconds; then its handlers are killed", 0.01, 86400.0),
 }
 PRIORITY: dict[str, Key] = {
     **OF_ANY_USER,
@@ -264,6 +272,8 @@ DECISIONS: dict[str, Key] = {
         words=("script", "environment"),
     ),
 }
+FILE_MODES = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
+"""The modes of files with metrics, by their readers."""
 METRICS: dict[str, Key] = {
     "sockets": Key(
         TEXT,
@@ -282,7 +292,7 @@ METRICS: dict[str, Key] = {
         TEXT,
         "everyone",
         "who may read sockets and files: SlurmUser only, its group as well, or everyone",
-        words=("owner", "group", "everyone"),
+        words=tuple(FILE_MODES),
     ),
 }
 
@@ -307,6 +317,7 @@ TABLES: dict[str, Mapping[str, Key]] = {
     "job_end": JOB_END,
     "priority": PRIORITY,
     "prep": PREP,
+    "power": POWER,
     "spank": SPANK,
     "cli_filter": CLI_FILTER,
     "scrun": SCRUN,

@@ -89,18 +89,29 @@ class JobSubmit(OfAnyUser):
     lua_order: int = _field(keys.JOB_SUBMIT["lua_order"])
 
 
-class JobEnd(Workers):
+class Deliveries(Section):
+    """The keys of sections whose calls wait in a spool."""
+
+    timeout: float = _field(keys.DELIVERIES["timeout"])
+    tries: int = _field(keys.DELIVERIES["tries"])
+    backoff: float = _field(keys.DELIVERIES["backoff"])
+    backoff_limit: float = _field(keys.DELIVERIES["backoff_limit"])
+
+
+class JobEnd(Deliveries, Workers):
     """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
 
     workers: int = _field(keys.JOB_END["workers"])
-    timeout: float = _field(keys.JOB_END["timeout"])
-    tries: int = _field(keys.JOB_END["tries"])
-    backoff: float = _field(keys.JOB_END["backoff"])
-    backoff_limit: float = _field(keys.JOB_END["backoff_limit"])
     next: PluginName = _field(keys.JOB_END["next"])
     spool: Folder = _field(keys.JOB_END["spool"])
     spool_size: Size = _field(keys.JOB_END["spool_size"])
     fsync: Annotated[str, _Words(keys.JOB_END["fsync"])] = _field(keys.JOB_END["fsync"])
+
+
+class Power(Deliveries):
+    """``[power]``: for ResumeProgram, SuspendProgram, ResumeFailProgram and RebootProgram."""
+
+    timeout: float = _field(keys.POWER["timeout"])
 
 
 class Priority(OfAnyUser):
@@ -289,6 +300,7 @@ class Config(Section):
     job_end: JobEnd = JobEnd()
     priority: Priority = Priority()
     prep: Prep = Prep()
+    power: Power = Power()
     spank: Spank = Spank()
     cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()

@@ -13,6 +13,7 @@ from slurmhooks.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 INCLUDE = r"\s*include\s+(\S+)\s*"
@@ -89,15 +90,25 @@ def value(path: str, key: str) -> str | None:
     Raises:
         ConfigError: a file includes itself.
     """
-    import re
-
-    assignment = re.compile(rf'(?:^|\s){re.escape(key)}\s*=\s*(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+    assignment = _assignment(key)
     result = None
     for line in lines(path):
         match = assignment.search(line)
         if match is not None:
             result = match.group(1) or match.group(2)
     return result
+
+
+def value_in(line: str, key: str) -> str | None:
+    """Return a value of one line of slurm.conf, as :func:`value`."""
+    match = _assignment(key).search(line)
+    return None if match is None else match.group(1) or match.group(2)
+
+
+def _assignment(key: str) -> re.Pattern[str]:
+    import re
+
+    return re.compile(rf'(?:^|\s){re.escape(key)}\s*=\s*(?:"([^"]*)"|(\S+))', re.IGNORECASE)
 
 
 def lines(path: str, depth: int = 0) -> Iterator[str]:

@@ -44,7 +44,7 @@ class HookSpec:
         contexts: for SPANK, cli_filter and health checks, the contexts in which Slurm calls the function.
         timeout: seconds that a handler may take by default; None in worker processes, which the configuration limits.
         result: the type of what a handler returns.
-        is_called: whether Slurm's call reaches Python, by a number; otherwise a worker runs the hook on its own.
+        is_called: whether Slurm's call reaches Python, by a number; otherwise a process of slurmhooks runs the hook.
         is_periodic: a clock makes the call, see slurmhooks.hooks.schedule.
     """
 
@@ -252,6 +252,14 @@ POINTS = {
             "scrun",
             HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL, timeout=3600),
             HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL, timeout=3600),
+        ),
+        Point(
+            "power",
+            "power",
+            HookSpec("power.resume", "ResumeProgram", ("nodes", "jobs", "features", "event"), _FAIL, is_called=False),
+            HookSpec("power.suspend", "SuspendProgram", ("nodes", "event"), _FAIL, is_called=False),
+            HookSpec("power.resume_failed", "ResumeFailProgram", ("nodes", "event"), _FAIL, is_called=False),
+            HookSpec("power.reboot", "RebootProgram", ("nodes", "features", "event"), _FAIL, is_called=False),
         ),
         Point(
             "node",

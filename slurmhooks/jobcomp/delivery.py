@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Decides when each record is delivered: in order for each job, and again after failures, until it is a dead letter."""
+"""Decides when each record is delivered: in order for each job or node, and again after failures.
+
+A record that fails too often becomes a dead letter.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,12 @@ from slurmhooks.wire.message import MessageError, identity_of
 from slurmhooks.wire.tables import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.config.sections import Deliveries
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.jobcomp.segment import Record
     from slurmhooks.jobcomp.spool import Spool
-    from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
 """Seconds until an idle worker looks at the spool again, to find what commands have put there."""
@@ -37,7 +39,7 @@ class Delivery:
         call: the delivery of the last turn; None if it delivered nothing.
     """
 
-    def __init__(self, spool: Spool, registry: Registry, section: JobEnd) -> None:
+    def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
         """Store the spool, the handlers and the configuration."""
         self._spool = spool
         self._registry = registry
@@ -64,7 +66,7 @@ class Delivery:
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
             self._settle(list(self._own(lane, lanes)), failure)
-        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit)
+        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit, self._keys)
         if record is None:
             return wait
         self._deliver(record)
@@ -94,35 +96,41 @@ class Delivery:
             del record.segment.records[record.frame.position]
             return
         handlers = self._handlers(record)
-        refused: set[str] = set()
+        refused: dict[str, str] = {}
         if handlers:
-            shown = self._view(record)
-            if isinstance(shown, str):
-                record.reasons["slurmhooks"] = shown
+            arguments = self._arguments(record)
+            if isinstance(arguments, str):
+                record.reasons["slurmhooks"] = arguments
                 self._bury(record)
                 return
             frame = record.frame
-            event = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
-            arguments: dict[str, object] = {"record": shown, "event": event}
+            arguments["event"] = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
             call = Call(frame.hook, None)
             for handler in handlers:
                 self._run(record, handler, arguments, refused, call)
             call.end(call.outcome, [])
+            shown = arguments.get("record")
             if shown is not None:
                 call.about = partial(about_record, shown)
             self.call = call
         self._end(record, refused)
 
-    def _view(self, record: Record) -> View | str | None:
-        """Return the view of a record, or why the record can never be read."""
+    def _keys(self, record: Record) -> Collection[object]:
+        """Return what is delivered in order: the record's job. 0: the build cannot read job ids, so nothing waits."""
+        job_id = record.frame.job_id
+        return (job_id,) if job_id else ()
+
+    def _arguments(self, record: Record) -> dict[str, object] | str:
+        """Return the arguments of handlers except ``event``, or why the record can never be read."""
         message = record.segment.message(record.frame)
         try:
-            return view(message, self._spool.tables(identity_of(message)))
+            shown = view(message, self._spool.tables(identity_of(message)))
         except (MessageError, TableError, FileNotFoundError) as error:
             return f"the record cannot be read: {error}"
+        return {"record": shown}
 
     def _run(
-        self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str], call: Call
+        self, record: Record, handler: Handler, arguments: dict[str, object], refused: dict[str, str], call: Call
     ) -> None:
         """Run one handler, and note the result.
 
@@ -130,7 +138,7 @@ class Delivery:
             record: the record to deliver.
             handler: the handler.
             arguments: its arguments.
-            refused: the handler is added to it if further attempts would be useless.
+            refused: gets the text of the handler if further attempts would be useless.
             call: records the step.
         """
         record.segment.note(record, "begun", handler.label)
@@ -143,7 +151,7 @@ class Delivery:
             return
         if outcome.error_id is None:
             log.error("%s: handler %s refuses it: %s", _what(record), handler.label, outcome.text)
-            refused.add(handler.label)
+            refused[handler.label] = outcome.text or ""
         self._fail(record, handler, outcome.text or "it failed")
 
     def _fail(self, record: Record, handler: Handler, reason: str) -> None:
@@ -151,9 +159,9 @@ class Delivery:
         what = ("passed",) if handler.lenient else ("failed", reason)
         record.segment.note(record, what[0], handler.label, *what[1:])
 
-    def _end(self, record: Record, refused: Container[str] = ()) -> None:
+    def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         """End an attempt: all handlers have the record, or some get it again later, or it becomes a dead letter."""
-        left = self._handlers(record)
+        left, refused = self._handlers(record), refused or {}
         record.tries += bool(left)
         if not left:
             record.segment.note(record, "done")
@@ -187,18 +195,20 @@ def _what(record: Record) -> str:
     return f"{record.frame.hook} record {record.frame.id} of JobId={record.frame.job_id}"
 
 
-def _next(records: Iterable[Record], now: float, longest: float) -> tuple[Record | None, float]:
-    """Return the first record that is due and waits for no other one of its job; or None, and how long to wait."""
-    waiting: set[int] = set()
+def _next(
+    records: Iterable[Record], now: float, longest: float, keys_of: Callable[[Record], Collection[object]]
+) -> tuple[Record | None, float]:
+    """Return the first record that is due and waits for no other one; or None, and how long to wait."""
+    waiting: set[object] = set()
     wait = IDLE
     for record in records:
-        job_id = record.frame.job_id
-        if job_id in waiting:
+        keys = keys_of(record)
+        if not waiting.isdisjoint(keys):
+            waiting.update(keys)
             continue
         # No pause is longer than this, so the clock was set back.
         if record.due <= now or record.due > now + longest:
             return record, 0.0
         wait = min(wait, record.due - now)
-        if job_id:  # 0: the build cannot read job ids, so records do not wait for others
-            waiting.add(job_id)
+        waiting.update(keys)
     return None, max(wait, 0.001)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The argument ``event`` of handlers of job start and end."""
+"""The argument ``event`` of handlers whose calls wait in a spool: of job start and end, and of power hooks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """``event``: the start or the end of a job, and its delivery.
+    """``event``: the start or the end of a job, or a call of a power program; and its delivery.
 
     Attributes:
-        name: ``job_start`` or ``job_end``.
-        id: of the record, a text; the same for each delivery, so that a service can recognize a record that it has
+        name: ``job_start``, ``job_end``, or such as ``power.resume``.
+        id: of the record or call, a text; the same for each delivery, so that a service can recognize what it has
             already.
-        time: when slurmctld reported it, in seconds since the epoch.
-        attempt: counts deliveries of the record, from 1.
+        time: when slurmctld reported it or made the call, in seconds since the epoch.
+        attempt: counts deliveries, from 1.
     """
 
     name: str

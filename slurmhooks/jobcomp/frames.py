@@ -9,6 +9,7 @@ Segments of the former format have no key, so nothing is read behind their first
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOOKS = POINTS["jobcomp"].called
-"""Hooks by their numbers in a frame."""
+"""Hooks of slurmctld's plugin by their numbers in a frame."""
+POWER = 16
+"""The number of the first power hook in a frame."""
+NUMBERS = {
+    **dict(enumerate(HOOKS)),
+    **{POWER + place: spec.name for place, spec in enumerate(POINTS["power"].hooks)},
+}
+"""All hooks by their numbers in a frame."""
 MAGIC = b"SHS2"
 KEY = 20
 """Bytes of the key of a segment."""
@@ -39,9 +47,9 @@ class Frame:
     """One record, without its message.
 
     Attributes:
-        hook: ``job_end`` or ``job_start``.
+        hook: ``job_end``, ``job_start`` or a power hook.
         time: nanoseconds since 1970.
-        job_id: 0 if the build cannot read it.
+        job_id: 0 if the build cannot read it, and for power hooks.
         position: where the frame begins in its segment.
         start: where its message begins.
         size: of the message in bytes.
@@ -63,6 +71,21 @@ class Frame:
     def end(self) -> int:
         """The position of the next frame."""
         return self.start + (self.size + 7 & ~7)
+
+
+def segment(hook: str, time: int, message: bytes) -> bytes:
+    """Return a segment with one frame, that of a call that concerns no job.
+
+    Args:
+        hook: its name.
+        time: nanoseconds since 1970.
+        message: of the frame.
+    """
+    number = next(number for number, name in NUMBERS.items() if name == hook)
+    key = os.urandom(KEY)
+    checked = _REST.pack(len(message), 0, number, time, 0, 0)[_CHECKED:] + message
+    begin = Struct("=II").pack(len(message), crc32(checked))
+    return MAGIC + key + key + begin + checked + bytes(-len(message) % 8)
 
 
 def key_of(data: bytes) -> bytes:
@@ -115,6 +138,6 @@ def _frame(data: bytes, at: int, key: int, start: int) -> Frame | None:
         return None
     size, checksum, hook, time, job_id, _ = _REST.unpack_from(data, at + key)
     end = message + size
-    if len(data) < end or hook >= len(HOOKS) or crc32(memoryview(data)[at + key + _CHECKED : end]) != checksum:
+    if len(data) < end or hook not in NUMBERS or crc32(memoryview(data)[at + key + _CHECKED : end]) != checksum:
         return None
-    return Frame(HOOKS[hook], time, job_id, start + at, start + message, size)
+    return Frame(NUMBERS[hook], time, job_id, start + at, start + message, size)

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.jobcomp.frames import FORMER, HEAD, MAGIC, Frame, frames, key_of
+from slurmhooks.processes import deliverer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-SEGMENT = ".spool"
+SEGMENT = deliverer.SEGMENT
 STATE = ".state"
 _STATE_FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _PUNCH_HOLE = 0x02 | 0x01

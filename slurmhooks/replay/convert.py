@@ -13,7 +13,7 @@ from slurmhooks.recording.request import Rows, UserFacts
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, Packed, decode, number_value, read_number
-from slurmhooks.wire.protocol import DEFERRED, What
+from slurmhooks.wire.protocol import DEFERRED, PAGE_END, What
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Conversion:
                 return None
             third = place
         elif asked.what == What.PAGE:
-            places = [pair.place(tag) for tag, _ in items]
+            places = [tag if tag == PAGE_END else pair.place(tag) for tag, _ in items]
             if None in places:
                 return None
             items = [(place or 0, value) for place, (_, value) in zip(places, items, strict=True)]

@@ -18,14 +18,16 @@ from slurmhooks.wire.message import (
     read_text,
     text_value,
 )
-from slurmhooks.wire.protocol import LARGEST, Fact, Status, Type, What
+from slurmhooks.wire.protocol import LARGEST, PAGE_END, Fact, Status, Type, What
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slurmhooks.fields.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table, Tables
+
+    Item = tuple[int, bytes]
 
 
 class Asking:
@@ -57,7 +59,7 @@ class Asking:
         """Return the struct of a table that has a key, or None."""
         place = self.tables.place(table)
         number, items = (key, ()) if isinstance(key, int) else (0, ((0, text_value(key)),))
-        return next(self._structs(self.ask(What.ROW, place, number, *items), place), None)
+        return next(self._structs(self.ask(What.ROW, place, number, *items).items, place), None)
 
     def rows(self, table: str, conditions: Mapping[str, Condition] = {}) -> Iterator[Struct]:
         """Return the structs of a table, page by page: all, or those whose members meet conditions, each once."""
@@ -66,25 +68,39 @@ class Asking:
             (self.tables.tables[place].places[member], condition_value(condition))
             for member, condition in conditions.items()
         ]
-        start, key = 0, KEYS.get(table, "name")
+        key = KEYS.get(table, "name")
         seen: set[Raw] = set()
-        while True:
-            result = self.ask(What.PAGE, place, start, *items)
-            for struct in self._structs(result, place):
+        for page, is_only in self.pages(place, items):
+            for struct in self._structs(page, place):
                 # If records have gone since the page before, slurmctld may repeat rows.
-                if start or result.next:
+                if not is_only:
                     if struct.raw(key) in seen:
                         continue
                     seen.add(struct.raw(key))
                 yield struct
+
+    def pages(self, place: int, conditions: Iterable[Item] = ()) -> Iterator[tuple[list[Item], bool]]:
+        """Return the structs of a table as items, page by page, each page with whether it is the only one.
+
+        Args:
+            place: the number of the table.
+            conditions: those of :meth:`rows`, as items.
+        """
+        start = 0
+        end: list[Item] = []
+        while True:
+            result = self.ask(What.PAGE, place, start, *conditions, *end)
+            end = [item for item in result.items if item[0] == PAGE_END]
+            rows = [item for item in result.items if item[0] != PAGE_END]
+            yield rows, not start and not result.next
             if not result.next:
                 return
-            if result.next <= start and not result.items:
+            if result.next <= start and not rows:
                 raise MessageError("a page is followed by itself")
             start = result.next
 
-    def _structs(self, result: Message, place: int) -> Iterator[Struct]:
-        for tag, value in result.items:
+    def _structs(self, items: Iterable[Item], place: int) -> Iterator[Struct]:
+        for tag, value in items:
             if tag != place:
                 raise MessageError("a struct of another table")
             yield Struct(self.tables.tables[place], value, self)

@@ -256,11 +256,8 @@ class Keeper:
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
         structs: list[bytes] = []
-        start, place = 0, self._tables.place(table)
-        while goes_on():
-            result = asking.ask(What.PAGE, place, start)
-            structs += [value for _, value in result.items]
-            if not result.next:
-                return tuple(structs)
-            start = result.next
-        return None
+        for page, _ in asking.pages(self._tables.place(table)):
+            structs += [value for _, value in page]
+            if not goes_on():
+                return None
+        return tuple(structs)

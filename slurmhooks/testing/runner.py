@@ -21,7 +21,7 @@ from slurmhooks.scrun.errors import StagingError
 from slurmhooks.site.loading import Named
 from slurmhooks.spank.options import convert
 from slurmhooks.spank.state import missing_handlers
-from slurmhooks.testing import every, jobcomp, records
+from slurmhooks.testing import every, jobcomp, power, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
@@ -91,13 +91,14 @@ def run(
     record: FakeRecord | None = None,
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
-    jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    jobs: FakeTable | Iterable[FakeRecord] | Iterable[Mapping[str, object]] | None = None,
     nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     environment: Mapping[str, str] | None = None,
     event: Event | None = None,
+    features: str | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, Given] | FakeOptions | None = None,
@@ -116,13 +117,14 @@ def run(
         record: the job as slurmctld knows it; by default ``FakeRecord()``.
         partitions: the fields of each partition, by its name.
         reservations: the fields of each reservation, by its name.
-        jobs: the jobs that slurmctld knows.
+        jobs: the jobs that slurmctld knows; for hook.power.resume, entries of SLURM_RESUME_FILE.
         nodes: the fields of each node, by its name.
         licenses: the fields of each license, by its name.
         qos: the fields of each QOS, by its name.
         associations: the fields of each association.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
-        event: the event of job_start or job_end; by default ``FakeEvent()``.
+        event: the event of job_start, job_end or a power hook; by default ``FakeEvent()``.
+        features: for power hooks, the features that a reboot gives to the nodes.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: for SPANK, arguments of the options that the file registers, by their names; a list for an option that
@@ -159,6 +161,7 @@ def run(
         "associations": associations,
         "environment": environment,
         "event": event,
+        "features": features,
         "spank": spank,
         "container": container,
         "offset": offset or None,
@@ -186,6 +189,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook.startswith("power."):
+            outcome, changes = power.handle(registry, hook, given), {}
         elif spec.is_periodic:
             outcome, changes = every.handle(registry, hook, given), {}
         elif hook.startswith("node."):

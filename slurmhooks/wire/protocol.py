@@ -23,6 +23,8 @@ VARIABLES = TEXT_FOR_USER - 3
 """The tag of the environment variables, as texts, that Slurm's scripts for the same event get."""
 WAIT = TEXT_FOR_USER - 4
 """The tag of a number in an answer of jobcomp's workers: milliseconds until they want to be asked again."""
+PAGE_END = TEXT_FOR_USER - 5
+"""The tag of an item of a page whose rows may move: the question for the next page contains it unchanged."""
 DEFERRED = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 INLINE = 16 << 10

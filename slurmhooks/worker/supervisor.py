@@ -18,6 +18,7 @@ from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
+from slurmhooks.processes.deliverer import Keeper
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, periodic, service, status, told
@@ -67,6 +68,7 @@ class Supervisor:
         self._retry_at: float | None = None
         self._requests = Requests()
         self._collector = Collector()
+        self._power = Keeper()
         periodic.state = periodic.State()
         told.told = told.Told()
         reporting.reporter = self._collector.reporter
@@ -297,7 +299,7 @@ class Supervisor:
 
     def _own(self) -> set[int]:
         """Return the processes that the supervisor itself has forked."""
-        return {self._collector.pid, *(child.pid for child in self._children.values())}
+        return {self._collector.pid, self._power.pid, *(child.pid for child in self._children.values())}
 
     def _reap(self) -> None:
         """Reap every child that has ended, including programs of handlers that outlived their worker."""
@@ -340,6 +342,7 @@ class Supervisor:
         """Load files that have changed, and kill generations that take too long."""
         now = time.monotonic()
         self._collector.look(self._leave)
+        self._power.look()
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
@@ -413,7 +416,7 @@ class Supervisor:
                     connections.remove(connection)
             self._reap()
         # When a process is killed, the supervisor adopts its children.
-        while remaining := set(process.children()) - {self._collector.pid}:
+        while remaining := set(process.children()) - {self._collector.pid, self._power.pid}:
             for pid in remaining:
                 process.kill(pid, group=True)
             time.sleep(0.005)

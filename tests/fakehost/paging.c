@@ -130,18 +130,20 @@ void slurmhooks_records_unlock(const struct slurmhooks_records *table)
     (void)table;
 }
 
-/* RET where the next page begins; 0: this was the last one. OUT repeated: incremented for each row seen before */
-static uint32_t read_page(uint32_t start, unsigned *repeated, double *microseconds)
+/*
+ * RET where the next page begins; 0: this was the last one. IN/OUT end: an item with the end of the page before, and
+ * of this one. OUT repeated: incremented for each row seen before
+ */
+static uint32_t read_page(uint32_t start, struct slurmhooks_buffer *end, unsigned *repeated, double *microseconds)
 {
     struct slurmhooks_event event = {0};
-    struct slurmhooks_question question = {.event = &event, .size = sizeof(question.header)};
+    struct slurmhooks_question question = {.event = &event, .data = end->data, .size = end->size};
     size_t position = sizeof(struct slurmhooks_header);
     struct slurmhooks_item item;
     struct timespec before, after;
     uint64_t id;
 
     question.header.number = start;
-    question.data = &question.header;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
     question.result.whole = true;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
@@ -149,7 +151,13 @@ static uint32_t read_page(uint32_t start, unsigned *repeated, double *microsecon
         exit(2);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
     *microseconds = (double)(after.tv_sec - before.tv_sec) * 1e6 + (double)(after.tv_nsec - before.tv_nsec) / 1e3;
+    free(end->data);
+    slurmhooks_begin(end, SLURMHOOKS_QUERY);
     while (slurmhooks_next(question.result.data, question.result.size, &position, &item)) {
+        if (item.tag == SLURMHOOKS_PAGE_END) {
+            slurmhooks_put(end, item.tag, item.value, item.size);
+            continue;
+        }
         memcpy(&id, item.value, sizeof(id));
         *repeated += seen[id];
         seen[id] = 1;
@@ -168,6 +176,7 @@ static int compare(const void *first, const void *second)
 int main(int argc, char **argv)
 {
     static double times[MOST_PAGES];
+    struct slurmhooks_buffer last;
     unsigned pages = 0, repeated = 0, lost = 0;
     uint32_t next = 0;
     double all = 0;
@@ -176,13 +185,14 @@ int main(int argc, char **argv)
         return 2;
     unsigned count = (unsigned)atoi(argv[1]), changes = (unsigned)atoi(argv[2]);
     srandom((unsigned)atoi(argv[3]));
+    slurmhooks_begin(&last, SLURMHOOKS_QUERY);
     for (unsigned i = 0; i < count; i++)
         add_job();
     uint32_t first_new = last_id;
     do {
         if (pages == MOST_PAGES)
             return 2;
-        next = read_page(next, &repeated, &times[pages]);
+        next = read_page(next, &last, &repeated, &times[pages]);
         all += times[pages++];
         if (!changes)
             continue;

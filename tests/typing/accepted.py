@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Words,
     )
     from slurmhooks.jobcomp.event import Event
+    from slurmhooks.power.model import PowerNodes, ResumeJob
     from slurmhooks.scrun import CommandResult, Config, Container
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import ExitStatus
@@ -140,6 +141,24 @@ def ended(record: Record, event: Event) -> None:
 @hook.spank.exit(contexts=("local",))
 @hook.spank.job_epilog(on_error="ignore")
 @hook.spank.slurmd_exit
+def power() -> None:
+    """Start and stop nodes."""
+
+    @hook.power.resume
+    def resume(nodes: PowerNodes, jobs: tuple[ResumeJob, ...], features: str | None, event: Event) -> None:
+        for node in nodes.values():
+            if features or "big" in node.features or any(job.partition in node.partitions for job in jobs):
+                node.down(f"no room: {event.id}")
+
+    @hook.power.suspend(order=10)
+    def suspend(nodes: PowerNodes) -> None:
+        assert_type(nodes["c1"].features, tuple[str, ...])
+
+    @hook.power.reboot
+    def reboot(nodes: PowerNodes, features: str | None) -> None:
+        assert_type(nodes.hostlist, str)
+
+
 def everywhere(spank: Spank) -> None:
     """Serve all of SPANK."""
 
@@ -333,6 +352,7 @@ def tests() -> None:
     everywhere(FakeSpank("remote", items={"job_id": 7}, env={"A": "1"}))
     partitions: Mapping[str, Partition] = fake_partitions({"debug": {"max_time": 60}})
     del partitions
+    run("power.py", "power.resume", nodes={"c1": {"features": ["big"]}}, jobs=[{"job_id": 7}], features="big")
     result = run("hooks.py", "job_submit", job=FakeJob(account="x"), partitions={"debug": {"max_time": 60}})
     assert_type(result, Result)
     assert_type(result.accepted, bool)

@@ -57,5 +57,7 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         "with the sources of exactly the installed release, and install the result"
         for handler in registry.all_handlers()
         # A Lua script is loaded nevertheless: using these arguments fails, and slurmctld logs that.
-        if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
+        if PRIVATE_ARGUMENTS.intersection(handler.names)
+        and not handler.path.endswith(loader.LUA)
+        and not handler.spec.name.startswith("power.")  # their nodes and jobs come from scontrol and Slurm's file
     ]

@@ -128,7 +128,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
     """
     from slurmhooks.cli import build_record, configuration, loading, manifests
-    from slurmhooks.cli.checks import access, calls, health, lines
+    from slurmhooks.cli.checks import access, calls, health, lines, power
 
     loaded = loading.Loaded()
     loaded.load(sysconfdir)
@@ -147,6 +147,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
             findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
     findings += calls.never_called(loaded, sysconfdir, folder)
     findings += health.problems(loaded, sysconfdir, folder)
+    findings += power.problems(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show job records that wait for delivery, and dead letters; deliver or discard dead letters."""
+"""Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters."""
 
 import time
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.config import model as config
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
+from slurmhooks.processes import deliverer
 from slurmhooks.site import sources as site
 
 
@@ -43,21 +44,26 @@ class Report(BaseModel):
 
 @click.group("spool", invoke_without_command=True)
 @parameters.sysconfdir_option
+@click.option("--power", "of_power", is_flag=True, help="Show power calls instead of job records.")
 @output.json_option(Report)
 @click.pass_context
-def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
-    """Show job records that wait for delivery, and dead letters; deliver or discard dead letters.
+def command(context: click.Context, sysconfdir: Path, of_power: bool, as_json: bool) -> None:
+    """Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters.
 
     Run this command as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or
     lost records, 2 wrong use.
     """
     parameters.use(sysconfdir)
-    folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
+    if of_power:
+        folder, maker = deliverer.folder(), "the first power program that slurmctld runs makes it"
+    else:
+        folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
+        maker = "slurmctld with JobCompType=jobcomp/python makes it"
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:
         return
     if not folder.is_dir():
-        raise Finding(f"{folder}: there is no spool: slurmctld with JobCompType=jobcomp/python makes it")
+        raise Finding(f"{folder}: there is no spool: {maker}")
     report = look(context.obj)
     if as_json:
         output.document(report)

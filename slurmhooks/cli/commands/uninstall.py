@@ -10,6 +10,7 @@ from slurmhooks.cli import build_record, configuration, parameters, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.files import slurm_conf
+from slurmhooks.hooks.points import POINTS
 
 
 @click.command("uninstall")
@@ -59,6 +60,11 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         value = slurm_conf.value(str(conf), plugin.key) or ""
         if plugins.names(plugin, value):
             yield f"{conf} has '{plugin.key}={value}': {remedy}"
-    program = str(folder / build_record.HEALTH_PROGRAM)
-    if slurm_conf.value(str(conf), "HealthCheckProgram") == program:
-        yield f"{conf} has 'HealthCheckProgram={program}': take it out, restart Slurm's daemons, and try again"
+    programs = {"HealthCheckProgram": build_record.HEALTH_PROGRAM}
+    programs |= {spec.function: build_record.POWER_PROGRAMS[spec.name] for spec in POINTS["power"].hooks}
+    for key, name in programs.items():
+        program = str(folder / name)
+        if slurm_conf.value(str(conf), key) == program:
+            yield f"{conf} has '{key}={program}': take it out, restart Slurm's daemons, and try again"
+        elif any(slurm_conf.value_in(line, "Program") == program for line in slurm_conf.lines(str(conf))):
+            yield f"{conf} has a PowerAction with {program}: take it out, restart Slurm's daemons, and try again"

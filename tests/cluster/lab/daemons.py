@@ -102,7 +102,8 @@ def start(release: Release, nodes: int) -> None:
             late = time.monotonic() > began + GRACE_SECONDS
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
                 raise LabError(f"{command[0]} ({name}) {_fate(command)}:\n{_problems(log, seen[log])}")
-        states = node_states(1)
+        # The nodes of a cloud start later.
+        states = [state for state in node_states(1) if not state.endswith("~")]
         # If slurmctld went on, it considers nodes ready whose slurmd has just been started.
         started = all(_running(pid_file) for pid_file, _, _ in daemons.values())
         if started and len(states) == nodes and READY_STATES.issuperset(states):

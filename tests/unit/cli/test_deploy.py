@@ -15,6 +15,8 @@ from slurmhooks.cli.bundles import store
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import reload
 from slurmhooks.files import durable
+from slurmhooks.power import delivery, handover
+from slurmhooks.power import process as power
 from slurmhooks.worker import requests
 
 if TYPE_CHECKING:
@@ -67,6 +69,26 @@ def handlers(site: "Site") -> list[str]:
     """Return the labels of the handlers that the daemons would load."""
     result = site.check("--json")
     return [row["handler"] for row in json.loads(result.stdout)["handlers"]]
+
+
+def test_a_bundle_has_power_hooks(
+    site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of a power program runs the handlers of the bundle that is in force when it is delivered."""
+    spool = site.etc.parent / "power"
+    text = "@hook.power.suspend\ndef suspend(nodes):\n    with open({!r}, 'a') as file:\n"
+    text += "        file.write('{} ' + nodes.hostlist)\n"
+    monkeypatch.setenv("SLURM_CONF", str(site.etc / "slurm.conf"))
+    monkeypatch.setattr(delivery.PowerDelivery, "_expand", lambda self, nodes: (nodes,))
+    program = site.plugins / "slurmhooks_power_suspend"
+    program.touch()
+    site.conf(f"PluginDir={site.plugins}", f"SuspendProgram={program}", "SuspendTime=600")
+    spool.mkdir()
+    for version in ("one", "two"):
+        deploy(make(version, text.format(str(spool / "notes"), version)))
+        handover.keep(spool, "suspend", "c1", None)
+        power.turn(spool, None)
+    assert (spool / "notes").read_text() == "one c1two c1"
 
 
 def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:

@@ -68,6 +68,25 @@ def test_plugins_that_the_configuration_names_stay(
     assert (plugins / "job_submit_python.so").exists()
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("SuspendProgram={}", "has 'SuspendProgram={}'"),
+        ('PowerAction=off Location=slurmctld Program="{}"', "has a PowerAction with {}"),
+    ],
+)
+def test_programs_that_the_configuration_names_stay(
+    run: Run, machine: Machine, plugins: Path, line: str, told: str
+) -> None:
+    """Slurm could not stop nodes without the program."""
+    program = plugins / "slurmhooks_power_suspend"
+    with (machine.etc / "slurm.conf").open("a") as opened:
+        opened.write(line.format(program) + "\n")
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert told.format(program) in result.stderr
+
+
 def test_a_folder_without_plugins_is_told(run: Run, machine: Machine, tmp_path: Path) -> None:
     """--plugin-dir with another folder is a mistake, not a success."""
     result = run("uninstall", "--plugin-dir", tmp_path, "--sysconfdir", machine.etc)

@@ -66,6 +66,10 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
         "scrun.stage_out",
+        "power.resume",
+        "power.suspend",
+        "power.resume_failed",
+        "power.reboot",
         "node.health_check",
     }
 

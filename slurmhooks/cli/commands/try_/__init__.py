@@ -3,7 +3,7 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import cli_filter, every, health, job_submit, record, scrun, spank
+from slurmhooks.cli.commands.try_ import cli_filter, every, health, job_submit, power, record, scrun, spank
 
 
 @click.group("try")
@@ -20,6 +20,7 @@ command.add_command(cli_filter.command)
 command.add_command(scrun.command)
 command.add_command(spank.command)
 command.add_command(health.command)
+command.add_command(power.command)
 command.add_command(every.command)
 for made in record.COMMANDS:
     command.add_command(made)

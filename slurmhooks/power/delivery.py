@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Delivers power calls: in order for each node, so that a suspend never overtakes a resume."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.jobcomp.delivery import Delivery
+from slurmhooks.log import log
+from slurmhooks.power.metrics import Counts
+from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from slurmhooks.config.sections import Deliveries
+    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.jobcomp.segment import Record
+    from slurmhooks.jobcomp.spool import Spool
+
+
+STARTS = ("power.resume", "power.reboot")
+"""Hooks whose nodes are set to DOWN if a call is given up, because Slurm would wait for them until ResumeTimeout."""
+
+
+class PowerDelivery(Delivery):
+    """Delivers the calls of a spool, one at a time.
+
+    Attributes:
+        counts: what became of the calls.
+    """
+
+    def __init__(
+        self, spool: Spool, registry: Registry, section: Deliveries, ask: Callable[..., str] = scontrol
+    ) -> None:
+        """Store the spool, the handlers, the configuration, and the function that asks Slurm."""
+        super().__init__(spool, registry, section)
+        self.counts = Counts(spool.folder)
+        self._ask = ask
+        self._names: dict[str, tuple[str, ...]] = {}
+
+    def _expand(self, nodes: str) -> tuple[str, ...]:
+        """Return the names of a host list.
+
+        Raises:
+            SlurmhooksError: scontrol cannot be run.
+        """
+        if nodes not in self._names:
+            self._names[nodes] = tuple(self._ask("show", "hostnames", nodes).split())
+        return self._names[nodes]
+
+    def _keys(self, record: Record) -> Collection[object]:
+        return self._expand(json.loads(record.segment.message(record.frame))["nodes"])
+
+    def _arguments(self, record: Record) -> dict[str, object] | str:
+        call = json.loads(record.segment.message(record.frame))
+        nodes = PowerNodes(call["nodes"], self._expand(call["nodes"]), self._ask)
+        jobs = tuple(ResumeJob.of(job) for job in call["jobs"])
+        return {"nodes": nodes, "jobs": jobs, "features": call.get("features")}
+
+    def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
+        """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
+        if refused and record.frame.hook in STARTS:
+            self._give_up(record, next(iter(refused.values())))
+            return
+        outcome = "failed" if self._handlers(record) else "delivered"
+        super()._end(record, refused)
+        self.counts.add(record.frame.hook, outcome)
+
+    def _bury(self, record: Record) -> None:
+        """Make a call that failed too often a dead letter; nodes that were not started are DOWN."""
+        if record.frame.hook in STARTS:
+            self._give_up(record, next(iter(record.reasons.values()), ""))
+        else:
+            self._keep_dead(record)
+
+    def _keep_dead(self, record: Record) -> None:
+        super()._bury(record)
+        if record.frame.position not in record.segment.records:  # otherwise the disk is full, and it is tried again
+            self.counts.add(record.frame.hook, "given_up")
+
+    def _give_up(self, record: Record, reason: str) -> None:
+        """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
+        hostlist = json.loads(record.segment.message(record.frame))["nodes"]
+        try:
+            down(hostlist, reason, self._ask)
+        except SlurmhooksError as error:
+            log.error("%s cannot be set to DOWN: %s; it is tried again", hostlist, error)
+            record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
+        else:
+            self._keep_dead(record)

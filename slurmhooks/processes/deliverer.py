@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process that delivers power calls: where its spool is, whether calls wait in it, and who starts it.
+
+Each power program starts it. If it is killed, the supervisor of any plugin of slurmctld starts it again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import ConfigError
+from slurmhooks.files import slurm_conf
+from slurmhooks.log import log
+
+if TYPE_CHECKING:
+    import subprocess
+
+SEGMENT = ".spool"
+"""How the name of a file in a spool ends that holds calls or records."""
+LOCK = "lock"
+"""The file that the process locks while it delivers."""
+INTERVAL = 5.0
+"""Seconds between two looks of a supervisor."""
+
+
+def folder() -> Path:
+    """Return the folder of the power spool, in StateSaveLocation, which a backup controller shares."""
+    return Path(slurm_conf.own_value("StateSaveLocation") or "/var/spool", "slurmhooks", "power")
+
+
+def waits(spool: Path) -> bool:
+    """Tell whether there are calls, or segments that are to be removed.
+
+    Raises:
+        OSError: there is no such folder, or it cannot be read.
+    """
+    return any(name.endswith(SEGMENT) for name in os.listdir(spool))
+
+
+def start(spool: Path) -> subprocess.Popen[bytes]:
+    """Start the process, outside the process group that slurmctld ends after a power program.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    import subprocess  # a supervisor needs it only then
+
+    where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
+    with (spool / "log").open("ab") as lines:
+        return subprocess.Popen(
+            (sys.executable, "-I", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
+            stdin=subprocess.DEVNULL,
+            stdout=lines,
+            stderr=lines,
+            start_new_session=True,
+        )
+
+
+class Keeper:
+    """Starts the process if calls wait and nothing delivers them; a site without power hooks has no spool."""
+
+    def __init__(self) -> None:
+        """Look at once."""
+        self._next = 0.0
+        self._spool: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id of the process that this supervisor has started; 0 if it has ended."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else 0
+
+    def look(self) -> None:
+        """Start the process if one is needed, and the last look is some seconds ago."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + INTERVAL
+        try:
+            spool = self._spool = self._spool or folder()
+            if waits(spool) and not _is_locked(spool):
+                log.info("power calls wait in %s: starting their delivery", spool)
+                self._process = start(spool)
+        except FileNotFoundError:
+            return
+        except (OSError, ConfigError) as error:
+            log.error("power calls may wait in vain: %s", error)
+
+
+def _is_locked(spool: Path) -> bool:
+    """Tell whether a process delivers; one that finds the lock taken by this look is replaced by the caller's."""
+    with (spool / LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power hooks with a real slurmctld and cloud nodes, which handlers start and stop as real slurmd processes."""
+
+import json
+import os
+import random
+import re
+import time
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+
+FOLDER = "/var/lib/slurm/power"
+NOTES = f"{FOLDER}/notes"
+HOLD = f"{FOLDER}/hold"
+SPOOL = "/var/lib/slurm/slurmctld/slurmhooks/power"
+PROGRAMS = "/usr/local/lib/slurm/slurmhooks_power_"
+HOOKS = f"""
+import json, os, time
+from slurmhooks import Reject, hook
+
+def note(what, event, nodes, **more):
+    fd = os.open("{NOTES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    line = {{"what": what, "hook": event.name, "id": event.id, "nodes": list(nodes), **more}}
+    os.write(fd, (json.dumps(line) + "\\n").encode())
+    os.close(fd)
+
+@hook.power.resume
+def resume(nodes, jobs, event):
+    note("begin", event, nodes, jobs=[job.job_id for job in jobs])
+    for node in nodes.values():
+        if "never" in node.features:
+            raise Reject("the cloud has no room")
+        while os.path.exists("{HOLD}"):
+            time.sleep(0.1)
+        # A cloud has at most one machine of a name: a call that comes again finds that it exists.
+        if "lost" not in node.features:
+            with open(f"{FOLDER}/machines/{{node.name}}", "a"):
+                pass
+    note("end", event, nodes)
+
+@hook.power.suspend
+def suspend(nodes, event):
+    note("begin", event, nodes)
+    for name in nodes:
+        if os.path.exists(f"{FOLDER}/machines/{{name}}"):
+            os.unlink(f"{FOLDER}/machines/{{name}}")
+    note("end", event, nodes)
+
+@hook.power.resume_failed
+def resume_failed(nodes, event):
+    note("end", event, nodes)
+
+@hook.power.reboot
+def reboot(nodes, features, event):
+    note("end", event, nodes, features=features)
+    raise Reject("no power")
+"""
+CLOUD = f"""#!/bin/sh
+# The cloud: root starts and stops machines as SlurmUser has ordered with files.
+cd {FOLDER}
+while sleep 0.2; do
+    for machine in machines/*; do
+        node=${{machine#machines/}}
+        if [ -e "$machine" ] && [ ! -e "on/$node" ]; then
+            touch "on/$node"
+            echo "start $node" >> log
+            slurmd -N "$node" -b
+        fi
+    done
+    for machine in on/*; do
+        node=${{machine#on/}}
+        if [ -e "$machine" ] && [ ! -e "machines/$node" ] && kill "$(cat /run/slurmd-"$node".pid)"; then
+            while [ -e "/run/slurmd-$node.pid" ]; do sleep 0.1; done
+            echo "stop $node" >> log
+            rm "on/$node"
+        fi
+    done
+done
+"""
+CONTROLLER = "SlurmctldParameters=reboot_from_controller"
+CONF = f"""
+JobSubmitPlugins=python
+DebugFlags=Power
+{CONTROLLER}
+NodeName=c1 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17101 CPUs=4 RealMemory=100 State=CLOUD Feature=soon
+NodeName=c2 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17102 CPUs=4 RealMemory=100 State=CLOUD Feature=never
+NodeName=c3 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17103 CPUs=4 RealMemory=100 State=CLOUD Feature=late
+NodeName=c4 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17104 CPUs=4 RealMemory=100 State=CLOUD Feature=lost
+PartitionName=cloud Nodes=c[1-3] MaxTime=60 State=UP
+PartitionName=lost Nodes=c4 MaxTime=60 State=UP ResumeTimeout=3
+ResumeProgram={PROGRAMS}resume
+SuspendProgram={PROGRAMS}suspend
+ResumeFailProgram={PROGRAMS}resume_failed
+RebootProgram={PROGRAMS}reboot
+SuspendTime=2
+SuspendExcNodes=n[1-2],c3
+SuspendTimeout=5
+ResumeTimeout=300
+ResumeRate=0
+SuspendRate=0
+TreeWidth=65533
+"""
+
+
+def shell(cluster: Cluster, script: str) -> str:
+    """Return the output of a script of root."""
+    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Cluster:
+    """A cluster with four nodes of a cloud."""
+    cluster.without_spank()
+    cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
+    shell(cluster, f"mkdir -p {FOLDER}/machines {FOLDER}/on; touch {NOTES} {FOLDER}/log; chown -R slurm {FOLDER}")
+    shell(cluster, "setsid /etc/slurm/cloud > /var/log/slurm/cloud 2>&1 < /dev/null &")
+    cluster.put(HOOKS, "/etc/slurm/hooks.d/power.py")
+    conf = CONF
+    if cluster.version >= (26, 5):
+        action = f"RebootProgram=boot\nPowerAction=boot Location=slurmctld Program={PROGRAMS}reboot"
+        conf = conf.replace(f"RebootProgram={PROGRAMS}reboot", action).replace(CONTROLLER, "")
+    cluster.put(conf, "/etc/slurm/local.conf")
+    cluster.restart()
+    return cluster
+
+
+def notes(cluster: Cluster, what: str = "end", hook: str = "resume", node: str = "") -> list[dict[str, Any]]:
+    """Return what the handlers of a hook noted: one entry for each run, or one for each run that ended."""
+    entries = [json.loads(line) for line in shell(cluster, f"cat {NOTES}").splitlines()]
+    return [
+        entry
+        for entry in entries
+        if (entry["what"], entry["hook"]) == (what, f"power.{hook}") and (not node or node in entry["nodes"])
+    ]
+
+
+def calls(cluster: Cluster, what: str, node: str) -> int:
+    """Return how often slurmctld has called a power program for a node, as its log says."""
+    program = {"waking": "__resumeprog__", "suspending": "__suspendprog__"}[what]
+    line = rf"(?:power_save: (?:pid \d+ )?{what}|power action {program} on) nodes {node}$"
+    return len(re.findall(line, cluster.log(), re.MULTILINE))
+
+
+def has(cluster: Cluster, node: str) -> bool:
+    """Tell whether the slurmd of a node runs."""
+    return cluster.root("test", "-e", f"/run/slurmd-{node}.pid").returncode == 0
+
+
+def waits(cluster: Cluster) -> bool:
+    """Tell whether calls wait in the spool."""
+    return bool(shell(cluster, f"ls {SPOOL} | grep spool$ || true"))
+
+
+def shown(cluster: Cluster, node: str) -> str:
+    """Return what slurmctld says about a node; 22.05 hides those of a cloud that are off."""
+    return str(cluster.root("scontrol", "show", "node", node).stdout)
+
+
+def is_off(cluster: Cluster, node: str) -> bool:
+    """Tell whether slurmctld has stopped a node."""
+    about = cluster.root("scontrol", "show", "node", node)
+    return "POWERED_DOWN" in about.stdout or "not found" in about.stdout + about.stderr
+
+
+def test_a_handler_starts_and_stops_the_node_of_a_job(site: Cluster) -> None:
+    """A job runs on a node that its handler started; when the node is idle, the other handler stops it."""
+    done = site.user("alice", "srun", "-p", "cloud", "-C", "soon", "sh", "-c", "echo $SLURM_JOB_ID", timeout=290)
+    assert done.returncode == 0, done.stderr + site.log()
+    assert [note["jobs"] for note in notes(site, "begin", node="c1")] == [[int(done.stdout)]]
+    site.wait(lambda: notes(site, hook="suspend", node="c1"), 60, "the end of the node")
+
+
+def test_a_handler_that_gives_up_sets_the_node_down(site: Cluster) -> None:
+    """A node that the cloud cannot start is DOWN with the handler's reason long before ResumeTimeout."""
+    site.user("alice", "sbatch", "-p", "cloud", "-C", "never", "-o", "/dev/null", "--wrap=true", check=True)
+    site.wait(lambda: "Reason=the cloud has no room" in shown(site, "c2"), 120, "the reason")
+    assert "DOWN" in shown(site, "c2")
+
+
+def test_a_node_that_never_comes_has_failed(site: Cluster) -> None:
+    """A handler has passed, but slurmd does not register by ResumeTimeout: the handler for failures gets the node."""
+    site.root("scontrol", "update", "nodename=c4", "state=power_up", check=True)
+    site.wait(lambda: notes(site, hook="resume_failed", node="c4"), what="the call after ResumeTimeout")
+    assert len(notes(site, node="c4")) == 1
+    if site.version >= (23, 2):  # before, nodes of a cloud that are off are hidden
+        assert "DOWN" in shown(site, "c4")
+
+
+def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
+    """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
+
+    The next slurmctld calls again if the one before it had not saved that the node was starting.
+    """
+    site.put("", HOLD)
+    site.root("scontrol", "update", "nodename=c3", "state=power_up", check=True)
+    site.wait(lambda: notes(site, "begin", node="c3"), what="the handler")
+    site.root("sh", "-c", "kill -9 $(pgrep -f [s]lurmhooks.power.process) $(cat /run/slurmctld.pid)", check=True)
+    site.wait(lambda: site.root("pgrep", "-x", "slurmctld").returncode, what="end of slurmctld")
+    site.wait(lambda: site.root("pgrep", "-f", "slurmhooks.power.process").returncode, what="end of the delivery")
+    site.root("rm", HOLD, check=True)
+    assert not notes(site, node="c3")
+    site.root("slurmctld", check=True)
+    site.wait(lambda: has(site, "c3"), what="slurmd")
+    site.wait(lambda: "IDLE+CLOUD " in shown(site, "c3"), what="registration")
+    site.wait(lambda: not waits(site), what="delivery of every call")
+    delivered = [note["id"] for note in notes(site, node="c3")]
+    assert len(delivered) == len(set(delivered)) == calls(site, "waking", "c3"), site.log()
+    assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
+
+
+def test_kills_at_random_moments(site: Cluster) -> None:
+    """The delivery, its handler or the supervisor is killed: each call of slurmctld has its effect, in order."""
+    seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
+    print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
+    chance = random.Random(seed)
+    shell(site, f": > {NOTES}")
+    before = {what: calls(site, what, "c3") for what in ("waking", "suspending")}
+    kills = ["pkill -9 -f", "pkill -9 -n -f"]
+    for _ in range(2):
+        for state, is_up in (("power_down_force", False), ("power_up", True)):
+            site.root("scontrol", "update", "nodename=c3", f"state={state}", check=True)
+            for _ in range(2):
+                time.sleep(chance.random())
+                which = chance.choice(["[s]lurmhooks.power.process", "[s]lurmhooks.worker "])
+                shell(site, f"{chance.choice(kills)} '{which}' || true")
+            site.wait(lambda is_up=is_up: has(site, "c3") == is_up, what=f"{state}, SLURMHOOKS_SEED={seed}")  # type: ignore[misc]
+            if not is_up:  # until SuspendTimeout, slurmctld does not start it again
+                site.wait(lambda: is_off(site, "c3"), what=f"end of {state}, SLURMHOOKS_SEED={seed}")
+    site.wait(lambda: not waits(site), what="delivery of every call")
+    for what, hook in (("waking", "resume"), ("suspending", "suspend")):
+        delivered = {note["id"] for note in notes(site, hook=hook, node="c3")}
+        assert len(delivered) == calls(site, what, "c3") - before[what] == 2, (seed, site.log())
+    assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "3"
+
+
+def test_slurmctld_reboots_nodes_by_a_handler(site: Cluster) -> None:
+    """`scontrol reboot` calls the handler on the controller, also for a usual node; a refusal sets it to DOWN."""
+    site.root("scontrol", "reboot", "n2", check=True)
+    site.wait(lambda: "Reason=no power" in shown(site, "n2"), what="the reason")
+    assert "DOWN" in shown(site, "n2")
+    assert [note["features"] for note in notes(site, hook="reboot", node="n2")] == [None]

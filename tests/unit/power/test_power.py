@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Power calls reach their handlers, whatever is killed, and in order for each node."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from slurmhooks.cli import main
+from slurmhooks.processes import deliverer
+from tests.unit.worker.supervisors import Supervisor
+
+HOOKS = """
+import os, time
+from slurmhooks import Reject, hook
+
+def note(text):
+    fd = os.open("{folder}/notes", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, (text + "\\n").encode())
+    os.close(fd)
+
+@hook.power.resume
+def resume(nodes, jobs, event, features):
+    note(f"begin {{event.id}} {{os.getpid()}}")
+    time.sleep({pause})
+    while os.path.exists("{folder}/hold"):
+        time.sleep(0.01)
+    if "lost" in nodes:
+        raise Reject("no capacity\\nin this region")
+    if "bug" in nodes:
+        nodes["absent"]
+    if "gone" in nodes:
+        os._exit(3)
+    first = nodes[next(iter(nodes))]
+    more = f" {{features}}" if features else ""
+    note(f"resume {{nodes.hostlist}} {{first.features}} {{[job.job_id for job in jobs]}}{{more}}")
+
+@hook.power.suspend
+def suspend(nodes, event):
+    note(f"suspend {{nodes.hostlist}}")
+
+@hook.power.reboot
+def reboot(nodes, features):
+    if "lost" in nodes:
+        raise Reject("no power")
+    note(f"reboot {{nodes.hostlist}} {{features}}")
+"""
+SCONTROL = """#!/bin/sh
+echo "$@" >> {folder}/asked
+case "$1 $2" in
+"show hostnames") echo "$3" | tr , '\\n' ;;
+"show node")
+    # Like scontrol, which fails for a node that slurmctld does not show.
+    case "$4" in *hidden*) echo "Node $4 not found"; exit 1 ;; esac
+    for node in c1 c2 c3; do
+        echo "NodeName=$node AvailableFeatures=big,gpu Partitions=debug Reason=no AvailableFeatures=x"
+    done ;;
+esac
+"""
+
+
+class Site:
+    """A configuration with power handlers, and a stand-in for scontrol."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.spool = folder, folder / "state/slurmhooks/power"
+        (folder / "state").mkdir()
+        conf = f"StateSaveLocation={folder}/state\nSlurmUser={os.geteuid()}\n"
+        (folder / "slurm.conf").write_text(conf)
+        (folder / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n[power]\nbackoff = 0.05\n')
+        self.hooks()
+        (folder / "scontrol").write_text(SCONTROL.format(folder=folder))
+        (folder / "scontrol").chmod(0o755)
+        monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def hooks(self, pause: float = 0.0) -> None:
+        """Write the hook file."""
+        (self.folder / "hooks.py").write_text(HOOKS.format(folder=self.folder, pause=pause))
+
+    def call(self, hook: str, *arguments: str, code: int = 0) -> None:
+        """Run a program as slurmctld does."""
+        done = subprocess.run((sys.executable, "-m", "slurmhooks.power.handover", hook, *arguments), check=False)
+        assert done.returncode == code
+
+    def start(self) -> None:
+        """Start a process that delivers, as each call does."""
+        code = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder())"
+        subprocess.run((sys.executable, "-W", "ignore", "-c", code), check=True)
+
+    def notes(self) -> list[str]:
+        """Return what the handlers noted."""
+        path = self.folder / "notes"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def done(self) -> list[str]:
+        """Return the calls that handlers have finished."""
+        return [line for line in self.notes() if not line.startswith("begin")]
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition."""
+        until = time.monotonic() + 60
+        while not condition():
+            log = self.spool / "log"
+            assert time.monotonic() < until, log.read_text() if log.exists() else "no log"
+            time.sleep(0.02)
+
+    def empty(self) -> bool:
+        """Tell whether no call waits."""
+        return not list(self.spool.glob("*.spool"))
+
+    def processes(self) -> list[int]:
+        """Return the processes that deliver calls of this site."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = entry.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"slurmhooks.power.process" in words and os.fsencode(self.spool) in words:
+                found.append(int(entry.parent.name))
+        return found
+
+    def kill(self) -> None:
+        """Kill every process that delivers."""
+        killed = self.processes()
+        for pid in killed:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.wait(lambda: not set(killed).intersection(self.processes()))
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site, whose processes end with the test."""
+    made = Site(tmp_path, monkeypatch)
+    yield made
+    made.wait(lambda: made.empty() and not made.processes())
+
+
+def test_a_call_reaches_its_handler_with_nodes_and_jobs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler gets the host list, rows of scontrol and the jobs of Slurm's file, which is gone by then."""
+    file = site.folder / "resume.json"
+    file.write_text(json.dumps({"jobs": [{"job_id": 7, "nodes_resume": "c1"}]}))
+    monkeypatch.setenv("SLURM_RESUME_FILE", str(file))
+    site.hooks(pause=0.1)
+    site.call("resume", "c1,c2")
+    file.unlink()
+    site.wait(site.empty)
+    assert site.done() == ["resume c1,c2 ('big', 'gpu') [7]"]
+
+
+def test_a_reboot_has_the_features_that_slurm_wants(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RebootProgram, and ResumeProgram for nodes that are up, get features, and the job in the environment."""
+    site.call("reboot", "c1,c2")
+    site.call("reboot", "c1,c2", "flat,hemi")
+    monkeypatch.setenv("SLURM_JOB_ID", "9")
+    site.call("resume", "c1", "flat")
+    site.wait(site.empty)
+    assert site.done() == ["reboot c1,c2 None", "reboot c1,c2 flat,hemi", "resume c1 ('big', 'gpu') [9] flat"]
+
+
+@pytest.mark.parametrize("arguments", [(), ("flat",)])
+def test_a_reboot_on_a_node_is_an_error(site: Site, arguments: tuple[str, ...]) -> None:
+    """slurmd, which is not SlurmUser, runs the program without nodes: nothing is kept, and its log says why."""
+    with (site.folder / "slurm.conf").open("a") as conf:
+        conf.write(f"SlurmUser={os.geteuid() + 1}\n")
+    site.call("reboot", *arguments, code=2)
+    assert not site.spool.parent.exists()
+    site.spool.mkdir(parents=True)
+
+
+def test_a_node_that_slurmctld_does_not_show_reaches_its_handler(site: Site) -> None:
+    """Nodes of a cloud that are off are hidden on 22.05, and a node may be removed: both have no features."""
+    site.call("resume", "hidden")
+    site.call("resume", "hidden,c1")
+    site.wait(site.empty)
+    assert site.done() == ["resume hidden () []", "resume hidden,c1 () []"]
+    assert len(site.notes()) == 4, "each handler ran once"
+
+
+def test_a_suspend_never_overtakes_a_resume_of_its_node(site: Site) -> None:
+    """Calls that share a node are delivered in the order in which Slurm made them."""
+    monkey = [("resume", "c1,c2"), ("suspend", "c2,c3"), ("resume", "c3"), ("suspend", "c1"), ("suspend", "c3")]
+    for hook, nodes in monkey:
+        site.call(hook, nodes)
+    site.wait(site.empty)
+    assert [" ".join(line.split()[:2]) for line in site.done()] == [" ".join(call) for call in monkey]
+
+
+@pytest.mark.parametrize(
+    ("hook", "nodes", "attempts", "reason"),
+    [
+        ("resume", "lost,c1", 1, "no capacity in this region"),
+        ("reboot", "lost,c1", 0, "no power"),
+        ("resume", "bug", 2, r"slurmhooks: power.resume handler hooks:resume failed \(error [0-9a-f]+\).*"),
+        ("resume", "gone", 2, "its process ended with exit code 3"),
+    ],
+)
+def test_a_call_that_is_given_up_sets_its_nodes_down(
+    site: Site, hook: str, nodes: str, attempts: int, reason: str
+) -> None:
+    """After a refusal, or the last failed attempt, the nodes are DOWN with the reason; the call is a dead letter."""
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write("tries = 2\n")
+    site.call(hook, nodes)
+    site.wait(site.empty)
+    asked = (site.folder / "asked").read_text()
+    assert re.findall("update .*", asked) == re.findall(f"update NodeName={nodes} State=DOWN Reason={reason}", asked)
+    assert asked.count("State=DOWN") == 1
+    assert len(site.notes()) == attempts
+    assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+def test_a_dead_letter_is_shown_and_delivered_again(site: Site) -> None:
+    """`slurmhooks spool --power` has a call that was given up, and can have it delivered again."""
+    command = ["spool", "--sysconfdir", str(site.folder), "--power"]
+    assert "power program" in CliRunner().invoke(main, command).output
+    site.call("resume", "lost")
+    site.wait(site.empty)
+    shown = CliRunner().invoke(main, command)
+    assert shown.exit_code == 1
+    assert "power.resume" in shown.output
+    log = (site.spool / "log").read_text()
+    assert re.search(r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\] error: .*no capacity", log, re.MULTILINE)
+    assert CliRunner().invoke(main, [*command, "redeliver"]).exit_code == 0
+    site.start()
+    site.wait(site.empty)
+    assert (site.folder / "asked").read_text().count("State=DOWN") == 2
+
+
+def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:
+    """While slurmctld does not answer, the call waits in the spool."""
+    scontrol = site.folder / "scontrol"
+    works = scontrol.read_text()
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write("backoff_limit = 0.1\n")
+    scontrol.write_text(works + '[ "$1" != update ]\n')
+    site.call("resume", "lost")
+    site.wait(lambda: (site.folder / "asked").exists() and (site.folder / "asked").read_text().count("DOWN") > 1)
+    assert not site.empty()
+    scontrol.write_text(works)
+    site.wait(site.empty)
+    assert len(list((site.spool / "dead").glob("*.spool"))) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kills_lose_nothing(site: Site, seed: int) -> None:
+    """Whatever is killed with SIGKILL, and whenever, each call is delivered, in order for its node."""
+    chance = random.Random(seed)
+    site.hooks(pause=0.05)
+    for number in range(4):
+        site.call("resume" if number % 2 == 0 else "suspend", "c1")
+        time.sleep(chance.random() * 0.5)
+        for pid in site.processes():
+            if chance.random() < 0.7:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+    site.wait(lambda: not site.processes() or site.empty())
+    site.start()
+    site.wait(site.empty)
+    kept = [line.split()[0] for line in site.done()]
+    # A handler that was killed after its work runs again; otherwise nothing is doubled.
+    runs = [word for place, word in enumerate(kept) if place == 0 or kept[place - 1] != word]
+    assert runs == ["resume", "suspend"] * 2
+
+
+@pytest.mark.slow
+def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
+    """After a kill of every process the next slurmctld delivers; it also replaces a delivery that is killed alone."""
+    hold = site.folder / "hold"
+    hold.touch()
+    site.call("resume", "c1")
+    site.wait(site.notes)
+    site.kill()
+    supervisor = Supervisor(site.folder)
+    supervisor.start("from slurmhooks.processes import deliverer; deliverer.INTERVAL = 0.05;")
+    for attempt in (2, 3):
+        site.wait(lambda attempt=attempt: len(site.notes()) == attempt)  # type: ignore[misc]
+        if attempt == 2:
+            site.kill()
+    supervisor.end()
+    assert site.processes(), "the delivery ends with slurmctld"
+    hold.unlink()
+    site.wait(site.empty)
+    assert [line.split()[0] for line in site.notes()] == ["begin"] * 3 + ["resume"]
+
+
+def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:
+    """Without a spool, or without calls in it, nothing is started and nothing is made."""
+    for there in (False, True):
+        if there:
+            site.spool.mkdir(parents=True)
+        keeper = deliverer.Keeper()
+        keeper.look()
+        assert keeper.pid == 0
+        assert site.spool.exists() == there
+
+
+def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
+    """The look of a supervisor imports nothing for power calls, reads no hook file, and has no process."""
+    code = (
+        "import sys; from slurmhooks.processes import deliverer\n"
+        "keeper = deliverer.Keeper(); keeper.look(); assert keeper.pid == 0\n"
+        "print(sorted(name for name in sys.modules if name.startswith('slurmhooks.power') or name == 'subprocess'))"
+    )
+    done = subprocess.run((sys.executable, "-I", "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert not site.spool.exists()
+    site.spool.mkdir(parents=True)
+
+
+def test_metrics_count_what_became_of_calls(site: Site) -> None:
+    """The file for node_exporter has each delivery, failed attempt and call that was given up, and what waits."""
+    with (site.folder / "slurmhooks.toml").open("a") as config:
+        config.write(f'tries = 2\n[metrics]\ntextfiles = "{site.folder}"\nreaders = "group"\n')
+    site.hooks()
+    for nodes in ("c1", "bug", "lost", "c2"):
+        site.call("resume", nodes)
+    site.call("suspend", "c1")
+    site.wait(site.empty)
+    file = site.folder / "slurmhooks_power.prom"
+    assert file.stat().st_mode & 0o777 == 0o640
+    shown = dict(line.rsplit(" ", 1) for line in file.read_text().splitlines() if not line.startswith("#"))
+    calls = {
+        re.sub(r'.*hook="power.(\w+)",outcome="(\w+)".*', r"\1 \2", name): int(count)
+        for name, count in shown.items()
+        if name.startswith("slurmhooks_power_calls_total")
+    }
+    given_up = {"resume failed": 2, "resume given_up": 2}
+    assert calls == {"resume delivered": 2, "suspend delivered": 1, **given_up}
+    assert (shown["slurmhooks_power_waiting"], shown["slurmhooks_power_dead"]) == ("0", "2")
+
+
+def test_a_killed_program_keeps_a_call_or_not(site: Site) -> None:
+    """A program that is killed has kept the call as a whole, or not at all; the next call is delivered in any case."""
+    chance = random.Random(7)
+    command = (sys.executable, "-m", "slurmhooks.power.handover", "resume")
+    kept = []
+    for number in range(6):
+        program = subprocess.Popen((*command, f"k{number}"))
+        try:
+            program.wait(chance.random() * 0.4)
+            kept.append(f"k{number}")
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    done = [line.split()[1] for line in site.done()]
+    assert len(done) == len(set(done))
+    assert {*kept, "c1"} <= set(done)

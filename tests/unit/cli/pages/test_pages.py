@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pages of reports: harmless and complete, whatever users have chosen as names."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -131,10 +132,14 @@ def test_the_same_report_is_the_same_page() -> None:
 
 
 def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
-    """A new file is private, because it shows what users do; a file that exists keeps its mode."""
+    """The file is private, because it shows what users do, also if others could read an older page; nothing is left."""
     of_replay.page(replayed("\udc9b")).write(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     (tmp_path / "page.html").chmod(0o644)
+    with (tmp_path / "page.html").open("a") as stream:
+        stream.write("x" * 100_000)
     of_replay.page(replayed("y")).write(tmp_path / "page.html")
-    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == of_replay.page(replayed("y")).html()
+    of_replay.page(replayed("y")).write(Path(os.devnull))

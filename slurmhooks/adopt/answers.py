@@ -149,6 +149,12 @@ def user_name(uid: int) -> str | None:
         return None
 
 
+def failed(name: str, error: str) -> str:
+    """Return what is compared of an error: the function that failed, and the line."""
+    place = ERROR_PLACE.search(error)
+    return f"{name} failed on line {place[1] if place else '?'}"
+
+
 def difference(first: Answer, second: Answer) -> str | None:
     """Return in which way two answers differ; None if they do not."""
     if (first.error is None) != (second.error is None):

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks.adopt.answers import Answer
-from slurmhooks.adopt.ours import GUARD
+from slurmhooks.adopt.answers import Answer, failed
+from slurmhooks.adopt.ours import guard
 from slurmhooks.adopt.reference import RESULTS, Plain, is_number, minutes_of, number_of, text_of
 from slurmhooks.errors import Reject
 from slurmhooks.fields.rows import release_of
@@ -23,14 +23,13 @@ from slurmhooks.lua.runtime import read_script
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.option_names import NAMES
-from slurmhooks.values import ENCODING, ERRORS, NO_VAL
+from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmhooks.fields.rows import Release
     from slurmhooks.lua.library import Lua
-    from slurmhooks.lua.runtime import State
 
 COMMANDS = ("sbatch", "srun", "salloc")
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -190,15 +189,8 @@ class _OursOnce:
         self._captured = CapturedLog()
         self._path = path
 
-        def note(what: object) -> tuple[()]:
-            self._stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
-            return ()
-
-        def prepare(state: State) -> None:
-            state.call(state.load(GUARD), state.function(note), float(now))
-
         with self._captured.capturing():
-            self._script = cli_filter.Script(path, version, release, None, prepare)
+            self._script = cli_filter.Script(path, version, release, None, guard(self._stopped, now))
 
     def call(self, name: str, options: FakeOptions, *numbers: int) -> int:
         with self._captured.capturing():
@@ -219,7 +211,9 @@ class _OursOnce:
             if "non-numeric return code" in text:
                 log.append("info: non-numeric return code")
             elif text.startswith("cli_filter_p_"):
-                error = error or text.partition(f"{self._path}: ")[2]
+                name, _, failure = text.removeprefix("cli_filter_p_").partition(f"/lua: {self._path}: ")
+                error = failure if error is None else error
+                log.append(failed(name, failure))
             elif text.startswith("lua: "):
                 log.append(f"{level}: {text}")
         return Answer(code, self._captured.user_messages, writes, log, error, self._stopped)
@@ -266,7 +260,9 @@ class _ReferenceOnce:
         try:
             result = self._call(name, *(arguments if name == "post_submit" else [self._view, *arguments]))
         except self._plain.failure as failure:
-            self._error = self._error or text_of(failure)
+            text = text_of(failure)
+            self._error = text if self._error is None else self._error
+            self._seen.log[len(self._seen.log) + 1] = failed(name, text)
             return 0
         if not is_number(result):
             self._seen.log[len(self._seen.log) + 1] = "info: non-numeric return code"

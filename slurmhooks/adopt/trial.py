@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from slurmhooks.adopt import answers, commands
+from slurmhooks.adopt import answers, commands, steps
 from slurmhooks.adopt.answers import Answer, difference
 from slurmhooks.adopt.ours import Ours
 from slurmhooks.adopt.own import LIBRARY, Own
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.fields.rows import Release
 
-    Tried = answers.Request | commands.Command
+    Tried = answers.Request | commands.Command | steps.Step
 
 PATIENCE = 30.0
 """Seconds that a script may take to load or to answer a request."""
@@ -64,6 +64,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "job_submit": Family("a table of fields like that of job_submit/lua", ("plain", "ours")),
     "cli_filter": Family("a table of options like that of cli_filter/lua", ("plain command", "our command")),
+    "spank": Family("a handle like that of spank-lua", ("plain step", "our step")),
 }
 
 
@@ -286,6 +287,17 @@ def _plain_command(task: dict[str, Any]) -> commands.Reference:
     return commands.Reference(task["path"], finding.find(task["version"]), release_of(task["release"]), task["now"])
 
 
+def _plain_step(task: dict[str, Any]) -> steps.Reference:
+    return steps.Reference(task["path"], finding.find(task["version"]), task["now"])
+
+
+def _our_step(task: dict[str, Any]) -> steps.Ours:
+    return steps.Ours(task["path"], task["version"], task["now"])
+
+
+READ: dict[str, Callable[[dict[str, Any]], Tried]] = {"cli_filter": commands.from_json, "spank": steps.from_json}
+
+
 def _our_command(task: dict[str, Any]) -> commands.Ours:
     return commands.Ours(task["path"], task["release"], task["version"], task["now"])
 
@@ -296,13 +308,15 @@ SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "own": _own,
     "plain command": _plain_command,
     "our command": _our_command,
+    "plain step": _plain_step,
+    "our step": _our_step,
 }
 
 
 def _requests() -> Iterator[Tried]:
     for line in sys.stdin:
         given = json.loads(line)
-        yield commands.from_json(given) if given["hook"] == "cli_filter" else answers.from_json(given)
+        yield READ.get(given["hook"], answers.from_json)(given)
 
 
 if __name__ == "__main__":

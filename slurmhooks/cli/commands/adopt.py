@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.adopt import commands, differs, own, requests, setup, trial
+from slurmhooks.adopt import commands, differs, own, requests, setup, steps, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.parser import NoParserError
 from slurmhooks.adopt.report import Compared, Differs, Found, Report, Used
@@ -46,6 +46,7 @@ NO_OWN: str | None = (
 NO_COMMANDS: str | None = (
     "Slurm's own plugin, which works only in Slurm's commands: docs/lua.md says what is the same and what differs"
 )
+NO_STEPS: str | None = "spank-lua itself, which works only in Slurm's processes: docs/lua.md says what differs"
 DEFAULT_REQUESTS = 400
 
 
@@ -92,7 +93,8 @@ def command(
 
     FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried with many requests,
     under slurmhooks, in plain Lua, and in Slurm's own plugin if this machine has it, and a cli_filter.lua with many
-    commands, under slurmhooks and in plain Lua; then they start no programs and write no files.
+    commands, and a script of spank-lua in many processes, under slurmhooks and in plain Lua. In a trial they start no
+    programs and write no files.
 
     Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
     """
@@ -137,21 +139,25 @@ def _version(wanted: str | None) -> str:
 
 def _compared(script: Script, path: str, recording: Path | None, count: int) -> tuple[list[Compared], str | None]:
     """Try a script; return the comparisons, or why there is none."""
-    if script.family not in trial.FAMILIES:
-        return [], f"scripts of {script.family} are not run: their answers depend on the node"
     if count == 0:
         return [], "--requests=0"
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     settings = script.settings
     family = script.family
-    wanted = _commands(script, count) if family == "cli_filter" else _requests(script, set(uses), recording, count)
+    wanted: Sequence[Request | commands.Command | steps.Step]
+    if family == "cli_filter":
+        wanted = _commands(script, count)
+    elif family == "spank":
+        wanted = steps.generated(script.constants, count)
+    else:
+        wanted = _requests(script, set(uses), recording, count)
     found = slurms_own(settings.release)
     try:
         with progress.bar("trying") as advance:
             outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance, family)]
     except trial.TrialError as error:
         return [], str(error)
-    missing = NO_OWN if family == "job_submit" else NO_COMMANDS
+    missing = {"job_submit": NO_OWN, "cli_filter": NO_COMMANDS}.get(family, NO_STEPS)
     if found is not None and family == "job_submit":
         try:
             own_wanted = [request for request in wanted if isinstance(request, Request)]

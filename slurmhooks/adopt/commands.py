@@ -7,6 +7,8 @@ is what the script reads, writes, logs and returns.
 
 from __future__ import annotations
 
+import json
+import os
 import random
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -214,7 +216,7 @@ class _OursOnce:
                 name, _, failure = text.removeprefix("cli_filter_p_").partition(f"/lua: {self._path}: ")
                 error = failure if error is None else error
                 log.append(failed(name, failure))
-            elif text.startswith("lua: "):
+            elif text.startswith(("lua: ", "json_cli_options ")):
                 log.append(f"{level}: {text}")
         return Answer(code, self._captured.user_messages, writes, log, error, self._stopped)
 
@@ -249,13 +251,13 @@ class _ReferenceOnce:
         }
         self._call, self._view, self._seen, self._begin = plain.part("reference_cli_filter.lua")(
             lambda options, name: options.raw_get(name), lambda options, name, text: options.raw_set(name, text),
+            lambda options: _json({**options.given, "argv": self._words(options)}), _json_of_environment,
             plain.convert(constants), minutes_of, self._unknown.append, plain.part("reference_slurm.lua")(),
         )  # fmt: skip
         plain.load(path, content)
 
     def call(self, name: str, options: FakeOptions, *numbers: int) -> int:
-        words = [] if self._release < (23, 2) and options.command == "salloc" else options.raw_argv()
-        self._begin(options, options.command, self._plain.convert(list(words)))
+        self._begin(options, options.command, self._plain.convert(self._words(options)))
         arguments = [float(number) for number in numbers]
         try:
             result = self._call(name, *(arguments if name == "post_submit" else [self._view, *arguments]))
@@ -268,5 +270,18 @@ class _ReferenceOnce:
             self._seen.log[len(self._seen.log) + 1] = "info: non-numeric return code"
         return number_of(result)
 
+    def _words(self, options: FakeOptions) -> list[str]:
+        return [] if self._release < (23, 2) and options.command == "salloc" else list(options.raw_argv())
+
     def answer(self, code: int, writes: dict[str, Any], stages: list[str]) -> Answer:
         return Answer(code, [], writes, [*stages, *self._seen.log.values()], self._error, self._unknown)
+
+
+def _json(value: object) -> str:
+    """Return JSON as Slurm prints it: without blanks, and with a backslash before each slash."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("/", "\\/")
+
+
+def _json_of_environment() -> str:
+    hidden = ("SLURM_", "SPANK_", "_SLURM_SPANK_OPTION_")
+    return _json({name: value for name, value in os.environ.items() if not name.startswith(hidden)})

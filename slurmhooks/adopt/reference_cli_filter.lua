@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What cli_filter_lua.c (24.11) gives to a script, for a Lua without Slurm.
-local get, set, constants, minutes, not_known, slurm_table = ...
+local get, set, json_options, json_env, constants, minutes, not_known, slurm_table = ...
 local type, error = type, error
 
 local seen = slurm_table(constants, minutes)
@@ -15,11 +15,17 @@ local function text_of(value, place)
 end
 function slurm.cli_store(key, value) stored[key] = text_of(value, -1) end
 function slurm.cli_retrieve(key) return stored[key] end
-for _, name in ipairs { "json_cli_options", "json_env" } do
-   slurm[name] = function() not_known("slurm." .. name) error("it is not known", 2) end
-end
 
-local options, command, words
+local options, command, words, running
+function slurm.json_cli_options(given)
+   if type(given) ~= "table" or not running then
+      seen.log[#seen.log + 1] = "error: json_cli_options requires one argument - options structure"
+      return
+   end
+   return json_options(options)
+end
+function slurm.json_env() return json_env() end
+
 local view = setmetatable({}, {
    __index = function(_, name)
       if name == "argv" then return words end
@@ -32,6 +38,7 @@ local view = setmetatable({}, {
    __newindex = function(_, name, value) set(options, text_of(name, -2), text_of(value, -1)) end,
 })
 
-return function(name, ...) return _G["slurm_cli_" .. name](...) end, view, seen, function(new, new_command, new_words)
-   options, command, words = new, new_command, new_words
-end
+return function(name, ...)
+   running = name ~= "post_submit"
+   return _G["slurm_cli_" .. name](...)
+end, view, seen, function(new, new_command, new_words) options, command, words = new, new_command, new_words end

@@ -59,7 +59,6 @@ for _, prefix in pairs { "", "job_control_" } do
    methods[set] = function(self, name, value, overwrite)
       checked(self)
       local first, second = text_of(name, 1, set), text_of(value, 2, set)
-      if type(overwrite) == "boolean" then overwrite = overwrite and 1 or 0 end
       return ask(set, first, second, tonumber(overwrite) or 0)
    end
    methods[unset] = function(self, name) checked(self) return ask(unset, text_of(name, 1, unset)) end

@@ -137,6 +137,8 @@ def decorator(spec: HookSpec, bound: str) -> str:
         keywords.append(f"contexts: {literal(spec.contexts)} | Iterable[{literal(spec.contexts)}] = ...")
     if spec.has_timeout:
         keywords.append("timeout: float = ...")
+    if spec.has_requests:
+        keywords.append("effects: bool = ...")
     if spec.has_modes:
         keywords += ["mode: Mode = ...", "percent: float = ...", "users: str | Iterable[str | int] = ..."]
         keywords += ["accounts: str | Iterable[str] = ...", "partitions: str | Iterable[str] = ..."]

@@ -111,6 +111,13 @@ EXPORTED int assoc_mgr_fill_in_qos(void)
 }
 
 static int (*submit)(job_desc_msg_t *, uint32_t, char **);
+/* Up to Slurm 22.05 it has no last argument. */
+static int (*modify)(job_desc_msg_t *, void *, uint32_t, char **);
+/*
+ * Stands for the job of an update, whose struct is private: the plugin itself only reads its user, and the script is
+ * kept from reading the rest (slurmhooks/adopt/own.py).
+ */
+static uint64_t job_record[8192];
 
 /*
  * Load the plugin, which loads its script.
@@ -130,8 +137,9 @@ EXPORTED const char *slurmhooks_own_lua_load(const char *path)
     resv_list = slurm_list_create(NULL);
     *(void **)&init = dlsym(plugin, "init");
     *(void **)&submit = dlsym(plugin, "job_submit");
-    if (!init || !submit)
-        return "it has no init() or job_submit()";
+    *(void **)&modify = dlsym(plugin, "job_modify");
+    if (!init || !submit || !modify)
+        return "it has no init(), job_submit() or job_modify()";
     return init() == SLURM_SUCCESS ? NULL : "its init() failed: does the script load?";
 }
 
@@ -161,8 +169,9 @@ static char *packed(const job_desc_msg_t *job_desc, uint32_t *size)
 }
 
 /*
- * Submit a request.
+ * Submit a request, or update a job.
  *
+ * IN updates  update a job
  * IN writes   an answer of a worker, whose writes make the request
  * IN user_id, group_id, uid  of the request, and who asks
  * OUT before, after  messages with the packed request before and after the call, which the caller frees
@@ -170,8 +179,9 @@ static char *packed(const job_desc_msg_t *job_desc, uint32_t *size)
  * OUT rc      what the plugin returned
  * RET NULL, or what is wrong with the writes
  */
-EXPORTED const char *slurmhooks_own_lua_submit(const void *writes, size_t size, uint32_t user_id, uint32_t group_id,
-                                               uint32_t uid, char *messages[2], uint32_t sizes[2], char **text, int *rc)
+EXPORTED const char *slurmhooks_own_lua_ask(int updates, const void *writes, size_t size, uint32_t user_id,
+                                            uint32_t group_id, uint32_t uid, char *messages[2], uint32_t sizes[2],
+                                            char **text, int *rc)
 {
     struct slurmhooks_verdict verdict;
     job_desc_msg_t job_desc;
@@ -185,7 +195,7 @@ EXPORTED const char *slurmhooks_own_lua_submit(const void *writes, size_t size, 
     job_desc.group_id = group_id;
     job_desc.het_job_offset = NO_VAL; /* as slurmctld sets it for a job that is not heterogeneous */
     messages[0] = packed(&job_desc, &sizes[0]);
-    *rc = submit(&job_desc, uid, &err_msg);
+    *rc = updates ? modify(&job_desc, job_record, uid, &err_msg) : submit(&job_desc, uid, &err_msg);
     messages[1] = packed(&job_desc, &sizes[1]);
     *text = err_msg ? strdup(err_msg) : NULL;
     slurm_xfree((void **)&err_msg);

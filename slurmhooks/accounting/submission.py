@@ -58,6 +58,8 @@ OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
 _EXPORT = ("export", "export-file")
 _SETS, _REQUESTS = 1 << 12, 1 << 6
 """Numbers of results that are kept for the next jobs; each request has a script, of up to 4 MiB."""
+_SHORT = 500
+"""Characters of the options of a command whose fields are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Computing:
         }
         self._known_of = lru_cache(_SETS)(self._known)
         self._of_columns = lru_cache(_REQUESTS)(self._compute)
+        self._of_options = lru_cache(_SETS)(self._of_sbatch)
 
     def request(self, columns: Mapping[str, str], kept: Kept) -> Request:
         """Return the request of a job.
@@ -185,7 +188,9 @@ class Computing:
         fields: dict[str, Any] = {}
         try:
             if line.program == "sbatch":
-                self._of_sbatch(fields, options.in_force(self._release))
+                given = [each for each in options.in_force(self._release) if each.name != "job-name"]
+                short = sum(len(each.text or "") for each in given) < _SHORT
+                fields |= (self._of_options if short else self._of_sbatch)(*given)
             else:
                 self._of_others(fields, options.in_force(self._release))
         except (SbatchError, NotationError, ValueError, OverflowError):
@@ -209,11 +214,13 @@ class Computing:
         raws = self._raws(fields, known)
         return Request(raws, self._members - known, line.program == "sbatch", options.of_root)
 
-    def _of_sbatch(self, fields: dict[str, Any], given: Sequence[Given]) -> None:
-        fields |= {"script": "#!/bin/sh\n", "argv": []}
+    def _of_sbatch(self, *given: Given) -> Mapping[str, Any]:
+        """Return the fields that options of sbatch decide, except the name."""
+        fields: dict[str, Any] = {"script": "#!/bin/sh\n", "argv": []}
         sbatch.compute(fields, given, [], environment={}, work_dir="/", release=self._release, options={})
         for name in ("environment", "spank_job_env", "script", "argv", "name"):
             fields.pop(name, None)
+        return fields
 
     def _of_others(self, fields: dict[str, Any], given: Sequence[Given]) -> None:
         simple = {option for member in INTERACTIVE for option in INFLUENCES[member]}

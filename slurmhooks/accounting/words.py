@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from slurmhooks.testing import command_lines
@@ -54,6 +55,8 @@ COLUMNS = {
 
 IGNORING = frozenset({"mail-type", "nice", "nodelist", "profile", "switches"})
 """Options that do not read all of a value with blanks; what they read depends on the release."""
+_SHORT, _OPTIONS = 100, 1 << 14
+"""Characters of options that are kept for the next lines, and their number."""
 LOWERED = ("account", "wckey")
 """The options whose values slurmctld writes in lower case."""
 
@@ -138,16 +141,27 @@ def _option(line: Line, words: Sequence[str], columns: Mapping[str, str], *, pla
     return count
 
 
-def _given(program: str, words: Sequence[str]) -> tuple[list[Given], int] | None:
+def _given(program: str, words: Sequence[str]) -> tuple[Sequence[Given], int] | None:
     """Return the options of one or two words, and how many they are; None if the command has no such option."""
     for count in (1, 2):
-        unknown: list[str] = []
-        try:
-            given = command_lines.read(program, words[:count], (), unknown).given
-        except CommandLineError:
-            continue
-        return (given, count) if given and not unknown and count <= len(words) else None
+        tried = words[:count]
+        given = (_read_short if sum(map(len, tried)) < _SHORT else _read)(program, *tried)
+        if given is not None:
+            return (given, count) if given and count <= len(words) else None
     return None
+
+
+def _read(program: str, *words: str) -> tuple[Given, ...] | None:
+    """Return the options of some words, of which there are none if one is unknown; None if an argument is missing."""
+    unknown: list[str] = []
+    try:
+        given = command_lines.read(program, words, (), unknown).given
+    except CommandLineError:
+        return None
+    return () if unknown else tuple(given)
+
+
+_read_short = lru_cache(_OPTIONS)(_read)
 
 
 def _options_in(program: str, word: str) -> Iterator[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import pwd
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import visible
 from slurmhooks.testing.job_submit import FakeJob, request_of, struct_of
-from slurmhooks.values import ENCODING, ERRORS
+from slurmhooks.values import ENCODING, ERRORS, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,11 @@ class Request:
     members: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what :func:`from_json` reads."""
+        fields, members = _to_json(self.fields), _to_json(self.members)
+        return {**asdict(self), "unknown": [], "fields": fields, "members": members}
 
     def job(self) -> FakeJob:
         """Return the request for handlers."""
@@ -105,6 +110,36 @@ class Answer:
     also: int | None = None
 
 
+def from_json(given: dict[str, Any]) -> Request:
+    """Return a request that another process has written."""
+    fields, members = _from_json(given["fields"]), _from_json(given["members"])
+    return Request(**{**given, "unknown": frozenset(), "fields": fields, "members": members})
+
+
+def _to_json(values: Any) -> Any:
+    return {
+        name: {"unlimited": True} if value is UNLIMITED
+        else {"bytes": value.decode("latin-1")} if isinstance(value, bytes)
+        else {"list": [item.decode("latin-1") for item in value]} if isinstance(value, list)
+        else value
+        for name, value in values.items()
+    }  # fmt: skip
+
+
+def _from_json(values: dict[str, Any]) -> dict[str, Any]:
+    result = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            if "unlimited" in value:
+                value = UNLIMITED
+            elif "bytes" in value:
+                value = value["bytes"].encode("latin-1")
+            else:
+                value = [item.encode("latin-1") for item in value["list"]]
+        result[name] = value
+    return result
+
+
 @cache
 def user_name(uid: int) -> str | None:
     """Return the name of a user on this machine; None if it has no such user."""
@@ -112,6 +147,12 @@ def user_name(uid: int) -> str | None:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return None
+
+
+def failed(name: str, error: str) -> str:
+    """Return what is compared of an error: the function that failed, and the line."""
+    place = ERROR_PLACE.search(error)
+    return f"{name} failed on line {place[1] if place else '?'}"
 
 
 def difference(first: Answer, second: Answer) -> str | None:

@@ -31,9 +31,9 @@ from slurmhooks.adopt.tree import (
     Stmt,
     Vararg,
     name_of,
-    statements,
 )
 from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, Running, Settings, State, Summary, Use, Value
+from slurmhooks.adopt.variables import assigned_in, outlives, root_of
 from slurmhooks.lua.source import ENTRIES
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class Flow:
         self._values_anywhere[key] = plain if old is None or old.kind == "nil" else old.joined(plain)
 
     def _assign(self, target: Expr, value: Value, state: State) -> None:
-        if value.role == "job_desc" and not self.keeps_request and self._outlives(target, state):
+        if value.role == "job_desc" and not self.keeps_request and outlives(target, state):
             self.keeps_request = target.line
         if isinstance(target, Name):
             if target.variable is None and self.running.function is not self._tree.main:
@@ -300,18 +300,9 @@ class Flow:
 
     def _note_kept(self, target: Index, state: State) -> None:
         """Note that a call changes a table that outlives it."""
-        root = _root(target)
-        if root is not None and self._outlives(root, state) and self.running.function is not self._tree.main:
+        root = root_of(target)
+        if root is not None and outlives(root, state) and self.running.function is not self._tree.main:
             self.kept.setdefault(root.name, target.line)
-
-    def _outlives(self, target: Expr, state: State) -> bool:
-        """Tell whether a variable outlives the call."""
-        root = _root(target)
-        if root is None:
-            return False
-        if root.variable is None:
-            return isinstance(target, Name) or root.name not in state.assigned
-        return root.variable.function is None
 
     def _if(self, statement: If, state: State) -> None:
         outcomes: list[State] = []
@@ -328,7 +319,7 @@ class Flow:
 
     def _loop(self, loop: Loop, state: State) -> None:
         before = [self.value(value, state) for value in loop.values] if loop.kind != "repeat" else []
-        for changed in self._changed_in(loop.body):
+        for changed in assigned_in(loop.body):
             old = state.values.get(changed, ANY)
             nil = "" if changed in state.known else old.nil
             state.forget(changed)
@@ -351,16 +342,6 @@ class Flow:
         if inner.dead:
             inner = state.copy()
         state.become(state.joined(inner))
-
-    def _changed_in(self, body: list[Stmt]) -> set[str]:
-        """Return the keys of variables that a loop assigns: what was known of them may not hold in its next round."""
-        return {
-            key
-            for statement in statements(body)
-            if isinstance(statement, Assign)
-            for target in statement.targets
-            if isinstance(target, Name) and (key := static_key(target))
-        }
 
     # Expressions.
 
@@ -407,9 +388,3 @@ class Flow:
     def is_known(self, expression: Expr, value: Value, state: State) -> bool:
         """Tell whether an expression is known not to be nil."""
         return not {self.key(expression, state), value.nil, ""}.isdisjoint(state.known)
-
-
-def _root(target: Expr) -> Name | None:
-    while isinstance(target, Index):
-        target = target.of
-    return target if isinstance(target, Name) else None

@@ -18,11 +18,28 @@ from slurmhooks.testing.slurmctld import submit
 from slurmhooks.values import ENCODING, ERRORS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.lua.runtime import State
 
 GUARD = os.path.join(os.path.dirname(__file__), "guard.lua")
 FAILED = "job_submit/lua: "
 FAILURES = ("job_submit/lua: ", "job_modify/lua: ")
+
+
+def guard(stopped: list[str], now: int) -> Callable[[State], None]:
+    """Return what prepares a Lua state for a trial.
+
+    Args:
+        stopped: takes what cannot be tried out, when the script uses it.
+        now: the time that the script sees.
+    """
+
+    def note(what: object) -> tuple[()]:
+        stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
+        return ()
+
+    return lambda state: state.call(state.load(GUARD), state.function(note), float(now))
 
 
 class Ours:
@@ -44,19 +61,12 @@ class Ours:
         self._stopped: list[str] = []
         self._path = path
         self._partitions = partitions
-        self._now = now
         options = job_submit.Options(version)
         number = release_of(release)
-        read = loader.Source(path=path, read=lambda name: job_submit.load(name, options, number, prepare=self._prepare))
+        prepare = guard(self._stopped, now)
+        read = loader.Source(path=path, read=lambda name: job_submit.load(name, options, number, prepare=prepare))
         with CapturedLog().capturing():
             self._registry: Registry = Named([read]).load()
-
-    def _prepare(self, state: State) -> None:
-        state.call(state.load(GUARD), state.function(self._note), float(self._now))
-
-    def _note(self, what: object) -> tuple[()]:
-        self._stopped.append(what.decode(ENCODING, ERRORS) if isinstance(what, bytes) else str(what))
-        return ()
 
     def answer(self, request: Request) -> Answer:
         """Return the answer to a request."""

@@ -53,14 +53,17 @@ class Own:
             number: known[name] for name, number in self._tables.constants["ESLURM"].items() if name in known
         }
         os.environ["SLURM_CONF"] = os.path.join(folder, "slurm.conf")
+        script = os.path.join(folder, "script.lua")
+        with open(script, "wb") as file:
+            file.write(content)
         with open(os.path.join(folder, "job_submit.lua"), "wb") as file:
-            file.write(_guarded(content, now))
+            file.write(_guarded(script, now))
         # In this order: the plugin finds the log functions of our library before those of Slurm's.
         self._lib = ctypes.CDLL(str(build / LIBRARY), mode=ctypes.RTLD_GLOBAL | os.RTLD_LAZY)
         ctypes.CDLL(str(slurm), mode=ctypes.RTLD_GLOBAL | os.RTLD_LAZY)
         self._libc = ctypes.CDLL(None)
         self._libc.free.argtypes = [ctypes.c_void_p]
-        for name in ("load", "submit", "log"):
+        for name in ("load", "ask", "log"):
             getattr(self._lib, f"slurmhooks_own_lua_{name}").restype = ctypes.c_char_p
         self._lib.slurmhooks_own_lua_log.restype = ctypes.c_void_p
         wrong = self._lib.slurmhooks_own_lua_load(str(plugin).encode())
@@ -69,7 +72,7 @@ class Own:
             raise ValueError(f"{plugin}: {wrong.decode(ENCODING, ERRORS)} {' | '.join(log)}")
 
     def answer(self, request: Request) -> Answer:
-        """Return the answer to a submission."""
+        """Return the answer to a submission or an update."""
         raws = request.job_raws()
         stopped = []
         items = []
@@ -89,9 +92,9 @@ class Own:
         messages, sizes = (ctypes.c_void_p * 2)(), (ctypes.c_uint32 * 2)()
         text, code = ctypes.c_void_p(), ctypes.c_int()
         self._lib.slurmhooks_own_lua_forget()
-        wrong = self._lib.slurmhooks_own_lua_submit(
-            writes, ctypes.c_size_t(len(writes)), raws["user_id"], raws["group_id"], request.uid, messages, sizes,
-            ctypes.byref(text), ctypes.byref(code),
+        wrong = self._lib.slurmhooks_own_lua_ask(
+            request.hook == "job_modify", writes, ctypes.c_size_t(len(writes)), raws["user_id"], raws["group_id"],
+            request.uid, messages, sizes, ctypes.byref(text), ctypes.byref(code),
         )  # fmt: skip
         if wrong is not None:
             raise ValueError(wrong.decode())
@@ -138,9 +141,21 @@ class Own:
         return [line.decode(ENCODING, ERRORS) for line in data.split(b"\0")[:-1]]
 
 
-def _guarded(content: bytes, now: int) -> bytes:
-    """Return a script that runs the guard first, in its first line, so that all lines keep their numbers."""
-    if content.startswith(b"#"):
-        content = content[content.find(b"\n") :] if b"\n" in content else b""
-    note = f'function(name) slurm.log_error("%s%s", "{MARK}", name) end'
-    return f"assert(loadfile({GUARD!r}))({note}, {now}) ".encode() + content
+def _guarded(script: str, now: int) -> bytes:
+    """Return a script that runs the guard, then another script, which never gets the job of an update."""
+    return f"""\
+local function note(name) slurm.log_error("%s%s", "{MARK}", name) end
+assert(loadfile({GUARD!r}))(note, {now})
+local error, setmetatable = error, setmetatable
+local function unknown() note("job_rec") error("job_rec is not known", 2) end
+local function with_modify(...)
+   local modify = slurm_job_modify
+   if type(modify) == "function" then
+      function slurm_job_modify(job_desc, _, part_list, uid)
+         return modify(job_desc, setmetatable({{}}, {{ __index = unknown, __newindex = unknown }}), part_list, uid)
+      end
+   end
+   return ...
+end
+return with_modify(assert(loadfile({script!r}))())
+""".encode()

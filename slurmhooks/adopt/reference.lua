@@ -1,33 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What job_submit_lua.c and slurm_lua.c (24.11) give to a script, for a Lua without Slurm.
-local fields, writable, values, variables, constants, tables, minutes, not_known = ...
+-- What job_submit_lua.c (24.11) gives to a script, for a Lua without Slurm.
+local fields, writable, values, variables, constants, tables, minutes, not_known, slurm_table = ...
 local tonumber, type, error, floor = tonumber, type, error, math.floor
-local unpack_name = unpack and "unpack" or "table.unpack"
 
-local seen = { log = {}, messages = {}, writes = {} }
-
-local function shown(value)
-   local kind = type(value)
-   return (kind == "string" or kind == "number") and value .. "" or "(null)"
-end
-
-slurm = {}
-for name, value in pairs(constants) do slurm[name] = value end
-local LEVELS = { [0] = "info", "verbose", "debug", "debug2", "debug3", "debug4" }
-local function note(level, text) seen.log[#seen.log + 1] = level .. ": lua: " .. shown(text) end
-function slurm.log(level, text)
-   level = floor(tonumber(level) or 0)
-   if level >= 0 then note(LEVELS[level > 5 and 5 or level], text) end
-end
-function slurm.error(text) note("error", text) end
-function slurm.user_msg(text) seen.messages[#seen.messages + 1] = shown(text) end
-function slurm.time_str2mins(text) return minutes(text) end
--- slurm_lua.c compiles these from text, and the text is in messages about an invalid format.
-local unpacked = unpack_name .. "({...})"
-local function chunk(call) return (loadstring or load)("slurm." .. call .. "string.format(" .. unpacked .. "))") end
-slurm.log_error = chunk "error ("
-slurm.log_user = chunk "user_msg ("
-for level = 0, 5 do slurm["log_" .. LEVELS[level]] = chunk("log (" .. level .. ", ") end
+local seen, shown = slurm_table(constants, minutes)
 
 local function unknown(what)
    return setmetatable({}, {

@@ -18,7 +18,7 @@ from slurmhooks.lua.slurm_table import time_str2mins
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from slurmhooks.fields.rows import Release
     from slurmhooks.lua.library import Lua
@@ -56,6 +56,64 @@ def _pairs(text: str) -> dict[str, str]:
     return {name: member or name for name, _, member in (word.partition("=") for word in text.split())}
 
 
+class Plain:
+    """A Lua without Slurm, with the guard.
+
+    Attributes:
+        failure: the exception for an error of Lua.
+        convert: makes a Lua table of a dict or a list.
+        scope: the global variables.
+    """
+
+    def __init__(self, lua: Lua, stopped: Callable[[str], None], now: int) -> None:
+        """Start it.
+
+        Args:
+            lua: the library.
+            stopped: called with what cannot be tried out, when the script uses it.
+            now: the time that the script sees.
+        """
+        module: Any = library.load(lua)
+        self.failure: type[Exception] = module.LuaError
+        self._lua = module.LuaRuntime(
+            encoding="utf-8", source_encoding="utf-8", unpack_returned_tuples=True, register_eval=False,
+            register_builtins=False,
+        )  # fmt: skip
+        self.convert: Callable[[Any], Any] = self._lua.table_from
+        self.scope = self._lua.globals()
+        path_of, cpath_of = library.search_paths(lua)
+        self.scope.python = None
+        self.scope.package.path, self.scope.package.cpath = path_of, cpath_of
+        self.part("guard.lua")(stopped, float(now))
+
+    def part(self, name: str) -> Any:
+        """Return a file of this package as a function of Lua."""
+        return self._lua.compile(_read(os.path.join(os.path.dirname(__file__), name)))
+
+    def load(self, path: str, content: bytes) -> None:
+        """Run the top level of a script.
+
+        Raises:
+            ValueError: it does not load.
+        """
+        if content.startswith(b"#"):
+            content = b"\n" + content.partition(b"\n")[2]
+        try:
+            self._lua.compile(content.decode("utf-8", "surrogateescape"), name=f"@{path}")()
+        except self.failure as error:
+            raise ValueError(text_of(error)) from None
+
+
+def text_of(failure: Exception) -> str:
+    """Return the message of an error of Lua."""
+    return str(failure).partition("\nstack traceback")[0]
+
+
+def minutes_of(text: str | None) -> int:
+    """Return what slurm.time_str2mins() returns."""
+    return time_str2mins(text.encode() if text else None)
+
+
 class Reference:
     """A script in plain Lua."""
 
@@ -73,21 +131,10 @@ class Reference:
         Raises:
             ValueError: it does not load.
         """
-        module: Any = library.load(lua)
-        self._failure = module.LuaError
         self._unknown: list[str] = []
-        self._lua = module.LuaRuntime(
-            encoding="utf-8", source_encoding="utf-8", unpack_returned_tuples=True, register_eval=False,
-            register_builtins=False,
-        )  # fmt: skip
-        scope = self._lua.globals()
-        self._convert = self._lua.table_from
-        path_of, cpath_of = library.search_paths(lua)
-        scope.python = None
-        scope.package.path, scope.package.cpath = path_of, cpath_of
-        here = os.path.dirname(__file__)
-        guard = self._lua.compile(_read(os.path.join(here, "guard.lua")))
-        guard(self._stopped, float(now))
+        self._lua = plain = Plain(lua, self._stopped, now)
+        self._failure = plain.failure
+        self._convert = plain.convert
         self._keeps_messages = release < (26, 5)
         constants = table_constants(release)
         fields = {**_pairs(TEXTS), **_pairs(READ_ONLY)}
@@ -97,21 +144,16 @@ class Reference:
             writable.update(dict.fromkeys(_pairs(text), float(bits)))
         others = (*NOT_KNOWN.split(), *job_fields.names("job_desc", release))
         known = {**dict.fromkeys(others, True), **fields}
-        glue = self._lua.compile(_read(os.path.join(here, "reference.lua")))
+        glue = plain.part("reference.lua")
         rows = (
             None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})
         )
         numbers = {name: value for name, value in {**constants, **RESULTS}.items() if value is not None}
         self._submit, self._modify, self._seen, self._begin = glue(
             self._convert(known), self._convert(writable), self._convert({}), self._convert({}),
-            self._convert(numbers), rows, lambda text: time_str2mins(text.encode() if text else None), self._stopped,
+            self._convert(numbers), rows, minutes_of, self._stopped, plain.part("reference_slurm.lua")(),
         )  # fmt: skip
-        try:
-            if content.startswith(b"#"):
-                content = b"\n" + content.partition(b"\n")[2]
-            self._lua.compile(content.decode("utf-8", "surrogateescape"), name=f"@{path}")()
-        except self._failure as error:
-            raise ValueError(str(error).partition("\nstack traceback")[0]) from None
+        plain.load(path, content)
 
     def _stopped(self, what: str) -> None:
         self._unknown.append(str(what))
@@ -128,13 +170,13 @@ class Reference:
         code = 0
         try:
             result = (self._submit if request.hook == "job_submit" else self._modify)(float(request.uid))
-            code = _number(result)
+            code = number_of(result)
         except self._failure as failure:
-            error = str(failure).partition("\nstack traceback")[0]
+            error = text_of(failure)
         seen = self._seen
         log = list(seen.log.values())
         messages = list(seen.messages.values()) if error is None or self._keeps_messages else []
-        if error is None and not _is_number(result):
+        if error is None and not is_number(result):
             log.append("info: non-numeric return code")
         writes = dict(_written(seen.writes, values))
         writes = {name: raw for name, raw in writes.items() if raw != raws[name]}
@@ -164,7 +206,8 @@ def _raw(value: Any) -> Any:
     return int(value) if isinstance(value, float) else value
 
 
-def _is_number(result: Any) -> bool:
+def is_number(result: Any) -> bool:
+    """Tell whether a function returned a number, or a text that is one."""
     first = _first(result)
     if isinstance(first, str):
         try:
@@ -179,7 +222,8 @@ def _first(result: Any) -> Any:
     return result[0] if isinstance(result, tuple) else result
 
 
-def _number(result: Any) -> int:
+def number_of(result: Any) -> int:
+    """Return the number that a function returned, as Slurm's C source takes it."""
     first = _first(result)
     if isinstance(first, bool) or first is None:
         return 0

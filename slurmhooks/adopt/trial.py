@@ -15,9 +15,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from slurmhooks.adopt.answers import Answer, Request, difference
+from slurmhooks.adopt import answers, commands, steps
+from slurmhooks.adopt.answers import Answer, difference
 from slurmhooks.adopt.ours import Ours
 from slurmhooks.adopt.own import LIBRARY, Own
 from slurmhooks.adopt.reference import Reference
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slurmhooks.fields.rows import Release
+
+    Tried = answers.Request | commands.Command | steps.Step
 
 PATIENCE = 30.0
 """Seconds that a script may take to load or to answer a request."""
@@ -44,6 +47,25 @@ IN_LUA: dict[str, dict[str, Any]] = {
     "long": {"name": "long", "flag_default": 0.0, "max_time": 10080.0, "default_time": 60.0, "max_nodes": 8.0},
 }
 """The same, as Slurm gives them to Lua; other fields are not compared."""
+
+
+class Family(NamedTuple):
+    """How a family of scripts is tried without Slurm.
+
+    Attributes:
+        table: what plain Lua has of Slurm.
+        sides: plain Lua and slurmhooks, see SIDES.
+    """
+
+    table: str
+    sides: tuple[str, str]
+
+
+FAMILIES = {
+    "job_submit": Family("a table of fields like that of job_submit/lua", ("plain", "ours")),
+    "cli_filter": Family("a table of options like that of cli_filter/lua", ("plain command", "our command")),
+    "spank": Family("a handle like that of spank-lua", ("plain step", "our step")),
+}
 
 
 class TrialError(SlurmhooksError):
@@ -74,7 +96,7 @@ class Outcome:
     errors: Counter[str] = field(default_factory=Counter)
     examples: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, request: Request, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
+    def add(self, request: Tried, theirs: Answer, ours: Answer, uses: frozenset[str]) -> None:
         """Compare the answers to a request."""
         self.requests += 1
         stopped = [*theirs.stopped, *ours.stopped]
@@ -117,30 +139,41 @@ def run(
     path: str,
     release: Release,
     version: str,
-    requests: Sequence[Request],
+    requests: Sequence[Tried],
     uses: frozenset[str],
     progress: Callable[[int, int], None] | None = None,
+    family: str = "job_submit",
 ) -> Outcome:
     """Try a script with requests, in plain Lua and under slurmhooks.
+
+    Args:
+        path: of the script.
+        release: of Slurm.
+        version: of Lua.
+        requests: submissions and updates, or commands.
+        uses: the members of a request that the script uses.
+        progress: called with the number of requests that are done, and the number of all requests.
+        family: of the script, see slurmhooks.adopt.script.
 
     Raises:
         TrialError: it does not load, or does not end.
     """
-    outcome = Outcome(f"plain Lua {version}, with a table of fields like that of job_submit/lua")
+    plain, ours = FAMILIES[family].sides
+    outcome = Outcome(f"plain Lua {version}, with {FAMILIES[family].table}")
     task = _task(path, release, version)
-    with _Child({**task, "sides": ["plain", "ours"], "partitions": True}) as child:
+    with _Child({**task, "sides": [plain, ours], "partitions": True}) as child:
         for number, request in enumerate(requests, 1):
-            answers = child.ask(request)
-            outcome.add(request, answers["plain"], answers["ours"], uses)
+            found = child.ask(request)
+            outcome.add(request, found[plain], found[ours], uses)
             if progress is not None:
                 progress(number, len(requests))
     return outcome
 
 
 def run_own(
-    path: str, own: SlurmsOwn, release: Release, version: str, requests: Sequence[Request], uses: frozenset[str]
+    path: str, own: SlurmsOwn, release: Release, version: str, requests: Sequence[answers.Request], uses: frozenset[str]
 ) -> Outcome:
-    """Try a script with submissions, in Slurm's own plugin and under slurmhooks.
+    """Try a script with requests, in Slurm's own plugin and under slurmhooks.
 
     Raises:
         TrialError: it does not load, or does not end.
@@ -154,8 +187,7 @@ def run_own(
         _Child({**task, "sides": ["ours"], "partitions": False}) as ours,
     ):
         for request in requests:
-            if request.hook == "job_submit":
-                outcome.add(request, theirs.ask(request)["own"], ours.ask(request)["ours"], uses)
+            outcome.add(request, theirs.ask(request)["own"], ours.ask(request)["ours"], uses)
     return outcome
 
 
@@ -191,18 +223,16 @@ class _Child:
             with suppress(BrokenPipeError):
                 stream.close()
 
-    def ask(self, request: Request) -> dict[str, Answer]:
+    def ask(self, request: Tried) -> dict[str, Answer]:
         """Return the answers of the sides that this process has."""
         assert self._process.stdin is not None
-        shown = {**asdict(request), "unknown": [], "members": _to_json(request.members)}
-        shown["fields"] = _to_json(request.fields)
         try:
-            self._process.stdin.write(json.dumps(shown).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request.to_json()).encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             self._fail(request.label)
-        answers = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
-        return {side: Answer(**answer) for side, answer in answers.items()}
+        found = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
+        return {side: Answer(**answer) for side, answer in found.items()}
 
     def _line(self, what: str) -> bytes:
         stream = self._process.stdout
@@ -220,34 +250,6 @@ class _Child:
         assert self._process.stderr is not None
         last = self._process.stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise TrialError(f"{what}: the process ended with exit code {self._process.returncode}: {last}")
-
-
-def _to_json(values: Any) -> Any:
-    from slurmhooks.values import UNLIMITED
-
-    return {
-        name: {"unlimited": True} if value is UNLIMITED
-        else {"bytes": value.decode("latin-1")} if isinstance(value, bytes)
-        else {"list": [item.decode("latin-1") for item in value]} if isinstance(value, list)
-        else value
-        for name, value in values.items()
-    }  # fmt: skip
-
-
-def _from_json(values: dict[str, Any]) -> dict[str, Any]:
-    from slurmhooks.values import UNLIMITED
-
-    result = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            if "unlimited" in value:
-                value = UNLIMITED
-            elif "bytes" in value:
-                value = value["bytes"].encode("latin-1")
-            else:
-                value = [item.encode("latin-1") for item in value["list"]]
-        result[name] = value
-    return result
 
 
 def main(task: dict[str, Any]) -> None:
@@ -281,16 +283,40 @@ def _own(task: dict[str, Any]) -> Own:
     )
 
 
-SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {"plain": _plain, "ours": _ours, "own": _own}
+def _plain_command(task: dict[str, Any]) -> commands.Reference:
+    return commands.Reference(task["path"], finding.find(task["version"]), release_of(task["release"]), task["now"])
 
 
-def _requests() -> Iterator[Request]:
+def _plain_step(task: dict[str, Any]) -> steps.Reference:
+    return steps.Reference(task["path"], finding.find(task["version"]), task["now"])
+
+
+def _our_step(task: dict[str, Any]) -> steps.Ours:
+    return steps.Ours(task["path"], task["version"], task["now"])
+
+
+READ: dict[str, Callable[[dict[str, Any]], Tried]] = {"cli_filter": commands.from_json, "spank": steps.from_json}
+
+
+def _our_command(task: dict[str, Any]) -> commands.Ours:
+    return commands.Ours(task["path"], task["release"], task["version"], task["now"])
+
+
+SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "plain": _plain,
+    "ours": _ours,
+    "own": _own,
+    "plain command": _plain_command,
+    "our command": _our_command,
+    "plain step": _plain_step,
+    "our step": _our_step,
+}
+
+
+def _requests() -> Iterator[Tried]:
     for line in sys.stdin:
         given = json.loads(line)
-        given["unknown"] = frozenset()
-        given["fields"] = _from_json(given["fields"])
-        given["members"] = _from_json(given["members"])
-        yield Request(**given)
+        yield READ.get(given["hook"], answers.from_json)(given)
 
 
 if __name__ == "__main__":

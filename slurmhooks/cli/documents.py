@@ -74,6 +74,6 @@ def _build_any(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
 
 
 def _checked(value: Any, kind: Any, where: str) -> Any:
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # a bool is an int in Python
         raise ValueError(f"{where}: must be {getattr(kind, '__name__', kind)}, not {value!r}")
     return value

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
+_OF_REQUESTS = " and ".join(spec.name for spec in HOOKS.values() if spec.has_requests)
 _WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
@@ -214,6 +215,8 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
             f"takes more than 0 and at most {LONGEST} seconds" if spec.has_timeout else "does not apply to this hook"
         )
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
+    if not mark.effects and not spec.has_requests:
+        findings.append(f"{where}: effects is for handlers of {_OF_REQUESTS}")
     if mark.rollout is not None and not spec.has_modes:
         findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")
     elif mark.rollout is not None:
@@ -226,10 +229,12 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
-    return Handler(
+    handler = Handler(
         *(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout),
         *(mark.terms, mark.schedule),
-    ), []
+    )
+    handler.after_refusal = STOP if mark.effects else TRY
+    return handler, []
 
 
 def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:

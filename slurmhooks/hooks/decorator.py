@@ -45,10 +45,12 @@ class Mark:
         sequence: number in the order of definition.
         owner: name of the module whose top level ran, see :func:`running_module`.
         schedule: when it runs; None if Slurm calls it.
+        effects: it may do more than read and write the request, and refuse it.
     """
 
     __slots__ = (
         "contexts",
+        "effects",
         "function",
         "hook",
         "on_error",
@@ -73,9 +75,11 @@ class Mark:
         timeout: float | None = None,
         rollout: Rollout | None = None,
         terms: Terms | None = None,
+        effects: bool = True,
     ) -> None:
         """Store the arguments; see the class."""
         self.terms = terms
+        self.effects = effects
         self.function = function
         self.hook = hook
         self.order = order
@@ -161,6 +165,7 @@ class Decorator:
         on_error: str | None = None,
         contexts: Iterable[str] | None = None,
         timeout: float | None = None,
+        effects: bool = True,
         **rollout: object,
     ) -> Handler | Callable[[Handler], Handler]:
         """Mark a function as a handler and return it unchanged.
@@ -176,6 +181,8 @@ class Decorator:
             timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
                 handlers of a request together. Elsewhere DeadlineExceeded is raised in it.
+            effects: job_submit and job_modify only. False promises that the handler does nothing but read and write the
+                request, and refuse it: then it is also tried after a refusal, with ``[policy] refusals = "all"``.
             rollout: job_submit, job_modify and every only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
@@ -190,6 +197,8 @@ class Decorator:
             raise TypeError(f"{self!r}: order takes an int, not {order!r}")
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
             raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
+        if not isinstance(effects, bool):
+            raise TypeError(f"{self!r}: effects takes True or False, not {effects!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
         terms = self._terms(rollout) if self._hook in WITH_TERMS else None
@@ -205,7 +214,9 @@ class Decorator:
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
-            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made, terms)
+            new = Mark(
+                *(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made, terms, effects)
+            )
             current = _collections[-1].marks if _collections else []
             # An installed module stays imported when a hook file that marks its functions is loaded a second time. The
             # new marks of that file replace those of the first load.

@@ -94,9 +94,14 @@ class HookSpec:
         return self.contexts == HEALTH
 
     @property
+    def has_requests(self) -> bool:
+        """Whether a handler decides about a request, which several handlers may refuse."""
+        return self.on_error[0] == "reject"
+
+    @property
     def has_modes(self) -> bool:
         """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests or jobs."""
-        return self.on_error[0] == "reject" or self.is_periodic
+        return self.has_requests or self.is_periodic
 
 
 class Point:

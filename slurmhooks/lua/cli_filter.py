@@ -22,7 +22,7 @@ from slurmhooks.values import NO_VAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from slurmhooks.cli_filter.model import Options
@@ -138,7 +138,14 @@ class Script:
         state: of Lua.
     """
 
-    def __init__(self, path: str, lua: Lua | str | None, release: tuple[int, int], plugins: str | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        lua: Lua | str | None,
+        release: tuple[int, int],
+        plugins: str | None,
+        prepare: Callable[[State], None] | None = None,
+    ) -> None:
         """Load it.
 
         Args:
@@ -146,6 +153,7 @@ class Script:
             lua: the Lua that it runs on; see runtime.State.
             release: of Slurm; (0, 0) without Slurm.
             plugins: see :func:`load`; None without Slurm.
+            prepare: called with the Lua state before the script runs.
 
         Raises:
             LoadError: it cannot be loaded.
@@ -168,6 +176,8 @@ class Script:
                 slurm_table.install_conversions(state, table)
             set_index = "local t, index = ...; setmetatable(t, {__index = index})"
             state.call(state.compile(set_index, "=slurmhooks"), table, state.items(Constants(release, plugins)))
+            if prepare is not None:
+                prepare(state)
             state.call(state.load_script(path, read_script(path)))
         except (ScriptError, NoLuaError) as error:
             trace = error.traceback if isinstance(error, ScriptError) else []

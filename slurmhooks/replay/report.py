@@ -118,7 +118,7 @@ class Report(BaseModel):
         fields: fields whose values differ.
         bugs: bugs in handlers.
         needs: what was not recorded.
-        notes: notes about the recording.
+        notes: notes about the recording and the hooks; no names and no paths are in them.
     """
 
     recorded: dict[str, Any]

@@ -107,9 +107,10 @@ def replay(fd: int, options: Options, progress: Callable[[int, int], None] | Non
 
         new = sides(options.new)
         old = sides(options.old) if options.old is not None else None
-        for side in (*new, *(old or ())):
-            note = side.begin()
-            notes += [note] if note is not None and note not in notes else []
+        for which, those in (("new", new), ("old", old or [])):
+            for side in those:
+                note = side.begin(which)
+                notes += [note] if note is not None and note not in notes else []
         done = 0
         # Round robin, so that all processes have something to do.
         for row in zip_longest(*shares):
@@ -186,8 +187,11 @@ class _Side:
         self._process.wait()
         self._stderr.close()
 
-    def begin(self) -> str | None:
-        """Wait until the hooks are loaded; return a note.
+    def begin(self, which: str) -> str | None:
+        """Wait until the hooks are loaded; return a note, which has no name and no path.
+
+        Args:
+            which: whether they are the old or the new hooks.
 
         Raises:
             ReplayError: the hooks do not load.
@@ -196,7 +200,7 @@ class _Side:
         if "findings" in answer:
             raise ReplayError([str(finding) for finding in answer["findings"]])
         if not answer["handlers"]:
-            return f"{self._hooks}: has no handler of job_submit or job_modify: every request is accepted unchanged"
+            return f"the {which} hooks have no handler of job_submit or job_modify: every request is accepted unchanged"
         return None if answer["isolated"] else NETWORK
 
     def decisions(self, reader: Reader, count: int) -> list[Decision]:

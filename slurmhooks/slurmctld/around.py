@@ -70,7 +70,7 @@ class InWorker(Around):
         mode = ENFORCE if self._modes is None else self._modes.mode(handler)
         # A handler that only warns must not refuse a request by ending its worker either.
         lenient = handler.lenient or mode == WARN
-        if mode not in (ENFORCE, WARN) or (lenient and on_page(handler.label) in self._excluded):
+        if mode not in (ENFORCE, WARN) or (lenient and self._ended_a_worker(handler)):
             return False
         self._doing(handler, lenient=lenient)
         if self._modes is not None:
@@ -79,6 +79,9 @@ class InWorker(Around):
             self._notices.begin()
         self._warns = mode == WARN
         return True
+
+    def _ended_a_worker(self, handler: Handler) -> bool:
+        return on_page(handler.label) in self._excluded
 
     def _doing(self, handler: Handler, *, lenient: bool) -> None:
         timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
@@ -115,10 +118,10 @@ class InWorker(Around):
         view: View | None,
         before: object,
     ) -> Outcome:
-        """Return the outcome with the refusals of the rules that come after the first one, if the user is to read them.
+        """Return the outcome with the refusals of handlers that come after the first one, if the user is to read them.
 
-        Each sees the request as it was when it was refused, and the changes of rules after that, so that none refuses
-        what a rule would have filled in. Nothing that they write or tell remains.
+        Each sees the request as it was when it was refused, and the changes of handlers after that, so that none
+        refuses what another one would have filled in. Nothing that they write or tell remains.
         """
         if not self._all or outcome.error_id is not None or view is None:
             return outcome
@@ -131,7 +134,9 @@ class InWorker(Around):
                     break
                 if handler.after_refusal == SKIP or not self._enforces(handler):
                     continue
-                self._doing(handler, lenient=False)
+                if handler.lenient and self._ended_a_worker(handler):
+                    continue
+                self._doing(handler, lenient=handler.lenient)
                 before = view.savepoint()
                 also = self._judged(handler, called(handler, arguments, self), view, before)
                 if also is not None:

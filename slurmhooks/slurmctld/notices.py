@@ -41,6 +41,7 @@ class Notices:
         self._sender = sender
         self._quiet = quiet
         self._before = 0
+        self._due: list[tuple[int, str]] = []
 
     def begin(self) -> None:
         """Prepare for a handler."""
@@ -58,7 +59,16 @@ class Notices:
     def _is_first(self, label: str) -> bool:
         if told.told is None or self._sender is None:
             return True
-        return told.told.add(self._sender, label, told.day_of(time.time()))
+        if told.told.has(self._sender, label, told.day_of(time.time())):
+            return False
+        self._due.append((self._sender, label))
+        return True
+
+    def read(self) -> None:
+        """Remember what the user reads, when no handler of the call can end the worker any more."""
+        for sender, label in self._due:
+            assert told.told is not None
+            told.told.add(sender, label, told.day_of(time.time()))
 
 
 def restore(collect: Mapping[str, Any]) -> None:

@@ -172,6 +172,8 @@ class PointService:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
             self._calling = 0
+        if notices is not None:
+            notices.read()
         if call is not None:
             call.end(outcome, self._texts(outcome))
             self.call = call

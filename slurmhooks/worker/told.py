@@ -38,6 +38,11 @@ class Told:
     def restored(self, value: bool) -> None:
         self._restored[0] = value
 
+    def has(self, user_id: int, label: str, day: str) -> bool:
+        """Tell whether a user has read a notice on a day; see :meth:`add`."""
+        key, places = _places(user_id, label, day)
+        return any(self._slots[place : place + _SIZE] == key for place in places)
+
     def add(self, user_id: int, label: str, day: str) -> bool:
         """Note that a user reads a notice.
 
@@ -49,9 +54,7 @@ class Told:
         Returns:
             whether it is the first time on that day.
         """
-        key = blake2b(f"{day} {user_id} {label}".encode("utf-8", "surrogateescape"), digest_size=_SIZE).digest()
-        start = int.from_bytes(key, "little") % (SLOTS // WAYS) * WAYS * _SIZE
-        places = range(start, start + WAYS * _SIZE, _SIZE)
+        key, places = _places(user_id, label, day)
         free = None
         for place in places:
             value = self._slots[place : place + _SIZE]
@@ -62,6 +65,13 @@ class Told:
         place = places[key[-1] % WAYS] if free is None else free
         self._slots[place : place + _SIZE] = key
         return True
+
+
+def _places(user_id: int, label: str, day: str) -> tuple[bytes, range]:
+    """Return what stands for a notice, and where it may be."""
+    key = blake2b(f"{day} {user_id} {label}".encode("utf-8", "surrogateescape"), digest_size=_SIZE).digest()
+    start = int.from_bytes(key, "little") % (SLOTS // WAYS) * WAYS * _SIZE
+    return key, range(start, start + WAYS * _SIZE, _SIZE)
 
 
 def day_of(seconds: float) -> str:

@@ -16,7 +16,11 @@ script, release_name = sys.argv[1:]
 release = release_of(release_name)
 fields = set(job_fields.names("job_desc", release))
 constants = ["gpu:2", "special", 7.0]
-wanted = requests.generated(fields, constants, release_name, "job_submit", 250)
+wanted = [
+    request
+    for hook in ("job_submit", "job_modify")
+    for request in requests.generated(fields, constants, release_name, hook, 250)
+]
 version = finding.choose()
 own = slurms_own(release)
 assert own is not None

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster import accounting
 from tests.cluster.conftest import NAME, Cluster, running
 from tests.cluster.tutorial import Command, Laptop, play, run, written
+from tests.unit.cli.pages.reading import is_harmless
 
 PAGE = Path(__file__).parents[2] / "docs" / "last-month.md"
 MORE = "AccountingStoreFlags=job_script\nPartitionName=long Nodes=ALL State=DOWN Default=NO\n"
@@ -45,9 +46,17 @@ def prepare(cluster: Cluster) -> None:
 
 @pytest.mark.one_release
 def test_the_tutorial(bare_cluster: Cluster, tmp_path: Path) -> None:
-    """Each command prints what the page shows, on a cluster without slurmhooks, and on a laptop without Slurm."""
+    """Each command prints what the page shows, on a cluster without slurmhooks, and on a laptop without Slurm.
+
+    The committee's page has charts and nobody's name.
+    """
     prepare(bare_cluster)
     play(bare_cluster, PAGE.read_text(), Laptop(bare_cluster, tmp_path))
+    page = (tmp_path / "month.html").read_text(encoding="utf-8")
+    assert "rules:require_time" in page
+    assert "<svg" in page
+    is_harmless(page)
+    assert not [name for name in ("alice", "bob", "maths", "lunch", "render") if name in page]
 
 
 def main(release: str) -> None:

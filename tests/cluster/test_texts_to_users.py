@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import CONF, TOML, Site
+from tests.cluster.job_submit_site import CONF, HOOKS_D, TOML, Site
 
 RULES = """
 [policy]
@@ -80,6 +80,36 @@ def test_all_refusals_at_once(site: Site) -> None:
         assert [line.partition("error: ")[2] for line in lines(said, "[policies:")] == list(REFUSED), said
         assert "hello" not in said
     assert "Submitted" in sbatch(site, "-t1", "-J", "other")
+
+
+HANDLERS = """
+@hook.job_submit(effects=False)
+def comment(job):
+    job.admin_comment = "never seen"
+    if job.comment is None:
+        raise Reject("say why with --comment")
+
+@hook.job_submit(order=60)
+def book(job):
+    tell(booked=job.name)
+"""
+
+
+def test_refusals_of_hook_files_at_once(site: Site) -> None:
+    """A handler without effects refuses together with the rules; one with effects runs only for accepted jobs."""
+    site.cluster.put(RULES + f'\n[hooks]\npaths = ["{HOOKS_D}/*.py"]\n', TOML)
+    site.hooks(HANDLERS, "all.py")
+    said = sbatch(site, "-J", "sys-x")
+    assert [line.partition("error: ")[2] for line in lines(said, "]")] == [
+        *REFUSED, "say why with --comment [all:comment]"
+    ], said  # fmt: skip
+    assert "say why" in sbatch(site, "-t1", "-J", "unbooked")
+    assert site.told() == []
+    assert "Submitted" in sbatch(site, "-t1", "-J", "booked", "--comment=why")
+    assert site.told() == [{"booked": "booked"}]
+    site.cluster.root("sh", "-c", f"rm {HOOKS_D}/all.py")
+    site.cluster.put(RULES, TOML)
+    site.reload()
 
 
 def test_preflight(site: Site) -> None:

@@ -73,7 +73,7 @@ def look(
     assert_type([association.max_jobs for association in associations.values()], list[int | Unlimited | None])
 
 
-@hook.job_submit(timeout=5)
+@hook.job_submit(timeout=5, effects=False)
 def nothing() -> None:
     """Take no argument."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.adopt import differs, own, requests, setup, trial
+from slurmhooks.adopt import commands, differs, own, requests, setup, steps, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.parser import NoParserError
 from slurmhooks.adopt.report import Compared, Differs, Found, Report, Used
@@ -43,6 +43,10 @@ NO_OWN: str | None = (
     "Slurm's own plugin: this machine lacks it or a build of slurmhooks for it; run the command again on the controller"
     " after 'slurmhooks build' and 'slurmhooks install'"
 )
+NO_COMMANDS: str | None = (
+    "Slurm's own plugin, which works only in Slurm's commands: docs/lua.md says what is the same and what differs"
+)
+NO_STEPS: str | None = "spank-lua itself, which works only in Slurm's processes: docs/lua.md says what differs"
 DEFAULT_REQUESTS = 400
 
 
@@ -88,8 +92,11 @@ def command(
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
     FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried with many requests,
-    under slurmhooks, in plain Lua, and in Slurm's own plugin if this machine has it; then it starts no programs and
-    writes no files. Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
+    under slurmhooks, in plain Lua, and in Slurm's own plugin if this machine has it, and a cli_filter.lua with many
+    commands, and a script of spank-lua in many processes, under slurmhooks and in plain Lua. In a trial they start no
+    programs and write no files.
+
+    Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
     """
     settings = Settings(_release(release), _version(version))
     try:
@@ -132,23 +139,29 @@ def _version(wanted: str | None) -> str:
 
 def _compared(script: Script, path: str, recording: Path | None, count: int) -> tuple[list[Compared], str | None]:
     """Try a script; return the comparisons, or why there is none."""
-    if script.family != "job_submit":
-        return [], f"scripts of {script.family} are not run: their answers depend on the command or the node"
     if count == 0:
         return [], "--requests=0"
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     settings = script.settings
-    wanted = _requests(script, set(uses), recording, count)
+    family = script.family
+    wanted: Sequence[Request | commands.Command | steps.Step]
+    if family == "cli_filter":
+        wanted = _commands(script, count)
+    elif family == "spank":
+        wanted = steps.generated(script.constants, count)
+    else:
+        wanted = _requests(script, set(uses), recording, count)
     found = slurms_own(settings.release)
     try:
         with progress.bar("trying") as advance:
-            outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance)]
+            outcomes = [trial.run(path, settings.release, settings.version, wanted, uses, advance, family)]
     except trial.TrialError as error:
         return [], str(error)
-    missing = NO_OWN
-    if found is not None:
+    missing = {"job_submit": NO_OWN, "cli_filter": NO_COMMANDS}.get(family, NO_STEPS)
+    if found is not None and family == "job_submit":
         try:
-            outcomes.append(trial.run_own(path, found, settings.release, settings.version, wanted, uses))
+            own_wanted = [request for request in wanted if isinstance(request, Request)]
+            outcomes.append(trial.run_own(path, found, settings.release, settings.version, own_wanted, uses))
             missing = None
         except trial.TrialError as error:
             missing = f"Slurm's own plugin: {error}"
@@ -175,6 +188,12 @@ def slurms_own(release: Release) -> trial.SlurmsOwn | None:
     if plugin is None or not builds or version is None or version[1][:2] != release:
         return None
     return trial.SlurmsOwn(str(builds[0]), str(plugin), str(library), str(version[1]))
+
+
+def _commands(script: Script, count: int) -> list[commands.Command]:
+    release = f"{script.settings.release[0]}.{script.settings.release[1]:02d}"
+    used = {use.name for use in script.uses if use.of == "options" and use.name}
+    return commands.generated(used, script.constants, release, count)
 
 
 def _requests(script: Script, uses: set[str], recording: Path | None, count: int) -> list[Request]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.cli.pages.markup import Html
@@ -59,6 +60,7 @@ def bars(
     height = BAR if stacked else round(BAR * 0.7 * len(series))
     chart = kind(height=90 + height * len(names), **_settings(series, unit))
     chart.x_labels = [_short(name) for name in reversed(names)]
+    chart.y_labels = ticks(_largest(series, stacked=stacked))
     for title, values in series.items():
         chart.add(title, list(reversed(values)))
     return _drawn(number, chart)
@@ -73,9 +75,22 @@ def columns(number: int, names: Sequence[str], series: Mapping[str, Sequence[flo
     chart.x_labels = [_short(name) for name in names]
     every = max(1, -(-len(names) // 10))
     chart.x_labels_major = [_short(name) for name in names[::every]]
+    chart.y_labels = ticks(_largest(series, stacked=True))
     for title, values in series.items():
         chart.add(title, list(values))
     return _drawn(number, chart)
+
+
+def ticks(largest: float) -> list[int]:
+    """Return the numbers at an axis, up to the first one that is not below the largest value; at most six."""
+    steps = (digit * 10**power for power in range(20) for digit in (1, 2, 5))
+    step = next(step for step in steps if step * 5 >= largest)
+    return list(range(0, max(1, ceil(largest / step)) * step + 1, step))
+
+
+def _largest(series: Mapping[str, Sequence[float]], *, stacked: bool) -> float:
+    rows = zip(*series.values(), strict=True)
+    return max(float(sum(row) if stacked else max(row)) for row in rows)
 
 
 def _short(name: str) -> str:
@@ -114,8 +129,6 @@ def _settings(series: Mapping[str, Sequence[float]], unit: str) -> dict[str, Any
         "margin_right": 26,
         "spacing": 8,
         "show_y_guides": True,
-        "min_scale": 3,
-        "max_scale": 5,
         "zero": 0,
         "include_x_axis": True,
         "value_formatter": lambda value: f"{value:,.0f}{unit}".replace(",", "\u202f"),

@@ -6,9 +6,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from slurmhooks.cli.pages.markup import element, table
+from slurmhooks.cli.pages.markup import element, number, table
 from slurmhooks.cli.pages.names import Numbered
 from slurmhooks.cli.pages.page import Page
+from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.replay.report import NO_ACCOUNT, Example, Report, Share
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.cli.pages.names import Name
 
+KEPT = ("slurmhooks", "slurm", "python", "source", "assumed")
+"""What an anonymous report says of a recording; the name of the machine is not in it."""
 MOST = 15
 """Maximum number of bars in a chart; the table has all rows."""
 
@@ -23,7 +26,7 @@ MOST = 15
 def anonymous(report: Report) -> Report:
     """Return a report without the names of users, accounts and jobs, and without texts that may contain them.
 
-    The ids of examples stay, so that administrators can find them.
+    The ids of examples stay, so that administrators can find them. So do the notes, which have no names.
     """
     name = Numbered((NO_ACCOUNT,))
     rules = [
@@ -43,9 +46,9 @@ def anonymous(report: Report) -> Report:
         bug.model_copy(update={"traceback": bug.error, "examples": _unnamed(bug.examples, name)}) for bug in report.bugs
     ]
     needs = [need.model_copy(update={"examples": _unnamed(need.examples, name)}) for need in report.needs]
-    recorded = {key: report.recorded[key] for key in ("slurmhooks", "slurm", "python") if key in report.recorded}
+    recorded = {key: report.recorded[key] for key in KEPT if key in report.recorded}
     return report.model_copy(
-        update={"rules": rules, "fields": fields, "bugs": bugs, "needs": needs, "recorded": recorded, "notes": []}
+        update={"rules": rules, "fields": fields, "bugs": bugs, "needs": needs, "recorded": recorded}
     )
 
 
@@ -96,7 +99,7 @@ def page(report: Report) -> Page:
         made.add(element("h3", rule.rule))
         for title, shares in (("user", rule.users), ("account", rule.accounts)):
             made.add(table((title, "requests"), [(share.name, share.requests) for share in shares]))
-        _examples(made, rule.examples)
+        _examples(made, report, rule.examples)
     if report.changes:
         made.section("Verdicts")
         made.add(table(("before", "now", "requests"), [(each.old, each.new, each.requests) for each in report.changes]))
@@ -112,7 +115,7 @@ def page(report: Report) -> Page:
         for bug in report.bugs:
             made.add(element("h3", f"{bug.rule}, {bug.hooks} rules: {bug.requests} requests"))
             made.add(element("pre", bug.traceback.rstrip("\n")))
-            _examples(made, bug.examples)
+            _examples(made, report, bug.examples)
     if report.needs:
         made.section("Not compared", "What rules wanted to read although it was not recorded.")
         made.add(
@@ -129,14 +132,20 @@ def page(report: Report) -> Page:
 
 def _about(report: Report) -> str:
     span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
-    by = f"recorded by slurmhooks {report.recorded.get('slurmhooks')} on Slurm {report.recorded.get('slurm')}"
-    return f"{report.requests} requests to submit or change jobs{span}, {by}, decided again by other rules."
+    verb = "imported" if _is_imported(report) else "recorded"
+    by = f"{verb} by slurmhooks {report.recorded.get('slurmhooks')} on Slurm {report.recorded.get('slurm')}"
+    return f"{number(report.requests)} requests to submit or change jobs{span}, {by}, decided again by other rules."
 
 
-def _examples(made: Page, examples: Sequence[Example]) -> None:
+def _is_imported(report: Report) -> bool:
+    return report.recorded.get("source") == ACCOUNTING
+
+
+def _examples(made: Page, report: Report, examples: Sequence[Example]) -> None:
     if examples:
+        known = "sacct knows these jobs" if _is_imported(report) else "the decision log has these ids"
         rows = [(each.id, _at(each.time), each.hook, each.user, each.name or "") for each in examples]
-        made.add(table(("request", "time", "hook", "user", "job"), rows, "Examples; the decision log has these ids"))
+        made.add(table(("request", "time", "hook", "user", "job"), rows, f"Examples; {known}"))
 
 
 def _at(seconds: float) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Literal
 
 from slurmhooks._version import __version__
@@ -129,11 +130,14 @@ class Page:
         return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
 
     def write(self, path: Path) -> None:
-        """Write the page; others cannot read a new file, because it shows what users do, and an old one keeps its mode.
+        """Write the page; only its owner can read the file, because it shows what users do.
 
         Raises:
             OSError: it cannot be written.
         """
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            if stat.S_ISREG(os.fstat(fd).st_mode):  # not a terminal or a pipe
+                os.fchmod(fd, 0o600)
+                os.ftruncate(fd, 0)
             stream.write(self.html())

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from slurmhooks.handlers.registry import (
     LONGEST,
     OPTION_NAME_LIMIT,
+    STOP,
+    TRY,
     Handler,
     Registry,
     parameters,
@@ -223,6 +225,17 @@ def test_time_limits_that_no_timer_has(hook: str, timeout: float) -> None:
     text = refused(lambda: None, hook, timeout=timeout)
     assert f"timeout takes more than 0 and at most 2592000 seconds, not {timeout!r}" in text
     assert accepted(lambda: None, hook, timeout=LONGEST).timeout == LONGEST
+
+
+@pytest.mark.parametrize("hook", list(HOOKS))
+def test_only_handlers_of_requests_promise_to_have_no_effects(hook: str) -> None:
+    """effects=False is for hooks that decide about requests; by default no handler is tried after a refusal."""
+    if hook in ("job_submit", "job_modify"):
+        assert accepted(function_of(()), hook, effects=False).after_refusal == TRY
+        assert accepted(function_of(()), hook).after_refusal == STOP
+    else:
+        text = refused(function_of(()), hook, effects=False)
+        assert "effects is for handlers of job_submit and job_modify" in text
 
 
 def test_all_faults_of_a_handler_are_told() -> None:

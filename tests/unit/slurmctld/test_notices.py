@@ -2,6 +2,7 @@
 """Which notices a user reads, and what is remembered after a restart."""
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,3 +112,14 @@ def test_restored_without_a_log(memory: told.Told, tmp_path: Path) -> None:
     memory.restored = False
     notices.restore({"decisions": {"file": str(tmp_path)}})
     assert memory.add(1, "a", "b")
+
+
+def test_a_worker_that_ends_has_told_nobody(tmp_path: Path) -> None:
+    """A notice does not count as read if a handler behind it ends the worker: the user never got that answer."""
+    worker = Worker(tmp_path, NOTICE, "import os\n@hook.job_submit\ndef ends(job):\n    if job.name: os._exit(0)\n")
+    pid = os.fork()
+    if not pid:
+        worker.submit(name="x")
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert [worker.submit() for _ in range(2)] == [["hello"], []]

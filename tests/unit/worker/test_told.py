@@ -16,6 +16,7 @@ def test_a_key_is_first_once(keys: list[tuple[int, str, str]]) -> None:
     """Of some keys, each is the first one exactly once."""
     memory, seen = Told(), set()
     for key in keys:
+        assert memory.has(*key) is (key in seen)
         assert memory.add(*key) is (key not in seen)
         seen.add(key)
 

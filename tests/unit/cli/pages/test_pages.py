@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pages of reports: harmless and complete, whatever users have chosen as names."""
 
+import os
+import re
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +104,9 @@ def test_anonymous(person: str) -> None:
         tally.add(decision)
     report = tally.report(5, Numbered(KEPT))
     assert {each.name for each in report.users} == {"user 1", "user 2"}
-    made = of_replay.anonymous(replayed(person))
+    full = replayed(person).model_copy(update={"notes": ["assumed instead of known: variables"]})
+    made = of_replay.anonymous(full)
+    assert made.notes == full.notes
     for text in (of_decisions.page(report).html(), of_replay.page(made).html(), made.model_dump_json()):
         assert person not in text
     assert made.rules[0].users[0].name == made.rules[0].examples[0].user == "user 1"
@@ -114,6 +119,26 @@ def test_charts_have_tables() -> None:
     assert len(parts) > 1
     assert all("<table>" in part.split("<h2>")[0] for part in parts[1:])
     assert "1\u202f234\u202f567" in page
+
+
+@given(st.floats(0, 1e15) | st.integers(0, 10**15))
+def test_ticks(largest: float) -> None:
+    """The numbers at an axis are few, equally far from each other, and end at or above the largest value."""
+    made = charts.ticks(largest)
+    assert made[0] == 0
+    assert 2 <= len(made) <= 6
+    assert len({after - before for before, after in pairwise(made)}) == 1
+    assert made[-2] <= largest <= made[-1]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=3), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_axes_have_no_number_twice(values: list[int], stacked: bool) -> None:
+    """An axis has each number once, also where values are small."""
+    drawn = charts.bars(1, ["a"] * len(values), {"x": values}, stacked=stacked)
+    axis = drawn.split('class="axis')[1:]
+    shown = [re.findall(r"<text[^>]*>([0-9]+)</text>", part.split("</g></g>")[0]) for part in axis]
+    assert [str(each) for each in charts.ticks(max(values))] in shown, shown
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +156,14 @@ def test_the_same_report_is_the_same_page() -> None:
 
 
 def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
-    """A new file is private, because it shows what users do; a file that exists keeps its mode."""
+    """The file is private, because it shows what users do, also if others could read an older page; nothing is left."""
     of_replay.page(replayed("\udc9b")).write(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     (tmp_path / "page.html").chmod(0o644)
+    with (tmp_path / "page.html").open("a") as stream:
+        stream.write("x" * 100_000)
     of_replay.page(replayed("y")).write(tmp_path / "page.html")
-    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == of_replay.page(replayed("y")).html()
+    of_replay.page(replayed("y")).write(Path(os.devnull))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A script of spank-lua under slurmhooks and in plain Lua: the same answers in each process."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slurmhooks.adopt import steps, trial
+from slurmhooks.adopt.answers import Answer, difference
+from slurmhooks.adopt.script import Script
+from slurmhooks.adopt.steps import Step
+from slurmhooks.adopt.values import Settings
+from slurmhooks.lua import finding
+from slurmhooks.testing.spank import Slurm
+
+RELEASE = (24, 11)
+CALLBACKS = ("init", "init_post_opt", "local_user_init", "user_init", "task_init", "task_exit", "job_prolog", "exit")
+PARTS = (
+    "SPANK.log_info('%s %s', spank.context, tostring(spank.slurm_version))",
+    "SPANK.log_error('%d', #spank.args)",
+    "SPANK.log_user('hello %s', spank.args[1])",
+    "SPANK.log_debug('%s')",
+    "SPANK._log_msg(1, {})",
+    "SPANK.log_info('%s', spank:remote())",
+    "spank.remote()",
+    "local v, e = spank:getenv('A') SPANK.log_info('%s %s', tostring(v), tostring(e))",
+    "local ok, e = spank:setenv('A', 'b', 1) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
+    "local ok, e = spank:setenv('A', 'c', 0) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
+    "spank:setenv('N', 5, true)",
+    "spank:setenv('A', nil)",
+    "spank:setenv(nil, 'x')",
+    "spank:unsetenv('A')",
+    "local ok, e = spank:job_control_setenv('C', 'x', 1) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
+    "local id, e = spank:get_item('S_JOB_UID') SPANK.log_info('%s %s', tostring(id), tostring(e))",
+    "local id, e = spank:get_item('S_TASK_ID') SPANK.log_info('%s %s', tostring(id), tostring(e))",
+    "local step = spank:get_item('S_JOB_STEPID') if step == -5 then SPANK.log_info('batch') end",
+    "local argv, e = spank:get_item('S_JOB_ARGV') if argv then SPANK.log_info('%s', table.concat(argv, '|')) end",
+    "local v, e = spank:getopt{ name = 'greet', usage = 'x', has_arg = 1 } SPANK.log_info('%s', tostring(v or e))",
+    "spank:getopt{ name = 'greet' }",
+    "spank:getopt(5)",
+    "spank:register_option{ name = 'late', usage = 'x', has_arg = 0, cb = 'taken', val = 3 }",
+    "spank:register_option{ name = 'wrong', usage = 'x', cb = 'nobody' }",
+    "calls = (calls or 0) + 1 SPANK.log_info('call %d', calls)",
+    "local s = 'x' .. nil",
+    "error('broken', 0)",
+    "return SPANK.FAILURE",
+    "return SPANK.SUCCESS",
+    "return 1",
+    "return 'text'",
+    "return",
+)
+"""What scripts of sites do, and what goes wrong in them."""
+OPTIONS = """
+spank_options = {
+   { name = "greet", arginfo = "NAME", usage = "say hello", has_arg = 1, val = 1, cb = "taken" },
+   { name = "maybe", arginfo = "N", usage = "perhaps", has_arg = 2, val = 2, cb = "taken" },
+   { name = "quiet", usage = "nothing" },
+}
+function taken(val, optarg, remote)
+   SPANK.log_info("%s %s %s", tostring(val), tostring(optarg), tostring(remote))
+   if optarg == "bad" then return SPANK.FAILURE end
+   if optarg == "bug" then error("bug") end
+end
+"""
+GIVEN = st.fixed_dictionaries(
+    {},
+    optional={
+        "greet": st.sampled_from(["you", "bad", "bug", ""]),
+        "maybe": st.sampled_from([None, "", "5"]),
+        "quiet": st.none(),
+        "late": st.none(),
+    },
+)
+
+
+def both(path: Path, step: Step) -> tuple[Answer, Answer]:
+    """Return the answers of plain Lua and of slurmhooks."""
+    plain = steps.Reference(str(path), finding.find("5.4"), 1_800_000_000)
+    return plain.answer(step), steps.Ours(str(path), "5.4", 1_800_000_000).answer(step)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(CALLBACKS), st.lists(st.sampled_from(PARTS), max_size=4), max_size=4),
+    st.sampled_from(steps.CONTEXTS),
+    GIVEN,
+    st.sampled_from([{}, {"A": "a"}]),
+    st.sampled_from([{}, {"job_stepid": 4294967291, "job_uid": 0}, {"task_id": 3, "job_argv": ["sh", "a b"]}]),
+)
+def test_answers_are_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    callbacks: dict[str, list[str]],
+    context: str,
+    options: dict[str, str | None],
+    env: dict[str, str],
+    items: dict[str, object],
+) -> None:
+    """Results, variables, messages and errors of a script are the same in plain Lua and under slurmhooks."""
+    path = tmp_path_factory.mktemp("script") / "probe.lua"
+    bodies = [
+        f"function slurm_spank_{name}(spank)\n{chr(10).join(f'do {part} end' for part in parts)}\nend\n"
+        for name, parts in callbacks.items()
+    ]
+    path.write_text(OPTIONS + "".join(bodies))
+    plain, ours = both(path, Step("", context, options, env, items))
+    assert difference(plain, ours) is None, (plain, ours)
+    assert plain.stopped == ours.stopped == []
+
+
+def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A side that loses a variable is noticed, and so are another result and another message."""
+    path = tmp_path / "probe.lua"
+    path.write_text("function slurm_spank_task_init(spank) spank:setenv('A', 'b', 1) return SPANK.FAILURE end\n")
+    plain, ours = both(path, Step("", "remote"))
+    assert difference(plain, ours) is None
+    assert "env has A=b" in ours.log
+    assert "task_init returned -1" in ours.log
+    monkeypatch.setattr(Slurm, "_remote_write", lambda *_: 0)
+    assert difference(plain, steps.Ours(str(path), "5.4", 0).answer(Step("", "remote"))) is not None
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("os.execute('true')", "os.execute"),
+        ("local f = io.open('/tmp/x', 'w')", "io.open for writing"),
+        ("os.exit(1)", "os.exit"),
+        ("spank:get_item('S_JOB_PID_TO_GLOBAL_ID', 5)", "spank:get_item(S_JOB_PID_TO_GLOBAL_ID)"),
+    ],
+)
+def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason: str) -> None:
+    """A process that starts a program, or asks for what one side does not know, counts as not compared."""
+    (tmp_path / "probe.lua").write_text(f"function slurm_spank_task_init(spank) {part} end\n")
+    wanted = [Step("", "remote"), Step("", "local")]
+    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", wanted, frozenset(), family="spank")
+    assert outcome.unknown == {reason: 1}
+    assert (outcome.same, outcome.different) == (1, 0)
+
+
+def test_steps_vary_what_the_script_names(tmp_path: Path) -> None:
+    """Steps are in all contexts, and give the options and variables that the script names."""
+    text = OPTIONS + "function slurm_spank_task_init(spank) local v = spank:getenv('MODE') end\n"
+    made = steps.generated(Script(text.encode(), Settings(RELEASE, "5.4")).constants, 200)
+    assert {each.context for each in made} == set(steps.CONTEXTS)
+    assert any("greet" in each.options for each in made)
+    assert any("MODE" in each.env for each in made)
+    assert [steps.from_json(each.to_json()) for each in made] == made
+    (tmp_path / "probe.lua").write_text(text)
+    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", made[:60], frozenset(), family="spank")
+    assert (outcome.same, outcome.examples) == (60, [])
+
+
+def test_a_script_that_does_not_load(tmp_path: Path) -> None:
+    """The reason is Lua's own message."""
+    (tmp_path / "probe.lua").write_text("function (")
+    with pytest.raises(trial.TrialError, match="expected"):
+        trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", [], frozenset(), family="spank")

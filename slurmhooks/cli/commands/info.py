@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
-from slurmhooks.config import model as config
 from slurmhooks.fields import LISTS
 from slurmhooks.log import visible
 from slurmhooks.site import sources as site
@@ -58,8 +57,8 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
-    findings += site.problems(sysconfdir / config.FILE_NAME)
     running, notes = controllers.look(sysconfdir)
+    findings += site.problems()
     findings += controllers.findings(running)
     scrun = slurm.find_program("scrun")
     return Report(

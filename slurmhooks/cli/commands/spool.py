@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.config import model as config
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.site import sources as site
@@ -52,7 +51,7 @@ def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
     lost records, 2 wrong use.
     """
     parameters.use(sysconfdir)
-    folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
+    folder = Path(spool_folder(site.read_config(site.config_path()).job_end))
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:
         return

@@ -85,8 +85,13 @@ int home_path(const char *name, char *path, size_t size, const char **why)
     if (conf_folder(folder) || join(file, sizeof(file), folder, FILE_NAME))
         return -1;
     /* Most machines have no such file. */
-    if ((!lstat(file, &status) || errno != ENOENT) && read_home(file, folder, why))
+    if (!lstat(file, &status)) {
+        if (read_home(file, folder, why))
+            return -1;
+    } else if (errno != ENOENT) {
+        *why = "it cannot be read";
         return -1;
+    }
     *why = TOO_LONG;
     return join(path, size, folder, name);
 }

@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.cluster.carrying import SECONDS
 from tests.cluster.conftest import Cluster
 
-SECONDS = 900.0
 IGNORED = {"ARG", "USER"}
 APT = """#!/bin/sh
 # In place of apt-get, without network: tells whether the packages exist and are installed.

@@ -1,34 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is made on one machine and carried to others, which have neither network nor compiler: images and an archive."""
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.carrying import CHECKOUT, HOOKS, SECONDS, checkout, hooked, pack
 from tests.cluster.conftest import Cluster
-from tests.cluster.dockerfile import SECONDS, play, stages
+from tests.cluster.dockerfile import play, stages
 from tests.cluster.lab import places
 
 pytestmark = pytest.mark.one_release
 
-CHECKOUT = Path(__file__).parents[2]
 DOCKERFILE = CHECKOUT / "contrib" / "packaging" / "images" / "Dockerfile"
 TREE, WHEELS, ARCHIVE = "/root/tree", "/root/wheels", "/root/airgap.tar"
 PLUGINS = "/opt/slurmhooks/plugins"
 PLUGIN_DIR = "/usr/lib/*-linux-gnu/slurm-wlm"
-HOOKS = """
-from slurmhooks import hook
-
-@hook.job_submit
-def mark(job):
-    job.comment = "hooked"
-
-@hook.spank.task_init
-def task(spank):
-    spank.env["HOOKED"] = "hooked"
-"""
 CONFIGURE = """
     echo JobSubmitPlugins=python > /etc/slurm/local.conf
     echo required spank_python.so > /etc/slurm/plugstack.conf
@@ -50,37 +38,13 @@ CLEAR = f"""
 """
 
 
-def pack(names: bytes, folder: Path, path: Path) -> Path:
-    """Pack files of a folder for a cluster; return the path of the archive."""
-    command = [
-        "tar",
-        "-C",
-        str(folder),
-        "--null",
-        "--no-recursion",
-        "--owner=0",
-        "--group=0",
-        "-T",
-        "-",
-        "-cf",
-        str(path),
-    ]
-    subprocess.run(command, input=names, check=True)
-    return path
-
-
 @pytest.fixture(scope="module")
 def built(bare_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A cluster on which the first stage of the Dockerfile was played, with the archive for other machines."""
     folder = tmp_path_factory.mktemp("carried")
-    listed = subprocess.run(
-        ["git", "-C", str(CHECKOUT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, check=True,
-    ).stdout  # fmt: skip
-    files = b"\0".join(name for name in listed.split(b"\0") if name and (CHECKOUT / name.decode()).exists())
     wheels = Path(places.cache(), "wheels", bare_cluster.release)
     names = b"\0".join(path.name.encode() for path in wheels.glob("*.whl"))
-    bare_cluster.put(pack(files, CHECKOUT, folder / "tree.tar"), "/root/tree.tar")
+    bare_cluster.put(checkout(folder), "/root/tree.tar")
     bare_cluster.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
     unpack = "rm -r /opt/slurmhooks; for name in tree wheels; do mkdir $name; tar -C $name -xf $name.tar; done"
     bare_cluster.root("sh", "-ec", f"cd /root; {unpack}", check=True)
@@ -88,15 +52,6 @@ def built(bare_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cl
     play(bare_cluster, dict(stages(DOCKERFILE))["build"], TREE, {"PIP_OPTIONS": f"--no-index --find-links={WHEELS}"})
     bare_cluster.root("sh", "-ec", MAKE, check=True, timeout=SECONDS)
     return bare_cluster
-
-
-def hooked(cluster: Cluster) -> list[str]:
-    """Submit a job; return what the handlers of slurmctld and of the task have written."""
-    cluster.restart()
-    job = cluster.user("alice", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true", check=True).stdout.strip()
-    shown = cluster.root("scontrol", "show", "job", job, check=True).stdout
-    task = cluster.user("alice", "srun", "printenv", "HOOKED", check=True).stdout.strip()
-    return ["hooked" if "Comment=hooked" in shown else shown, task]
 
 
 def test_the_image(built: Cluster) -> None:

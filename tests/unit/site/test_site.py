@@ -415,3 +415,33 @@ def test_a_line_whose_configuration_does_not_exist() -> None:
     """A configuration that a line of plugstack.conf names must exist."""
     with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
         site.of_plugstack(["config=gone.toml"])
+
+
+def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
+    """slurmhooks.home names the folder of the configuration and of bundles; a file beside slurm.conf does not count."""
+    write("slurmhooks.toml", '[hooks]\nmodules = ["beside"]\n')
+    place = tmp_path / "home"
+    place.mkdir()
+    write("slurmhooks.home", f"{place}\n")
+    for read in (site.of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
+        with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a bundle"):
+            read()
+    assert site.awaits_deployment("slurmhooks.d/current/*.py")
+    write("home/slurmhooks.d/bundles/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
+    write("home/slurmhooks.d/bundles/1/a.py", "")
+    (place / "slurmhooks.d" / "current").symlink_to("bundles/1")
+    (place / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    assert names(site.of_config()[1]) == ["deployed"]
+    assert of_line("slurmhooks.d/current/*.py x") == (["a.py"], ["x"])
+    (place / "slurmhooks.toml").unlink()
+    (place / "slurmhooks.toml").symlink_to(tmp_path / "slurmhooks.toml")
+    assert names(site.sources()[0]) == ["beside"]
+
+
+@pytest.mark.parametrize("text", ["", "home\n", "/home\n/other\n", "\0"])
+def test_a_home_that_is_no_path(write: Write, tmp_path: Path, text: str) -> None:
+    """Unless slurmhooks.home has one absolute path, there is no configuration, and the error names the file."""
+    write("slurmhooks.toml", "")
+    file = write("slurmhooks.home", text)
+    with pytest.raises(ConfigError, match=f"{file}: must have one line, the absolute path"):
+        site.sources()

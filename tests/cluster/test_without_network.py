@@ -91,7 +91,12 @@ def test_another_release_of_slurm(
     built.tool("get", ARCHIVE, str(tmp_path / "airgap.tar"))
     other = cluster_factory("26.05", "other")
     other.put(tmp_path / "airgap.tar", ARCHIVE)
-    other.root("sh", "-ec", f"tar -C /root -xf {ARCHIVE}; rm -rf /opt/slurmhooks", check=True)
+    pip = "/opt/slurmhooks/bin/pip install --quiet --no-index --no-deps /root/slurmhooks/wheels/slurmhooks-*.whl"
+    other.root("sh", "-ec", f"tar -C /root -xf {ARCHIVE}; {pip}", check=True)
+    done = other.root("/opt/slurmhooks/bin/slurmhooks", "install", "--from", "/root/slurmhooks/plugins")
+    assert done.returncode == 1
+    assert "the plugins are built for Slurm 24.11.5, /usr/sbin/slurmctld is 26.05" in done.stderr
+    other.root("rm", "-r", "/opt/slurmhooks", check=True)
     done = other.root("/root/slurmhooks/install")
     assert done.returncode == 1
     assert "the plugins need Python 3.13, and there is no python3.13 here" in done.stderr

@@ -93,7 +93,7 @@ def test_a_folder_that_does_not_exist(site: "Site") -> None:
 
 
 def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the variant cannot be chosen, a plugin that exports enough stays; otherwise compile says where to choose it."""
+    """If the variant cannot be chosen, a plugin that exports enough stays; otherwise compile says what to do."""
     site.file(INIT)
     read_only(monkeypatch, site.plugins)
     result = site.call("compile")

@@ -24,6 +24,9 @@ def limit(job):
 @hook.spank.task_init
 def mark(spank):
     spank.env["VERSION"] = "{version}"
+"""
+RECORDS = """
+from slurmhooks import hook
 
 @hook.job_end
 def delivered(record):
@@ -45,7 +48,9 @@ def sealed(cluster: Cluster) -> Iterator[Cluster]:
     """A cluster with bundles /root/1.tar and /root/2.tar, and with /etc/slurm read-only; nothing is deployed."""
     for version in (1, 2):
         cluster.put(TOML, f"/root/{version}/slurmhooks.toml")
-        cluster.put(HANDLERS.format(version=version, spool=SPOOL), f"/root/{version}/hooks.d/site.py")
+        cluster.put(HANDLERS.format(version=version), f"/root/{version}/hooks.d/site.py")
+        if cluster.has_sources:
+            cluster.put(RECORDS.format(spool=SPOOL), f"/root/{version}/hooks.d/records.py")
         cluster.root("slurmhooks", "bundle", f"/root/{version}", "--output", f"/root/{version}.tar", check=True)
     cluster.root("sh", "-ec", SEALED, check=True)
     yield cluster
@@ -110,6 +115,8 @@ def test_the_spool_is_elsewhere(sealed: Cluster) -> None:
     """Records of ended jobs wait in the folder that the policy names, and are delivered."""
     done = sealed.user("alice", "sbatch", "--parsable", "--job-name=pass", "--output=/dev/null", "--wrap=true")
     assert done.returncode == 0, done.stderr
+    if not sealed.has_sources:
+        pytest.skip("the build has only public headers")
     job = done.stdout.strip()
     sealed.wait(lambda: job in sealed.root("cat", f"{SPOOL}/delivered").stdout.split(), what="the delivery of a record")
 

@@ -51,13 +51,14 @@ SWAP = """
 """
 
 HOME = """
+    # First, so that at no moment a process finds a home without configuration.
+    mkdir /var/lib/slurmhooks
+    ln -s /etc/slurm/slurmhooks.toml /var/lib/slurmhooks
     nsenter --mount --target "$(cat /run/kubelet.pid)" sh -ec '
         cd /mnt/kubelet
         echo /var/lib/slurmhooks > ..data/slurmhooks.home
         ln -s ..data/slurmhooks.home slurmhooks.home
     '
-    mkdir /var/lib/slurmhooks
-    ln -s /etc/slurm/slurmhooks.toml /var/lib/slurmhooks
 """
 """The policy of the volume, with a home that can be written."""
 

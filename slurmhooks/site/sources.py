@@ -136,10 +136,12 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
     """Refuse names in a configuration that lead to other files beside the link to it, where they seem to be.
 
     Raises:
-        LoadError: there are such names.
+        LoadError: there are such names; or the file is gone since the link was resolved, so that nothing was read.
     """
     if link == path:
         return
+    if isinstance(paths.state(path), int):
+        raise LoadError([f"{link}: was replaced while it was read, and {path} is gone: try again"])
     from slurmhooks.files import misplaced
 
     findings = misplaced.findings(link, path, names)
@@ -185,8 +187,7 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     link = link or path or config_name()
     path = located(path or link)
     name: str | None = values(path)(point, "lua")
-    if name is not None:
-        _refuse_misplaced(link, path, [name])
+    _refuse_misplaced(link, path, [] if name is None else [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 

@@ -445,3 +445,30 @@ def test_a_home_that_is_no_path(write: Write, tmp_path: Path, text: str) -> None
     file = write("slurmhooks.home", text)
     with pytest.raises(ConfigError, match=f"{file}: must have one line, the absolute path"):
         site.sources()
+
+
+def test_a_volume_that_is_replaced_meanwhile(write: Write, tmp_path: Path) -> None:
+    """If the link to the configuration changes after it was resolved, the old files are read, or an error is raised.
+
+    Kubernetes replaces a volume by another link, and then removes the old folder.
+    """
+    text = '[hooks]\npaths = ["*.py"]\n[scrun]\nlua = "a.lua"\n'
+    for version in ("1", "2"):
+        write(f"{version}/slurmhooks.toml", text)
+        write(f"{version}/a.py", "")
+        write(f"{version}/a.lua", "")
+    (tmp_path / "data").symlink_to("1")
+    for name in ("slurmhooks.toml", "a.py"):
+        (tmp_path / name).symlink_to(f"data/{name}")
+    link = site.config_name()
+    resolved = site.located(link)
+    (tmp_path / "data").unlink()
+    (tmp_path / "data").symlink_to("2")
+    assert site.sources(resolved, link)[0][0].path == str(tmp_path / "1" / "a.py")
+    assert site.script_of("scrun", resolved, link) == str(tmp_path / "1" / "a.lua")
+    (tmp_path / "1" / "slurmhooks.toml").unlink()
+    for read in (site.sources, lambda path, link: site.script_of("scrun", path, link)):
+        with pytest.raises(LoadError, match="was replaced while it was read"):
+            read(resolved, link)
+    with pytest.raises(LoadError, match="was replaced while it was read"):
+        site.sources_of(Path(resolved), site.read_config(Path(resolved)), Path(link))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is made on one machine and carried to others, which have neither network nor compiler: images and an archive."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.carrying import CHECKOUT, HOOKS, SECONDS, checkout, hooked, pack
-from tests.cluster.conftest import Cluster
+from tests.cluster.conftest import NAME, ONE_RELEASE, RELEASES, Cluster, running
 from tests.cluster.dockerfile import play, stages
 from tests.cluster.lab import places
 
-pytestmark = pytest.mark.one_release
+pytestmark = pytest.mark.cluster
 
 DOCKERFILE = CHECKOUT / "contrib" / "packaging" / "images" / "Dockerfile"
 TREE, WHEELS, ARCHIVE = "/root/tree", "/root/wheels", "/root/airgap.tar"
@@ -38,20 +38,27 @@ CLEAR = f"""
 """
 
 
+@pytest.fixture(scope="module", params=[release for release in RELEASES if release == ONE_RELEASE])
+def machine(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of one node without slurmhooks, of the release whose Python the tests name."""
+    with running(request.param, f"{NAME}-carried", 1) as instance:
+        yield instance
+
+
 @pytest.fixture(scope="module")
-def built(bare_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def built(machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A cluster on which the first stage of the Dockerfile was played, with the archive for other machines."""
     folder = tmp_path_factory.mktemp("carried")
-    wheels = Path(places.cache(), "wheels", bare_cluster.release)
+    wheels = Path(places.cache(), "wheels", machine.release)
     names = b"\0".join(path.name.encode() for path in wheels.glob("*.whl"))
-    bare_cluster.put(checkout(folder), "/root/tree.tar")
-    bare_cluster.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
+    machine.put(checkout(folder), "/root/tree.tar")
+    machine.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
     unpack = "rm -r /opt/slurmhooks; for name in tree wheels; do mkdir $name; tar -C $name -xf $name.tar; done"
-    bare_cluster.root("sh", "-ec", f"cd /root; {unpack}", check=True)
-    bare_cluster.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
-    play(bare_cluster, dict(stages(DOCKERFILE))["build"], TREE, {"PIP_OPTIONS": f"--no-index --find-links={WHEELS}"})
-    bare_cluster.root("sh", "-ec", MAKE, check=True, timeout=SECONDS)
-    return bare_cluster
+    machine.root("sh", "-ec", f"cd /root; {unpack}", check=True)
+    machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
+    play(machine, dict(stages(DOCKERFILE))["build"], TREE, {"PIP_OPTIONS": f"--no-index --find-links={WHEELS}"})
+    machine.root("sh", "-ec", MAKE, check=True, timeout=SECONDS)
+    return machine
 
 
 def test_the_image(built: Cluster) -> None:

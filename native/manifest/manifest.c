@@ -9,33 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "build_config.h"
+#include "manifest/home.h"
 #include "manifest/parse.h"
 #include "trusted.h"
 
 #define FILE_NAME "slurmhooks.manifest"
 #define LARGEST (1024L * 1024)
-
-/*
- * The manifest is beside slurm.conf, where Slurm itself looks for its other files; a relative SLURM_CONF starts at the
- * current folder. RET a path, in the buffer or constant; NULL if it is too long.
- */
-static const char *manifest_path(char *buffer, size_t size)
-{
-    const char *conf = getenv("SLURM_CONF");
-
-    if (!conf || !*conf)
-        return SLURMHOOKS_SYSCONFDIR "/" FILE_NAME;
-    buffer[0] = '\0';
-    if (*conf != '/' && !getcwd(buffer, size))
-        return NULL;
-    size_t start = strlen(buffer);
-    const char *slash = strrchr(conf, '/');
-    int folder_length = slash ? (int)(slash - conf) : 0;
-    int length = snprintf(buffer + start, size - start, "%s%.*s/%s", start && folder_length ? "/" : "", folder_length,
-                          conf, FILE_NAME);
-    return length < 0 || (size_t)length >= size - start ? NULL : buffer;
-}
 
 /* RET the content, from malloc(), with room for a NUL, or NULL. OUT size; why, if NULL is returned. */
 static char *read_whole(const char *path, size_t *size, const char **why)
@@ -80,12 +59,10 @@ static struct manifest_line *lines_of_machine(const char **why)
     static const char *reason;
 
     if (!tried) {
-        char buffer[4096];
-        const char *path = manifest_path(buffer, sizeof(buffer));
+        char path[PATH_MAX];
         size_t size = 0;
         tried = 1;
-        reason = "its path is too long";
-        text = path ? read_whole(path, &size, &reason) : NULL;
+        text = home_path(FILE_NAME, path, sizeof(path), &reason) ? NULL : read_whole(path, &size, &reason);
         lines = text ? manifest_parse(text, size, &reason) : NULL;
         if (!lines) {
             free(text);

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import LoadError
-from slurmhooks.files import plugstack_conf, slurm_conf, trusted
+from slurmhooks.files import home, plugstack_conf, slurm_conf, trusted
 
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
 """Placeholder in a proposed PluginDir: with only our folder Slurm would find no other plugin."""
@@ -60,7 +60,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = lines[0].strip() if lines else "required spank_python.so"
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
-    toml = sysconfdir / "slurmhooks.toml"
+    toml = Path(home.of(str(below(root, sysconfdir))), "slurmhooks.toml")
     line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed

@@ -76,7 +76,7 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
             guard_as_slurmctld()
-            for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
+            for script in (f"{slurm_conf.directory()}/scrun.lua", *(point.script for point in self.points)):
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
@@ -176,7 +176,7 @@ class Loaded:
             if name is None or os.path.lexists(link := Path(slurm_conf.directory(), name)):
                 self._watch_link(link)
         else:
-            full = os.path.join(slurm_conf.directory(), pattern)
+            full = site.of_line(pattern)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
             where = f"plugstack.conf: {' '.join(args)}"
             if site.awaits_deployment(pattern):

@@ -3,14 +3,12 @@
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from slurmhooks.cli import build_record, loading
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import note
-from slurmhooks.files import durable
+from slurmhooks.files import durable, home
 from slurmhooks.site import manifest
 
 PLUGIN = "spank_python.so"
@@ -31,6 +29,11 @@ def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Pa
     return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
 
 
+def manifest_path(sysconfdir: Path) -> Path:
+    """Return the path of the manifest."""
+    return Path(home.of(str(sysconfdir)), manifest.FILE_NAME)
+
+
 def slurm_number(version: str) -> int:
     """Return SLURM_VERSION_NUMBER of a version such as 24.11.5."""
     major, minor, micro = (int(part) for part in version.split("-")[0].split("."))
@@ -48,21 +51,26 @@ def choose_variant(folder: Path, name: str) -> str:
         what the variant exports, for the user.
 
     Raises:
-        Finding: the variant is not installed.
+        Finding: the variant is not installed, or cannot be linked and the plugin does not export enough.
     """
     variant = Path("slurmhooks", f"spank_python-{name}.so")
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
-    before = manifest.exported(variant_of(target))
+    before, extra = manifest.exported(variant_of(target)), manifest.exported(name)
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         advice = (
             f"it must become a link to {variant}: run 'slurmhooks compile' where the folder of the plugins can be"
             " written, such as in the image of this machine"
         )
-        with _writing(target, advice):
+        try:
             durable.link(target, str(variant))
-    extra = manifest.exported(name)
+        except OSError as error:
+            if error.errno not in READ_ONLY:
+                raise
+            if not set(extra) <= set(before):
+                raise Finding(f"{target}: {error.strerror}: {advice}") from error
+            return f"stays as it is ({error.strerror}); it exports what the handlers need, and more, which costs time"
     if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
     return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
@@ -81,18 +89,12 @@ def write_manifest(text: str, path: Path) -> None:
     except OSError:
         pass
     advice = (
-        "the manifest was not written; the hooks work, but Python starts in every process; run 'slurmhooks compile' on"
-        " a machine that can write the folder, or where the folder is made"
+        "the manifest was not written; the hooks work, but Python starts in every process; name a folder that"
+        f" this machine can write in {home.FILE_NAME} beside slurm.conf, or run 'slurmhooks compile' where it can write"
+        " this one"
     )
-    with _writing(path, advice):
-        manifest.write(text, str(path))
-
-
-@contextmanager
-def _writing(path: Path, advice: str) -> Iterator[None]:
-    """Turn the error of a path that cannot be written into a finding that says what to do."""
     try:
-        yield
+        manifest.write(text, str(path))
     except OSError as error:
         if error.errno not in READ_ONLY:
             raise
@@ -110,7 +112,7 @@ def variant_of(plugin: Path) -> str:
 
 def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
     """Return one line for the user: whether the manifest is what 'slurmhooks compile' would write now."""
-    path = sysconfdir / manifest.FILE_NAME
+    path = manifest_path(sysconfdir)
     expected = text_of(loaded, record, folder)
     try:
         present = path.read_text(encoding="utf-8", errors="surrogateescape")

@@ -43,7 +43,8 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
                         f" and not {first}: write {folder}/{name}, or move what is there"
                     )
                 )
-    return found
+    # Kubernetes may have replaced the volume since the link was resolved: what is beside it now is another version.
+    return found if paths.real(link) == path else []
 
 
 def _folders(link: str) -> list[str]:

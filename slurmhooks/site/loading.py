@@ -179,11 +179,10 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
 
         named, lua = _in_manifest(rows), manifest.of_scripts(rows)[0]
     else:
-        from slurmhooks.files import slurm_conf
         from slurmhooks.site import sources as site
 
         # Resolve the link once for both calls, so that their results belong together.
-        link = f"{slurm_conf.directory()}/{site.FILE_NAME}"
+        link = site.config_name()
         path = site.located(link)
         named = Named(*site.sources(path, link))
         script = site.script_of(point, path, link) if read is not None else None

@@ -133,10 +133,10 @@ class Point:
 
 
 def default_path() -> str:
-    """Return the path of the manifest, which is beside slurm.conf."""
-    from slurmhooks.files import slurm_conf
+    """Return the path of the manifest, which is in the home."""
+    from slurmhooks.files import home
 
-    return f"{slurm_conf.directory()}/{FILE_NAME}"
+    return f"{home.folder()}/{FILE_NAME}"
 
 
 def render(
@@ -229,7 +229,7 @@ def read(args: Sequence[str], path: str | None = None, point: str | None = None)
 
     Args:
         args: the arguments of the line of plugstack.conf.
-        path: path of the manifest; by default the one beside slurm.conf.
+        path: path of the manifest; by default the one in the home.
         point: one of :data:`POINTS`, in place of a line.
 
     Raises:

@@ -7,7 +7,7 @@ import posix
 from _stat import S_ISREG
 
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import paths, plugstack, slurm_conf, trusted
+from slurmhooks.files import home, paths, plugstack, slurm_conf, trusted
 from slurmhooks.handlers import loader
 from slurmhooks.log import log
 
@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
 DEPLOYED = "slurmhooks.d/current"
-"""The folder of the deployed bundle's files, relative to that of slurm.conf."""
+"""The folder of the deployed bundle's files, relative to the home."""
 
 
 def config_path() -> Path:
-    """Return the path of slurmhooks.toml, which is beside slurm.conf."""
+    """Return the path of slurmhooks.toml, which is in the home."""
     from pathlib import Path
 
-    return Path(slurm_conf.directory(), FILE_NAME)
+    return Path(config_name())
+
+
+def config_name() -> str:
+    """Return what :func:`config_path` returns, as a text."""
+    return f"{home.folder()}/{FILE_NAME}"
 
 
 def located(path: str) -> str:
@@ -61,7 +66,7 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     """Return the configuration and the sources that it names.
 
     Args:
-        path: path of the file, see :func:`located`; by default slurmhooks.toml beside slurm.conf.
+        path: path of the file, see :func:`located`; by default slurmhooks.toml in the home.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
@@ -131,10 +136,12 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
     """Refuse names in a configuration that lead to other files beside the link to it, where they seem to be.
 
     Raises:
-        LoadError: there are such names.
+        LoadError: there are such names; or the file is gone since the link was resolved, so that nothing was read.
     """
     if link == path:
         return
+    if isinstance(paths.state(path), int):
+        raise LoadError([f"{link}: was replaced while it was read, and {path} is gone: try again"])
     from slurmhooks.files import misplaced
 
     findings = misplaced.findings(link, path, names)
@@ -155,7 +162,7 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
         ConfigError: it is invalid, or another user could have written it.
         LoadError: as :func:`sources_of`.
     """
-    link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
+    link = link or path or config_name()
     path = located(path or link)
     value = values(path)
     log.limit(value("log", "level"), value("log", "limit"))
@@ -170,18 +177,17 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
 
     Args:
         point: ``scrun`` or ``cli_filter``: the table of the configuration.
-        path: path of the file; by default slurmhooks.toml beside slurm.conf.
+        path: path of the file; by default slurmhooks.toml in the home.
         link: the path before :func:`located`, if it was called.
 
     Raises:
         ConfigError: the configuration is invalid, or another user could have written it.
         LoadError: the name is relative to another folder than it seems.
     """
-    link = link or path or f"{slurm_conf.directory()}/{FILE_NAME}"
+    link = link or path or config_name()
     path = located(path or link)
     name: str | None = values(path)(point, "lua")
-    if name is not None:
-        _refuse_misplaced(link, path, [name])
+    _refuse_misplaced(link, path, [] if name is None else [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
@@ -255,6 +261,9 @@ def _refuse_hidden(path: str) -> None:
     try:
         mode = posix.stat(path).st_mode
     except OSError as error:
+        unusable = home.fault(path)
+        if unusable is not None:
+            raise ConfigError([unusable]) from error
         if not isinstance(error, FileNotFoundError) or not paths.is_absent(path):
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         from slurmhooks.files import misplaced
@@ -285,7 +294,7 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
             return [], rest, ()
         # Resolve the folder once for all files, so that they belong together even if a link on the way changes
         # meanwhile.
-        folder, _, last = paths.below(slurm_conf.directory(), pattern).rpartition("/")
+        folder, _, last = of_line(pattern).rpartition("/")
         folder = folder if paths.has_magic(folder) else paths.real(folder)
         return _expand([f"{folder}/{last}"], "/"), rest, ()
     if config is not None:
@@ -304,8 +313,13 @@ def awaits_deployment(pattern: str) -> bool:
 
     Then the line has no hooks: a configless node gets its first bundle before its first job, but slurmd starts earlier.
     """
-    current = f"{slurm_conf.directory()}/{DEPLOYED}"
-    return paths.below(slurm_conf.directory(), pattern).startswith(f"{current}/") and paths.is_absent(current)
+    current = f"{home.folder()}/{DEPLOYED}"
+    return of_line(pattern).startswith(f"{current}/") and paths.is_absent(current)
+
+
+def of_line(pattern: str) -> str:
+    """Return the absolute path of a GLOB of plugstack.conf: relative to slurm.conf, or to the home for a bundle's."""
+    return paths.below(home.folder() if pattern.startswith(f"{DEPLOYED}/") else slurm_conf.directory(), pattern)
 
 
 def no_such(config: str) -> str:
@@ -320,7 +334,7 @@ def lua_version() -> str | None:
         LoadError: the configuration is invalid.
     """
     try:
-        version: str | None = values(located(f"{slurm_conf.directory()}/{FILE_NAME}"))("lua", "version")
+        version: str | None = values(located(config_name()))("lua", "version")
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return version

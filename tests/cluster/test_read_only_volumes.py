@@ -50,6 +50,18 @@ SWAP = """
     '
 """
 
+HOME = """
+    # First, so that at no moment a process finds a home without configuration.
+    mkdir /var/lib/slurmhooks
+    ln -s /etc/slurm/slurmhooks.toml /var/lib/slurmhooks
+    nsenter --mount --target "$(cat /run/kubelet.pid)" sh -ec '
+        cd /mnt/kubelet
+        echo /var/lib/slurmhooks > ..data/slurmhooks.home
+        ln -s ..data/slurmhooks.home slurmhooks.home
+    '
+"""
+"""The policy of the volume, with a home that can be written."""
+
 BUNDLE = """
     mkdir /root/policy
     cp -L /etc/slurm/*.py /etc/slurm/slurmhooks.toml /root/policy
@@ -88,7 +100,9 @@ def test_a_policy_in_a_volume(pod: Cluster) -> None:
 def test_commands_say_what_to_do(pod: Cluster) -> None:
     """Commands that read work; those that would write into the volume name it, and change nothing."""
     pod.root("slurmhooks", "check", check=True)
-    status = json.loads(pod.root("slurmhooks", "status", "--json", check=True).stdout)
+    # The user of all processes in a pod of slurmctld.
+    as_slurm = ("setpriv", "--reuid=slurm", "--regid=slurm", "--clear-groups")
+    status = json.loads(pod.root(*as_slurm, "slurmhooks", "status", "--json", check=True).stdout)
     assert {row["state"] for row in status["rows"]} == {"current"}
     pod.root("sh", "-ec", BUNDLE, check=True)
     for command in (["compile"], ["deploy", "/root/b.tar"]):
@@ -96,3 +110,13 @@ def test_commands_say_what_to_do(pod: Cluster) -> None:
         assert done.returncode == 1
         assert "/etc/slurm" in done.stderr
         assert "Read-only file system" in done.stderr
+
+
+def test_a_home_that_can_be_written(pod: Cluster) -> None:
+    """With slurmhooks.home in the volume, the manifest is written into the home, and the policy stays in force."""
+    pod.root("sh", "-ec", HOME, check=True)
+    pod.restart()
+    pod.root("slurmhooks", "compile", check=True)
+    assert "/var/lib/slurmhooks/slurmhooks.manifest: up to date" in pod.root("slurmhooks", "check", check=True).stdout
+    assert "version 2" in refusal(pod)
+    assert pod.user("alice", "srun", "printenv", "FROM_VOLUME").stdout == "version 2\n"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -110,3 +112,23 @@ def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None
     command = [str(tmp_path / "venv/bin/slurmhooks"), "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert __version__ in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("rpmspec") is None, reason="rpmspec is missing: install rpm (Debian), rpm-build")
+def test_spec_for_a_second_python() -> None:
+    """With python3_pkgversion all packages, programs and scripts are those of this Python, and none of the system's."""
+    spec = CHECKOUT / "contrib" / "packaging" / "slurmhooks.spec"
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    done = subprocess.run(
+        ["rpmspec", "--define", f"python3_pkgversion {version}", "--parse", spec],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    named = set(re.findall(r"^(?:Build)?Requires: +(python\S+)", done.stdout, re.MULTILINE))
+    assert f"python{version}-devel" in named
+    assert {name for name in named if not name.startswith(f"python{version}")} == set()
+    used = re.findall(r"/usr/bin/python\S*?(?=[\s,])", done.stdout)
+    # The script for all packages names the system's, which is replaced.
+    assert set(used) == {f"/usr/bin/python{version}", "/usr/bin/python3"}
+    assert done.stdout.count("/usr/bin/python3\n") + done.stdout.count("/usr/bin/python3 ") == 0
+    assert f"s,--python /usr/bin/python3,--python /usr/bin/python{version}," in done.stdout
+    assert "--python /usr/bin/python3 " in (CHECKOUT / "contrib" / "packaging" / "build-plugins").read_text()

@@ -17,6 +17,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks",
     "slurmhooks.entry",
     "slurmhooks.files",
+    "slurmhooks.files.home",
     "slurmhooks.handlers",
     "slurmhooks.hooks",
     "slurmhooks.site",

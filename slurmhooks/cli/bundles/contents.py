@@ -12,7 +12,7 @@ from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import misplaced, paths, plugstack
+from slurmhooks.files import home, misplaced, paths, plugstack
 from slurmhooks.site import sources as site
 
 UNFINISHED = "slurmhooks.d/unfinished"
@@ -29,7 +29,7 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     Raises:
         Findings: files are missing, or are outside the folder, so that a bundle could not replace them.
     """
-    path = folder / config.FILE_NAME
+    path = Path(home.of(str(folder)), config.FILE_NAME)
     if not path.exists():
         raise Finding(f"{path} does not exist: name the folder that has it")
     try:

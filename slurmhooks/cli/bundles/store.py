@@ -18,7 +18,7 @@ from slurmhooks.cli import manifests
 from slurmhooks.cli.bundles import archive, contents, lock
 from slurmhooks.cli.findings import Finding
 from slurmhooks.config import model as config
-from slurmhooks.files import durable
+from slurmhooks.files import durable, home
 from slurmhooks.site import sources as site
 
 KEPT = 5
@@ -32,18 +32,20 @@ class Store:
 
     Attributes:
         sysconfdir: the folder of slurm.conf.
-        toml: slurmhooks.toml beside it.
-        folder: slurmhooks.d beside it.
+        home: the folder of what follows.
+        toml: slurmhooks.toml.
+        folder: slurmhooks.d.
     """
 
     def __init__(self, sysconfdir: Path) -> None:
         self.sysconfdir = sysconfdir
-        self.toml = sysconfdir / config.FILE_NAME
-        self.folder = sysconfdir / "slurmhooks.d"
+        self.home = Path(home.of(str(sysconfdir)))
+        self.toml = self.home / config.FILE_NAME
+        self.folder = self.home / "slurmhooks.d"
         self._bundles = self.folder / "bundles"
         self._current = self.folder / "current"
         self._history = self.folder / "history"
-        self._unfinished = sysconfdir / contents.UNFINISHED
+        self._unfinished = self.home / contents.UNFINISHED
         self._target = f"{site.DEPLOYED}/{config.FILE_NAME}"
 
     @contextmanager
@@ -70,9 +72,11 @@ class Store:
                     f"{self.toml}: mounted, so that no link can replace it: mount the folder that has it instead, or "
                 )
             else:
-                what += f"'deploy' and 'rollback' must write {self.sysconfdir} and the folder of the plugins: "
+                what += f"'deploy' and 'rollback' must write {self.home} and the folder of the plugins: "
             raise Finding(
-                what + "change the files where they come from, then run 'slurmhooks compile' here; nothing has changed"
+                what
+                + f"name a folder that can be written in {home.FILE_NAME} beside slurm.conf, or change the files where"
+                " they come from, then run 'slurmhooks compile' here; nothing has changed"
                 if self.unfinished is None
                 else what + "then run the command again, which finishes the deployment"
             ) from error

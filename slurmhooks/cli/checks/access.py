@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from slurmhooks.cli import loading
+from slurmhooks.cli import loading, manifests
 from slurmhooks.files import slurm_conf
-from slurmhooks.site.manifest import FILE_NAME, Line
+from slurmhooks.site.manifest import Line
 
 READ, ENTER, LIST = "r", "x", "rx"
 _BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH, LIST: stat.S_IROTH | stat.S_IXOTH}
@@ -83,7 +83,7 @@ def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[
         lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
         (findings if _concerns_users(line) else notes).extend(lines)
     if loaded.lines or any(handler.spec.name.startswith("cli_filter.") for handler in handlers):
-        manifest = [(str(sysconfdir / FILE_NAME), READ)]
+        manifest = [(str(manifests.manifest_path(sysconfdir)), READ)]
         findings += _obstacles(manifest, USERS, "Python starts in all of their processes")
     return list(dict.fromkeys(findings)), [text for text in dict.fromkeys(notes) if text not in findings]
 

@@ -51,6 +51,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
     # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
     chosen = manifests.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     note(f"{folder / manifests.PLUGIN}: {chosen}")
-    manifests.write_manifest(manifests.text_of(loaded, record, folder), sysconfdir / manifest.FILE_NAME)
+    path = manifests.manifest_path(sysconfdir)
+    manifests.write_manifest(manifests.text_of(loaded, record, folder), path)
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
-    note(f"{sysconfdir / manifest.FILE_NAME}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")
+    note(f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
-from slurmhooks.config import model as config
 from slurmhooks.fields import LISTS
+from slurmhooks.files import home
 from slurmhooks.log import visible
 from slurmhooks.site import sources as site
 
@@ -58,7 +58,7 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
-    findings += site.problems(sysconfdir / config.FILE_NAME)
+    findings += site.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
     running, notes = controllers.look(sysconfdir)
     findings += controllers.findings(running)
     scrun = slurm.find_program("scrun")

@@ -8,7 +8,6 @@ import click
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.policies import describe, published, rules
@@ -69,8 +68,8 @@ def guide(names: bool, as_json: bool, sysconfdir: Path) -> None:
     """
     if names and not as_json:
         raise click.UsageError("--names needs --json")
-    path = sysconfdir / config.FILE_NAME
     parameters.use(sysconfdir)
+    path = site.config_path()
     if not path.exists():
         raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
     try:

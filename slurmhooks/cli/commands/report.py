@@ -14,7 +14,6 @@ from slurmhooks.cli.pages import charts
 from slurmhooks.cli.pages.names import Numbered, plain
 from slurmhooks.cli.tally import KEPT, Report, Tally
 from slurmhooks.collector.place import decisions_folder
-from slurmhooks.config import model as config
 from slurmhooks.site import sources as site
 
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -70,7 +69,7 @@ def command(
     notes = []
     if not files:
         parameters.use(sysconfdir)
-        read = site.read_config(sysconfdir / config.FILE_NAME)
+        read = site.read_config(site.config_path())
         files = (Path(decisions_folder(read.decisions.folder)),)
         if read.decisions.sample < 1:
             share = f"[decisions] sample = {read.decisions.sample:g}"

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.config import model as config
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.processes import deliverer
@@ -57,7 +56,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool, as_json: b
     if of_power:
         folder, maker = deliverer.folder(), "the first power program that slurmctld runs makes it"
     else:
-        folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
+        folder = Path(spool_folder(site.read_config(site.config_path()).job_end))
         maker = "slurmctld with JobCompType=jobcomp/python makes it"
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:

@@ -45,7 +45,7 @@ def command(
     if what is None and user is None and last is None:
         raise click.UsageError("name a job, an error or a request, or --user or --last")
     parameters.use(sysconfdir)
-    folder = _folder(sysconfdir)
+    folder = _folder()
     log = Log(folder)
     if not log.exists() and not hosts:
         raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
@@ -78,12 +78,12 @@ def command(
         raise Finding(text + more)
 
 
-def _folder(sysconfdir: Path) -> Path:
+def _folder() -> Path:
     """Return the folder of the decision log."""
     from slurmhooks.collector.place import decisions_folder
     from slurmhooks.site import sources as site
 
-    return Path(decisions_folder(site.values(str(sysconfdir / site.FILE_NAME))("decisions", "folder")))
+    return Path(decisions_folder(site.values(site.config_name())("decisions", "folder")))
 
 
 def _ask(host: str, what: str | None, user: str | None, last: int | None) -> list[Decision]:

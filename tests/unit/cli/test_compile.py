@@ -93,11 +93,17 @@ def test_a_folder_that_does_not_exist(site: "Site") -> None:
 
 
 def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the variant cannot be chosen, compile says where to choose it."""
+    """If the variant cannot be chosen, a plugin that exports enough stays; otherwise compile says what to do."""
     site.file(INIT)
     read_only(monkeypatch, site.plugins)
     result = site.call("compile")
+    assert result.exit_code == 0
+    assert "spank_python.so: stays as it is (Read-only file system)" in result.output
+    assert (site.etc / "slurmhooks.manifest").exists()
+    monkeypatch.undo()
+    site.compile()
+    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
+    read_only(monkeypatch, site.plugins)
+    result = site.call("compile")
     assert result.exit_code == 1
-    assert (
-        "it must become a link to slurmhooks/spank_python-minimal.so: run 'slurmhooks compile' where" in result.output
-    )
+    assert "it must become a link to slurmhooks/spank_python-job.so: run 'slurmhooks compile' where" in result.output

@@ -317,6 +317,25 @@ def test_plugins_that_cannot_be_replaced(
     assert deploy(bundle)["notes"] == deploy(bundle)["notes"]  # nothing was left to finish
 
 
+def test_a_home_elsewhere(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], tmp_path: Path
+) -> None:
+    """With slurmhooks.home nothing beside slurm.conf changes: bundles and the manifest are in the home."""
+    place = tmp_path / "home"
+    place.mkdir()
+    (site.etc / "slurmhooks.toml").unlink(missing_ok=True)
+    (site.etc / "slurmhooks.home").write_text(f"{place}\n")
+    before = sorted(path.name for path in site.etc.iterdir())
+    first = deploy(make("one", HANDLER.format(1)))["bundle"]
+    assert deploy(make("two", HANDLER.format(2)))["before"] == first
+    assert handlers(site) == ["a:version_2"]
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 0, result.output
+    assert handlers(site) == ["a:version_1"]
+    assert sorted(path.name for path in site.etc.iterdir()) == before
+    assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]
+
+
 @pytest.mark.parametrize(
     ("error", "name", "words"),
     [

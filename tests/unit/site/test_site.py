@@ -415,3 +415,60 @@ def test_a_line_whose_configuration_does_not_exist() -> None:
     """A configuration that a line of plugstack.conf names must exist."""
     with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
         site.of_plugstack(["config=gone.toml"])
+
+
+def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
+    """slurmhooks.home names the folder of the configuration and of bundles; a file beside slurm.conf does not count."""
+    write("slurmhooks.toml", '[hooks]\nmodules = ["beside"]\n')
+    place = tmp_path / "home"
+    place.mkdir()
+    write("slurmhooks.home", f"{place}\n")
+    for read in (site.of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
+        with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a bundle"):
+            read()
+    assert site.awaits_deployment("slurmhooks.d/current/*.py")
+    write("home/slurmhooks.d/bundles/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
+    write("home/slurmhooks.d/bundles/1/a.py", "")
+    (place / "slurmhooks.d" / "current").symlink_to("bundles/1")
+    (place / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    assert names(site.of_config()[1]) == ["deployed"]
+    assert of_line("slurmhooks.d/current/*.py x") == (["a.py"], ["x"])
+    (place / "slurmhooks.toml").unlink()
+    (place / "slurmhooks.toml").symlink_to(tmp_path / "slurmhooks.toml")
+    assert names(site.sources()[0]) == ["beside"]
+
+
+@pytest.mark.parametrize("text", ["", "home\n", "/home\n/other\n", "\0"])
+def test_a_home_that_is_no_path(write: Write, tmp_path: Path, text: str) -> None:
+    """Unless slurmhooks.home has one absolute path, there is no configuration, and the error names the file."""
+    write("slurmhooks.toml", "")
+    file = write("slurmhooks.home", text)
+    with pytest.raises(ConfigError, match=f"{file}: must have one line, the absolute path"):
+        site.sources()
+
+
+def test_a_volume_that_is_replaced_meanwhile(write: Write, tmp_path: Path) -> None:
+    """If the link to the configuration changes after it was resolved, the old files are read, or an error is raised.
+
+    Kubernetes replaces a volume by another link, and then removes the old folder.
+    """
+    text = '[hooks]\npaths = ["*.py"]\n[scrun]\nlua = "a.lua"\n'
+    for version in ("1", "2"):
+        write(f"{version}/slurmhooks.toml", text)
+        write(f"{version}/a.py", "")
+        write(f"{version}/a.lua", "")
+    (tmp_path / "data").symlink_to("1")
+    for name in ("slurmhooks.toml", "a.py"):
+        (tmp_path / name).symlink_to(f"data/{name}")
+    link = site.config_name()
+    resolved = site.located(link)
+    (tmp_path / "data").unlink()
+    (tmp_path / "data").symlink_to("2")
+    assert site.sources(resolved, link)[0][0].path == str(tmp_path / "1" / "a.py")
+    assert site.script_of("scrun", resolved, link) == str(tmp_path / "1" / "a.lua")
+    (tmp_path / "1" / "slurmhooks.toml").unlink()
+    for read in (site.sources, lambda path, link: site.script_of("scrun", path, link)):
+        with pytest.raises(LoadError, match="was replaced while it was read"):
+            read(resolved, link)
+    with pytest.raises(LoadError, match="was replaced while it was read"):
+        site.sources_of(Path(resolved), site.read_config(Path(resolved)), Path(link))

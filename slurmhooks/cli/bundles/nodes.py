@@ -49,6 +49,7 @@ class Machine:
         kept: the bundles that `rollback` can go back to, the last one deployed last.
         slurmctld: the plugins of a slurmctld on this machine.
         findings: reasons why something is unknown.
+        manifest: why launches do not use the hook manifest; None if they do, or if it is not known.
     """
 
     name: str
@@ -58,12 +59,14 @@ class Machine:
     kept: list[str] = field(default_factory=list)
     slurmctld: list[Point] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    manifest: str | None = None
 
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
     from slurmhooks.cli.bundles import archive, contents
     from slurmhooks.cli.bundles.store import Store
+    from slurmhooks.site import manifest
 
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
@@ -93,6 +96,7 @@ def this(sysconfdir: Path) -> Machine:
         kept=store.kept(),
         slurmctld=[_point(each, bundle, store) for each in running],
         findings=[*findings, *(text for text in notes if "unknown" in text)],
+        manifest=manifest.outdated(str(sysconfdir / manifest.FILE_NAME)),
     )
 
 

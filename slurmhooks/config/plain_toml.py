@@ -19,7 +19,7 @@ END_OF_WORD = frozenset(" \t\n,]}#")
 MOST_DIGITS = 18
 
 
-class _Unusual(Exception):
+class _UnusualError(Exception):
     """The text has something that this module does not read."""
 
 
@@ -30,7 +30,7 @@ def read(text: str) -> Table | None:
         return None
     try:
         return _Reader(f"{text}\n").document()
-    except (_Unusual, ValueError, IndexError, RecursionError):
+    except (_UnusualError, ValueError, IndexError, RecursionError):
         return None
 
 
@@ -59,7 +59,7 @@ class _Reader:
                 self._pair(table)
             self._skip()
             if self.text[self.at] != "\n":
-                raise _Unusual
+                raise _UnusualError
 
     def _skip(self, *, lines: bool = False) -> None:
         """Pass blanks and a comment; with ``lines``, any number of lines of these."""
@@ -76,7 +76,7 @@ class _Reader:
 
     def _expect(self, words: str) -> None:
         if not self.text.startswith(words, self.at):
-            raise _Unusual
+            raise _UnusualError
         self.at += len(words)
 
     def _header(self, root: Table, made: dict[tuple[str, ...], bool]) -> Table:
@@ -94,7 +94,7 @@ class _Reader:
                 made[tuple(path[:length])] = False
                 parent[name] = {}
             elif made.get(tuple(path[:length])) is not False:
-                raise _Unusual  # a value, or an array
+                raise _UnusualError  # a value, or an array
             parent = parent[name]
         place, last = tuple(path), path[-1]
         table: Table = {}
@@ -104,7 +104,7 @@ class _Reader:
         elif brackets == 2 and made.get(place):
             parent[last].append(table)
         else:
-            raise _Unusual
+            raise _UnusualError
         return table
 
     def _key(self) -> str:
@@ -114,7 +114,7 @@ class _Reader:
         while self.text[self.at] in BARE:
             self.at += 1
         if self.at == start:
-            raise _Unusual
+            raise _UnusualError
         return self.text[start : self.at]
 
     def _pair(self, table: Table) -> None:
@@ -124,7 +124,7 @@ class _Reader:
         self._expect("=")
         self._blanks()
         if key in table:
-            raise _Unusual
+            raise _UnusualError
         table[key] = self._value()
 
     def _value(self) -> object:
@@ -147,7 +147,7 @@ class _Reader:
         self.at = end + 1
         # Three quotes begin a text of several lines.
         if "\n" in found or (quote == '"' and "\\" in found) or (not found and self.text[self.at] == quote):
-            raise _Unusual
+            raise _UnusualError
         return found
 
     def _array(self) -> list[object]:
@@ -184,11 +184,11 @@ def _simple(word: str) -> object:
         return word == "true"
     whole, point, part = word.removeprefix("-").replace("_", "").partition(".")
     if "_" in word and not all(map(str.isdigit, word.removeprefix("-").split("_"))):
-        raise _Unusual
+        raise _UnusualError
     if not word.isascii() or not whole.isdigit() or len(word) > MOST_DIGITS or (whole[0] == "0" and whole != "0"):
-        raise _Unusual
+        raise _UnusualError
     if not point:
         return int(word)
     if not part.isdigit():
-        raise _Unusual
+        raise _UnusualError
     return float(word)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which bundle is in force on this machine, and on others, which report by a step or in files."""
 
-import json
 import os
-import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -89,7 +87,7 @@ def this(sysconfdir: Path) -> Machine:
         findings.append(f"{error.filename}: {error.strerror}")
     running, notes = controllers.look(sysconfdir)
     return Machine(
-        name=os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0],
+        name=os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0],
         at=datetime.now(UTC),
         bundle=bundle,
         deployed=deployed,
@@ -166,6 +164,8 @@ def of_text(text: str, source: str) -> list[Machine]:
     Raises:
         Finding: a report is damaged.
     """
+    import json
+
     machines = []
     for line in text.splitlines():
         _, mark, report = line.partition(MARK)

@@ -2,67 +2,18 @@
 #include "jobcomp/settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "build_config.h"
 #include "log.h"
-#include "client/channel.h"
-#include "client/spawn.h"
+#include "client/run.h"
 
-/* The longest time that Python may take, in nanoseconds. */
-#define PATIENCE (INT64_C(30) * 1000000000)
-/* The largest size of its output, in bytes. */
+/* The longest time that Python may take, in seconds. */
+#define PATIENCE 30
+/* The largest size of its output, in bytes. Its last line shows whether it is complete. */
 #define TEXT_MAX (8 << 10)
-
-/* Start the process. OUT output: a pipe from its standard output and error. RET 0 or an errno. */
-static int start(const char *state_save_location, int *output, pid_t *pid)
-{
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-m",
-        "slurmhooks.jobcomp.settings",
-        state_save_location,
-        NULL,
-    };
-    int ends[2];
-
-    if (pipe2(ends, O_CLOEXEC))
-        return errno;
-    int error = spawn_python((char *const *)command, ends[1], -1, pid);
-    close(ends[1]);
-    if (error)
-        close(ends[0]);
-    else
-        *output = ends[0];
-    return error;
-}
-
-/* Read all output of the process. Its last line shows whether it is complete. */
-static void read_output(int output, char *text)
-{
-    struct pollfd polled = {.fd = output, .events = POLLIN};
-    int64_t until = channel_now() + PATIENCE;
-    size_t size = 0;
-
-    while (size < TEXT_MAX - 1 && channel_now() < until) {
-        ssize_t more = poll(&polled, 1, 1000) > 0 ? read(output, text + size, TEXT_MAX - 1 - size) : -1;
-        if (!more)
-            break;
-        if (more > 0)
-            size += (size_t)more;
-    }
-    text[size] = '\0';
-}
 
 /* Read one line. OUT end: set by the last line. RET false if it is not a setting, but an error message. */
 static bool take(struct slurmhooks_settings *settings, const char *line, bool *end)
@@ -87,25 +38,27 @@ static bool take(struct slurmhooks_settings *settings, const char *line, bool *e
 
 bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *state_save_location)
 {
+    const char *const command[] = {
+        SLURMHOOKS_PYTHON_EXECUTABLE,
+        "-I",
+        "-X",
+        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
+        "-m",
+        "slurmhooks.jobcomp.settings",
+        state_save_location,
+        NULL,
+    };
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
-    int output = -1;
-    pid_t pid = 0;
 
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
-    int error = text ? start(state_save_location, &output, &pid) : ENOMEM;
-    if (error || pid <= 0) {
+    int error = text ? run_python(command, PATIENCE, text, TEXT_MAX) : ENOMEM;
+    if (error) {
         log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
         free(text);
         return false;
     }
-    read_output(output, text);
-    close(output);
-    kill(pid, SIGKILL);
-    /* Fails if slurmctld has already waited for this process, or ignores SIGCHLD. */
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
     while ((line = strsep(&rest, "\n")))
         if (*line && !take(settings, line, &end)) {
             log_error("[job_end] cannot be read: %s", line);

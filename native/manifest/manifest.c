@@ -47,13 +47,14 @@ done:
     return text;
 }
 
+static int tried; /* the manifest has been read */
+
 /*
  * RET all lines of the manifest, which is read at the first call; NULL if there are none. OUT why: the reason why a
  * line is missing.
  */
 static struct manifest_line *lines_of_machine(const char **why)
 {
-    static int tried;
     static char *text; /* never freed: the lines point into it */
     static struct manifest_line *lines;
     static const char *reason;
@@ -71,6 +72,11 @@ static struct manifest_line *lines_of_machine(const char **why)
     }
     *why = reason;
     return lines;
+}
+
+void manifest_forget(void)
+{
+    tried = 0;
 }
 
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)

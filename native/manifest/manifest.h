@@ -50,6 +50,9 @@ struct manifest_line {
  */
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
 
+/* Read the manifest again at the next call; what was found before stays valid. */
+void manifest_forget(void);
+
 /* Find what the manifest of this machine records for another plugin point. OUT and RET as for manifest_find(). */
 const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why);
 

@@ -31,6 +31,9 @@ struct line {
  */
 struct line *line_of(int argc, char *argv[], const char **why);
 
+/* Look the line up in a manifest that has just been written. OUT why: as line_of(). */
+void line_read_again(struct line *line, const char **why);
+
 /* RET the number by which Slurm identifies an option of a line (struct spank_option.val). */
 int option_value(const struct line *line, int index);
 

@@ -19,6 +19,7 @@
 #include "entry.h"
 #include "spank/lines.h"
 #include "spank/missing.h"
+#include "spank/renewal.h"
 #include "stub/stub.h"
 
 /* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
@@ -283,7 +284,8 @@ static int tasks_need_python(const struct line *line, spank_t spank)
 static void log_no_manifest(const char *why, unsigned context)
 {
     static const char text[] =
-        "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile'";
+        "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile', "
+        "or restart slurmd";
 
     /* In these contexts the log is the user's terminal. */
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR)
@@ -302,6 +304,8 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
 {
     unsigned context = spank_context();
 
+    if (why && callback_id == CALLBACK_init && context == S_CTX_SLURMD && renewal_run(why))
+        line_read_again(line, &why);
     if (callback_id == CALLBACK_init && line->manifest && !fits(line->manifest)) {
         line->manifest = NULL;
         why = "it is for another variant of this plugin";

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the submission of a job in the decision log, which slurmhooks/collector/decision_log.py writes."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -188,6 +187,8 @@ def _backwards(current: Path) -> Iterator[str]:
 
 def _parse(line: str) -> Decision | None:
     """Parse a line; return None if it is invalid, as after a full disk."""
+    import json
+
     try:
         return documents.build(Decision, json.loads(line))
     except (ValueError, RecursionError):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Findings: the errors that commands report."""
 
-import re
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -9,8 +8,8 @@ import click
 
 from slurmhooks.log import quoted, visible
 
-PLAIN = re.compile(r"[\w.@%+/:=-]+")
-"""Values that are shown without quotes."""
+PLAIN = "_.@%+/:=-"
+"""Characters, besides letters and digits, of values that are shown without quotes."""
 
 
 def shown(text: str, indent: str = "    ") -> str:
@@ -28,7 +27,8 @@ def shown(text: str, indent: str = "    ") -> str:
 
 def word(value: str) -> str:
     """Return a value that users choose, such as the name of a job, on one line; quoted if it might look like more."""
-    return value if PLAIN.fullmatch(value) else visible(quoted(value))
+    plain = value != "" and all(each.isalnum() or each in PLAIN for each in value)
+    return value if plain else visible(quoted(value))
 
 
 class Findings(click.ClickException):

@@ -3,12 +3,16 @@
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 
 from slurmhooks.cli import build_record, loading
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import note
+from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
+from slurmhooks.files.paths import matches
 from slurmhooks.site import manifest
 
 PLUGIN = "spank_python.so"
@@ -32,6 +36,29 @@ def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Pa
 def manifest_path(sysconfdir: Path) -> Path:
     """Return the path of the manifest."""
     return Path(home.of(str(sysconfdir)), manifest.FILE_NAME)
+
+
+def changed_since(began: int, loaded: loading.Loaded) -> list[str]:
+    """Return the files that have changed during the load: a manifest would describe what was not loaded.
+
+    Args:
+        began: nanoseconds since the epoch, from before the load.
+        loaded: the hooks of the site.
+    """
+    names = set(loaded.watched)
+    for pattern in loaded.patterns:
+        with suppress(LoadError):  # its folder does not exist yet: no bundle has been deployed
+            names.update(matches(pattern))
+    return sorted(name for name in names if _changed(name) >= began)
+
+
+def _changed(name: str) -> int:
+    """Return when a file was last changed or moved to its name; 0 for folders, and if it does not exist."""
+    try:
+        status = os.stat(name)
+    except OSError:
+        return 0
+    return 0 if S_ISDIR(status.st_mode) else status.st_ctime_ns
 
 
 def slurm_number(version: str) -> int:

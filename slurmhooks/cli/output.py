@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Print lists, tables and JSON documents."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -86,12 +84,16 @@ def document(value: Any) -> None:
 
 def as_json(value: Any, indent: int | None = None) -> str:
     """Return a value as JSON."""
+    import json
+
     return json.dumps(plain(value), indent=indent)
 
 
 def failure(context: click.Context, findings: Iterable[str]) -> None:
     """Print the document of a command that fails before it has a result; its only key is ``findings``."""
     if context.meta.get(WANTED) and not context.meta.get(PRINTED):
+        import json
+
         click.echo(json.dumps({"findings": list(findings)}, indent=2))
 
 
@@ -107,6 +109,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    from dataclasses import fields, is_dataclass
+
     if is_dataclass(value):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if hasattr(value, "model_dump"):

@@ -31,6 +31,7 @@ Device numbers are not recorded: overlays, Btrfs and NFS, common root file syste
 
 from __future__ import annotations
 
+from slurmhooks.errors import LoadError
 from slurmhooks.files import trusted
 from slurmhooks.handlers.loader import Source
 from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HEALTH
@@ -286,6 +287,41 @@ def without_times(text: str) -> str:
     """Return a manifest without sizes and times of folders. If only these differ, launches list the folders again."""
     rows = (row.split(" ") for row in text.split("\n"))
     return "\n".join(" ".join([*row[:2], *row[4:]] if row[0] == "glob" else row) for row in rows)
+
+
+def outdated(path: str) -> str | None:
+    """Return why processes do not use a manifest, by the rules of native/manifest; None if nothing has changed since.
+
+    Args:
+        path: of the manifest.
+    """
+    try:
+        text = trusted.read(path).decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return "there is none"
+    except (LoadError, OSError) as error:
+        return f"it cannot be read: {error}"
+    try:
+        for row in text.split("\n"):
+            if row.startswith(("file ", "absent ", "glob ")) and not _holds(row):
+                return f"{_decode(row.split(' ')[5 if row.startswith('glob ') else -1])} has changed since"
+    except (ValueError, IndexError, LoadError):
+        return "it is damaged, or a folder cannot be listed"
+    return None
+
+
+def _holds(row: str) -> bool:
+    """Tell whether a record about a file or a glob is true now."""
+    from slurmhooks.files.paths import identity, matches
+
+    kind, *words = map(_decode, row.split(" "))
+    if kind != "glob":
+        return _watch(words[-1]) == row
+    folder, start, end = words[4:]
+    state = identity(folder)
+    if state is None or str(state[1]) != words[0]:
+        return False
+    return [*map(str, state[1:4])] == words[:3] or len(matches(f"{folder}/{start}*{end}")) == int(words[3])
 
 
 def write(text: str, path: str) -> None:

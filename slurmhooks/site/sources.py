@@ -214,7 +214,7 @@ def values(path: str) -> Values:
 
 def _valid(path: str) -> dict[str, Any] | None:
     """Return the tables of a configuration if it is valid according to slurmhooks.config.keys; otherwise None."""
-    from slurmhooks.config import keys
+    from slurmhooks.config import keys, plain_toml
 
     try:
         text = trusted.read(path).decode("utf-8-sig")
@@ -222,12 +222,14 @@ def _valid(path: str) -> dict[str, Any] | None:
         return {}
     except (LoadError, OSError, UnicodeDecodeError):
         return None
-    import tomllib
+    tables = plain_toml.read(text)
+    if tables is None:
+        import tomllib
 
-    try:
-        tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+        try:
+            tables = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return None
     # These tables are for slurmctld, or for slurmhooks_health, which needs the model.
     for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.spank.site import HOOKS_D, Site, site
+from tests.cluster.spank.site import HOOKS_D, PLUGIN, Site, site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -137,3 +137,37 @@ def test_handlers_of_a_package(lent: Site) -> None:
         lent.cluster.put(before, toml)
         lent.plugstack("required spank_python.so")
         lent.root(f"rm -rf {place} /etc/slurm/plugstack.conf.d /etc/slurm/scron.conf")
+
+
+WRITES = "/etc/default/slurmd"
+"""The lab reads it as systemd does; the variable is set to "manual" in other tests."""
+
+
+def test_slurmd_writes_the_manifest(lent: Site) -> None:
+    """A slurmd that starts writes a missing or outdated manifest, and from 23.11 on one that is reconfigured, too.
+
+    It then does without Python, and leaves the variant of the plugin alone.
+    """
+    lent.hooks(a=HOOKS)
+    before = lent.root(f"cat {WRITES} 2>/dev/null || true")
+    lent.cluster.put(f"{before}SLURMHOOKS_MANIFEST=\n", WRITES)
+    try:
+        lent.cluster.restart()
+        assert f"compile: {MANIFEST}: handlers: 1" in lent.cluster.log("n1")
+        assert complaints(lent) == 0
+        assert not lent.root("grep -l libpython $(pgrep -x slurmd | sed 's|.*|/proc/&/maps|') || true").strip()
+        assert "is not used" not in lent.shell("slurmhooks status", user="root").stdout
+        lent.cluster.put(f"{HOOKS}# edited\n", f"{HOOKS_D}/a.py")
+        assert complaints(lent) > 0
+        assert f"{HOOKS_D}/a.py has changed since" in lent.shell("slurmhooks status", user="root").stdout
+        if lent.cluster.version >= (23, 11):
+            lent.root("scontrol reconfigure")
+            lent.cluster.wait(lambda: "up to date" in lent.root("slurmhooks check"), what="an up-to-date manifest")
+        else:
+            lent.cluster.restart()
+        assert complaints(lent) == 0
+        assert lent.root(f"readlink {PLUGIN}").strip() == "slurmhooks/spank_python-full.so"
+    finally:
+        lent.cluster.put(before, WRITES)
+        lent.hooks(a=HOOKS)
+        lent.cluster.restart()

@@ -64,8 +64,8 @@ def test_a_step_without_a_manifest_imports_no_model(cluster: Cluster) -> None:
         assert done.returncode == 0, done.stderr + cluster.log("slurmd")
         names, from_files = done.stdout.split("\n")[:2]
         imported = set(names.split())
-        assert {"slurmhooks.config.keys", "tomllib"} < imported
-        assert not imported & {"slurmhooks.config.model", "pydantic"}
+        assert "slurmhooks.config.keys" in imported
+        assert not imported & {"slurmhooks.config.model", "pydantic", "tomllib", "re"}
         assert from_files == ""
     finally:
         cluster.put(before, "/etc/slurm/slurmhooks.toml")

@@ -348,14 +348,18 @@ BESIDE: dict[str, tuple[bool, Callable[[Host], object]]] = {
 
 @pytest.mark.parametrize("change", BESIDE)
 def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
-    """A manifest becomes invalid if its GLOB matches other files, but not because of files of editors or Python."""
+    """A manifest becomes invalid if its GLOB matches other files, but not because of files of editors or Python.
+
+    'slurmhooks status' agrees with C.
+    """
     each_host.site("hook.spank.task_exit(lambda spank: None)")
     folder = each_host.folder / "hooks.d"
     folder.mkdir()
     (folder / "site_a.py").touch()
-    compile_manifest(each_host, folder / "site_*.py")
+    path = compile_manifest(each_host, folder / "site_*.py")
     holds, happen = BESIDE[change]
     happen(each_host)
+    assert (manifest.outdated(str(path)) is None) == holds
     run = launch(each_host, "local", "call sp init")
     assert run.one("call").rc == 0
     assert has_python(run) != holds

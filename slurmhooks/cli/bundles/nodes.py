@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which bundle is in force on this machine, and on others, which report by a step or in files."""
 
-import json
 import os
-import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -49,6 +47,7 @@ class Machine:
         kept: the bundles that `rollback` can go back to, the last one deployed last.
         slurmctld: the plugins of a slurmctld on this machine.
         findings: reasons why something is unknown.
+        manifest: why launches do not use the hook manifest; None if they do, or if it is not known.
     """
 
     name: str
@@ -58,12 +57,14 @@ class Machine:
     kept: list[str] = field(default_factory=list)
     slurmctld: list[Point] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    manifest: str | None = None
 
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
     from slurmhooks.cli.bundles import archive, contents
     from slurmhooks.cli.bundles.store import Store
+    from slurmhooks.site import manifest
 
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
@@ -86,13 +87,14 @@ def this(sysconfdir: Path) -> Machine:
         findings.append(f"{error.filename}: {error.strerror}")
     running, notes = controllers.look(sysconfdir)
     return Machine(
-        name=os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0],
+        name=os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0],
         at=datetime.now(UTC),
         bundle=bundle,
         deployed=deployed,
         kept=store.kept(),
         slurmctld=[_point(each, bundle, store) for each in running],
         findings=[*findings, *(text for text in notes if "unknown" in text)],
+        manifest=manifest.outdated(str(store.home / manifest.FILE_NAME)),
     )
 
 
@@ -162,6 +164,8 @@ def of_text(text: str, source: str) -> list[Machine]:
     Raises:
         Finding: a report is damaged.
     """
+    import json
+
     machines = []
     for line in text.splitlines():
         _, mark, report = line.partition(MARK)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the hook manifest, so that Python starts only where a handler needs it."""
 
+import time
 from pathlib import Path
 
 import click
@@ -15,23 +16,31 @@ from slurmhooks.site import manifest
 @click.command("compile")
 @parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
+@click.option("--only-manifest", is_flag=True, help="Leave spank_python.so as it is. slurmd calls this when it starts.")
+def command(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool) -> None:
     """Write the hook manifest, so that Python starts only where a handler needs it.
 
-    Run this command on every machine when hook files, plugstack.conf or slurmhooks itself have changed. Without a
-    current manifest everything works, but slower. The command loads everything as the daemons would, writes
-    slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with only the callbacks that the
-    handlers need, because each further callback costs Slurm time.
+    Run this command on every machine without slurmd when hook files, plugstack.conf or slurmhooks itself have changed;
+    slurmd writes the manifest when it starts or is reconfigured. Without a current manifest everything works, but
+    slower. The command loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, and links
+    spank_python.so to the variant with only the callbacks that the handlers need, because each further callback costs
+    Slurm time.
     """
-    of_site(sysconfdir, plugin_dir)
+    of_site(sysconfdir, plugin_dir, only_manifest=only_manifest)
 
 
-def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
+def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = False) -> None:
     """Write the manifest of this machine, and choose the variant of the SPANK plugin; report both on standard error.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        plugin_dir: where the plugins are; by default found by slurm.conf's PluginDir.
+        only_manifest: leave the plugin as it is.
 
     Raises:
         Findings: the manifest was not written.
     """
+    began = time.time_ns()
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None
     if folder is None or record is None:
@@ -48,10 +57,20 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
     notes = [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
-    # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
-    chosen = manifests.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
-    note(f"{folder / manifests.PLUGIN}: {chosen}")
+    if only_manifest:
+        missing = lines.never_called(loaded.lines, folder / manifests.PLUGIN)
+        if missing:
+            raise Findings([*missing, "the manifest was not written"])
+    else:
+        # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
+        chosen = manifests.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+        note(f"{folder / manifests.PLUGIN}: {chosen}")
+    text = manifests.text_of(loaded, record, folder)
+    changed = manifests.changed_since(began, loaded)
+    if changed:
+        findings = [f"{name}: has changed while it was loaded" for name in changed]
+        raise Findings([*findings, "the manifest was not written: run this command again"])
     path = manifests.manifest_path(sysconfdir)
-    manifests.write_manifest(manifests.text_of(loaded, record, folder), path)
+    manifests.write_manifest(text, path)
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")

@@ -44,6 +44,7 @@ class Report:
         rows: this machine, its slurmctld, and the nodes that were asked.
         findings: machines that have something else in force, or are unknown.
         not_asked: other controllers of the cluster that have not reported.
+        manifests: why launches on a machine start Python in every process.
     """
 
     expected: str | None
@@ -51,6 +52,7 @@ class Report:
     rows: list[Row]
     findings: list[str]
     not_asked: list[str] = field(default_factory=list)
+    manifests: list[str] = field(default_factory=list)
 
 
 @click.command("status")
@@ -127,7 +129,13 @@ def compare(here: machines.Machine, others: list[machines.Machine], wanted: list
             findings += [f"{where}: {text}" for text in point.fault]
     findings += [f"{row.where}: {row.state}" for row in rows if row.state != CURRENT]
     findings += [f"{name}: no answer" for name in wanted if name not in latest]
-    return Report(expected=expected, kept=here.kept, rows=rows, findings=list(dict.fromkeys(findings)))
+    manifests = [
+        f"{each.name}: the hook manifest is not used, so Python starts in every process: {each.manifest}; run"
+        " 'slurmhooks compile', or restart slurmd"
+        for each in (here, *latest.values())
+        if each.manifest is not None
+    ]
+    return Report(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=manifests)
 
 
 def _row(machine: machines.Machine, expected: str | None, kept: list[str]) -> Row:
@@ -153,6 +161,8 @@ def show(report: Report) -> None:
         (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows
     ]
     output.table(("where", "bundle", "state", "at"), rows)
+    for text in report.manifests:
+        click.echo(text)
     for name in report.not_asked:
         click.echo(f"{name}: another controller of this cluster, not asked: slurmhooks status --from {name}")
     if report.kept:

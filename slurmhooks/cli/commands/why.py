@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show what happened to a request: which rules ran, what they changed, and which one refused it and why."""
 
-import json
 import os
 import re
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,8 @@ from slurmhooks.cli.findings import Finding, word
 from slurmhooks.files import slurm_conf
 from slurmhooks.log import quoted, visible
 
-JOB = re.compile(r"(\d+)(?:[_+]\d+)?")
-ID = re.compile(r"[0-9a-f]{8}|[0-9a-f]{12}")
+JOB = r"(\d+)(?:[_+]\d+)?"
+ID = r"[0-9a-f]{8}|[0-9a-f]{12}"
 PATIENCE = 20.0
 """Seconds that scontrol and sacct may take."""
 
@@ -73,7 +71,7 @@ def command(
     if not decisions:
         text = f"the decision log in {folder} has nothing about {what or f'user {user}'}"
         names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
-        others = [name for name in names if name not in (socket.gethostname().partition(".")[0], *hosts)]
+        others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
         raise Finding(text + more)
 
@@ -88,6 +86,8 @@ def _folder() -> Path:
 
 def _ask(host: str, what: str | None, user: str | None, last: int | None) -> list[Decision]:
     """Return the decisions in the log of another machine."""
+    import json
+
     from slurmhooks.cli import hosts as machines
 
     words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"])]
@@ -104,10 +104,10 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
     Raises:
         Finding: the id has none of these forms.
     """
-    decisions = log.find(lambda each: what in _ids(each), what) if ID.fullmatch(what) else []
-    job = JOB.fullmatch(what)
+    decisions = log.find(lambda each: what in _ids(each), what) if re.fullmatch(ID, what) else []
+    job = re.fullmatch(JOB, what)
     if decisions or job is None:
-        if job is None and not ID.fullmatch(what):
+        if job is None and not re.fullmatch(ID, what):
             raise Finding(f"{what}: not a job id, nor the 8 or 12 hexadecimal digits of an error or a request")
         return decisions
     job_id = int(job.group(1))

@@ -16,6 +16,7 @@ from .releases import FIRST_FROM_SOURCE, USERS, Release, version
 LOGS = "/var/log/slurm"
 STATE = "/var/lib/slurm/slurmctld"
 SPOOL = "/var/spool/slurm"
+DEFAULTS = "/etc/default/slurmd"
 START_LOG = f"{LOGS}/start.log"
 READY_STATES = {"idle", "mixed", "allocated", "completing"}
 START_SECONDS = 60.0
@@ -171,11 +172,26 @@ def _launch(command: Sequence[str], log: str, seen: int) -> None:
     with open(START_LOG, "ab") as said:
         where = said.tell()
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=ENVIRONMENT, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=_environment(), start_new_session=True
         )
     if done.returncode != 0:
         text = (_since(START_LOG, where) + _since(log, seen)).strip()
         raise LabError(f"{' '.join(command)} ended with {done.returncode}:\n{_indented(text.splitlines())}")
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the daemons: lines NAME=VALUE of DEFAULTS, which systemd reads elsewhere, come last.
+
+    slurmd would write the hook manifest at each start, which takes longer than most tests.
+    """
+    environment = {**ENVIRONMENT, "SLURMHOOKS_MANIFEST": "manual"}
+    if os.path.exists(DEFAULTS):
+        with open(DEFAULTS, encoding="utf-8") as file:
+            for line in file:
+                name, separator, value = line.rstrip("\n").partition("=")
+                if separator and not name.startswith("#"):
+                    environment[name] = value
+    return environment
 
 
 def _running(pid_file: str) -> bool:

@@ -148,9 +148,9 @@ class Site:
         """Run check."""
         return self._call("check", "--sysconfdir", self.etc, *options)
 
-    def call(self, command: str) -> Result:
+    def call(self, command: str, *options: object) -> Result:
         """Run a command for this site."""
-        return self._call(command, "--sysconfdir", self.etc)
+        return self._call(command, "--sysconfdir", self.etc, *options)
 
     def found(self) -> list[str]:
         """Return the findings of check, after asserting that it ends with 1 if there are any."""

@@ -11,7 +11,7 @@ import pytest
 from slurmhooks.cli import manifests
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import durable
-from tests.unit.cli.conftest import INIT
+from tests.unit.cli.conftest import HEAD, INIT
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Site
@@ -107,3 +107,43 @@ def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatc
     result = site.call("compile")
     assert result.exit_code == 1
     assert "it must become a link to slurmhooks/spank_python-job.so: run 'slurmhooks compile' where" in result.output
+
+
+def test_only_the_manifest(site: "Site") -> None:
+    """slurmd writes only the manifest: it does not choose a variant, which could leave out what is called next."""
+    plugin = site.plugins / "spank_python.so"
+    site.file(INIT)
+    result = site.call("compile", "--only-manifest")
+    assert result.exit_code == 0, result.output
+    assert (site.etc / "slurmhooks.manifest").exists()
+    assert not plugin.is_symlink()
+    site.compile()
+    before = (site.etc / "slurmhooks.manifest").read_bytes()
+    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
+    result = site.call("compile", "--only-manifest")
+    assert result.exit_code == 1
+    assert "Slurm would never call handler a:prolog" in result.output
+    assert (site.etc / "slurmhooks.manifest").read_bytes() == before
+    assert os.readlink(plugin) == "slurmhooks/spank_python-minimal.so"
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "replaced"])
+def test_an_edit_during_the_load(site: "Site", change: str) -> None:
+    """If a file changes after it was loaded, no manifest is written: it would describe what was not loaded."""
+    other = site.hooks / "b.py"
+    new = site.etc / "b.new"
+    if change != "added":
+        other.write_text(HEAD)
+    if change == "replaced":
+        new.write_text(HEAD)
+    act = {
+        "edited": f"open({str(other)!r}, 'a').write('# edited')",
+        "added": f"open({str(other)!r}, 'w').close()",
+        "replaced": f"import os; os.path.exists({str(new)!r}) and os.replace({str(new)!r}, {str(other)!r})",
+    }[change]
+    # Loaded last, when the other one has been read; twice, since plugstack.conf also names it.
+    (site.hooks / "c.py").write_text(f"{HEAD}import time; time.sleep(0.02); {act}\n{INIT}")
+    result = site.call("compile")
+    assert result.exit_code == 1
+    assert f"{other}: has changed while it was loaded" in result.output
+    assert not (site.etc / "slurmhooks.manifest").exists()

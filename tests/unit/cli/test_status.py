@@ -72,6 +72,19 @@ def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folde
     assert (report["expected"], report["kept"][-1]) == (bundles[2], bundles[2])
 
 
+def test_a_manifest_that_launches_do_not_use(site: "Site", run: "Call", bundles: list[str], open_folder: Path) -> None:
+    """A manifest that is missing or older than the hook files is reported, also of another machine; the code stays."""
+    reports = open_folder / "n1"
+    reports.write_text(report_of("n1", bundles[2], manifest="there is none"))
+    report, code = status(site, run, "--from", reports)
+    assert code == 0
+    assert [text.partition(":")[0] for text in report["manifests"]] == ["n1"]
+    hook_file = site.etc / "slurmhooks.d" / "current" / "hooks.d" / "a.py"
+    os.utime(hook_file, (1, 1))
+    result = run("status", "--sysconfdir", site.etc)
+    assert f"{hook_file.name} has changed since; run 'slurmhooks compile'" in result.output
+
+
 def test_a_folder_that_does_not_exist(site: "Site", run: "Call") -> None:
     """While the folder of hook files is missing, the hooks of this machine are unknown, and status fails."""
     site.hooks.rmdir()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How many file operations a launch adds: thousands of nodes that share a file system feel each of them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from . import sites
+from .machine import Machine
+from .rows import Row
+
+GROUP = "operations"
+LOCAL = re.compile(r"/(usr/lib|lib|lib64|proc|sys|dev|var|tmp)(/|$)")
+"""Not on a file system that nodes share: of the image, of the kernel, or of this node."""
+CALL = re.compile(r"^\d+ +\w+\(.*?\"((?:[^\"\\]|\\.)*)\"")
+TRACE = """
+pid=$(pgrep -xo slurmd)
+setsid strace -qq -f -e trace=%file -o /tmp/daemon -p $pid </dev/null >/dev/null 2>&1 &
+tracer=$!
+until grep -q '^TracerPid:[[:space:]]*[1-9]' /proc/$pid/status; do sleep 0.05; done
+su alice -c 'cd; exec strace -qq -f -e trace=%file -o /tmp/alice srun -Q true' </dev/null >/dev/null 2>&1
+while squeue --noheader | grep -q .; do sleep 0.05; done
+kill $tracer
+while kill -0 $tracer 2>/dev/null; do sleep 0.05; done
+cat /tmp/daemon /tmp/alice
+rm -f /tmp/daemon /tmp/alice
+"""
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the row of this group."""
+    machine.lab("add", "strace")
+    machine.site({"bench.py": sites.TASK})
+    before = machine.root("cat /etc/slurm/plugstack.conf")
+    with_it = _operations(machine)
+    machine.put("", "/etc/slurm/plugstack.conf")
+    without = _operations(machine)
+    machine.put(before, "/etc/slurm/plugstack.conf")
+    added = with_it - without
+    what = "srun true, one task_init handler: file operations added outside /usr/lib, /proc and /sys"
+    note = ", ".join(f"{name} {count}" for name, count in added.most_common(8))
+    yield Row(GROUP, what, 40, "", float(added.total()), note=note)
+
+
+def _operations(machine: Machine) -> Counter[str]:
+    """Return the names that srun and the node look at in a launch; a name may be relative to an open folder."""
+    calls = map(CALL.match, machine.root(TRACE).splitlines())
+    return Counter(call.group(1) for call in calls if call is not None and not LOCAL.match(call.group(1)))

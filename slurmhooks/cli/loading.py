@@ -87,15 +87,30 @@ class Loaded:
         self.notes = list(dict.fromkeys(self.notes))
 
     def load_files(self, paths: Iterable[Path]) -> None:
-        """Load hook files, and those in folders, without a configuration; owners and modes are not checked."""
+        """Load hook files, those in folders, or a slurmhooks.toml with its files; owners and modes do not matter."""
         sys.dont_write_bytecode = True
         files = []
-        for path in map(os.path.abspath, paths):
+        given = [os.path.abspath(path) for path in paths]
+        for path in given:
+            toml = os.path.join(path, config.FILE_NAME) if os.path.isdir(path) else path
+            if toml.endswith(".toml") and os.path.exists(toml):
+                if len(given) > 1:
+                    self.findings.append(f"{toml}: check it alone: it names its hook files itself")
+                self._guard(partial(self._load_config_alone, Path(toml)))
+                return
             found = loading.files_in(path)
             files += found
             if not found:
-                self.findings.append(f"{path}: contains no hook files (*.py)")
+                self.findings.append(f"{path}: contains neither {config.FILE_NAME} nor hook files (*.py)")
         self._guard(partial(self._load_alone, files))
+
+    def _load_config_alone(self, link: Path) -> None:
+        named = loading.of_config(link, scripts_of)
+        self.registry = named.load()
+        self.findings += named.give_modes(self.registry)
+        self._health(named)
+        self._watch(str(named.path), dependencies.patterns_of(named.path, named.config))
+        self.notes += self.registry.notes
 
     def _load_alone(self, files: list[str]) -> None:
         self.registry = loading.of_files(files).load()

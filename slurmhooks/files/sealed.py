@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells whether a folder that its mode makes writable is out of reach on a read-only mount.
+"""Tells who can change a file: whether a folder that its mode makes writable is out of reach, and where to repair it.
 
 Kubernetes shows a ConfigMap in a folder of mode 1777, on a read-only mount of a file system that only the kubelet can
 reach. Files in the folder are judged as everywhere: whoever once could write to it has left no file that runs. Only
@@ -13,6 +13,11 @@ import posix
 LOCAL = frozenset({"btrfs", "erofs", "ext2", "ext3", "ext4", "iso9660", "squashfs", "tmpfs", "xfs"})
 """File systems that no other machine and no server can change, and that have no layers that are mounted elsewhere."""
 
+NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "fuse", "gpfs", "lustre", "nfs", "smb")
+"""Beginnings of the types of file systems on which another machine may decide what root may do."""
+
+NOBODY = 65534
+"""The user as whom NFS treats root of a client, unless the server trusts it."""
 Row = tuple[str, str, str, bool, str, bool]
 """Of /proc/self/mountinfo: device, root within the file system, mount point, whether the mount is read-only; type, and
 whether the file system itself is read-only."""
@@ -30,10 +35,9 @@ def why_not(descriptor: int) -> str | None:
         an empty text if the mount is not read-only; otherwise a text that completes "it is mounted read-only, but ...".
     """
     try:
-        words = next(line for line in _lines(f"/proc/self/fdinfo/{descriptor}") if line.startswith("mnt_id:")).split()
         path = posix.readlink(f"/proc/self/fd/{descriptor}")
-        ours = {row[0]: _row(row) for row in (line.split(" ") for line in _lines("/proc/self/mountinfo"))}
-        device, root, point, readonly, kind, sealed = ours[words[1]]
+        ours = _mounts()
+        device, root, point, readonly, kind, sealed = ours[_mount_id(descriptor)]
     except (OSError, StopIteration, LookupError, ValueError):
         return ""
     if not (readonly or sealed):
@@ -53,6 +57,33 @@ def why_not(descriptor: int) -> str | None:
         if other_device == device and not other_readonly and _is_below(place, other_root):
             return f"writable at {_joined(other_point, place[len(other_root.rstrip('/')) :])}"
     return None
+
+
+def elsewhere(descriptor: int, owner: int) -> str:
+    """Return where the permissions of a file can be repaired, to be added to a command; empty if it is here.
+
+    Args:
+        descriptor: of the file, which may be an O_PATH one.
+        owner: its owner.
+    """
+    try:
+        kind = _mounts()[_mount_id(descriptor)][4]
+    except (OSError, StopIteration, LookupError, ValueError):
+        return ""
+    if not kind.startswith(NETWORK):
+        return ""
+    text = f", as root of the server of this file system ({kind}) if root may not do that here"
+    if owner == NOBODY:
+        text += "; nobody is also the owner of what root of a client has written, and of what has an unknown owner"
+    return text
+
+
+def _mount_id(descriptor: int) -> str:
+    return next(line for line in _lines(f"/proc/self/fdinfo/{descriptor}") if line.startswith("mnt_id:")).split()[1]
+
+
+def _mounts() -> dict[str, Row]:
+    return {row[0]: _row(row) for row in (line.split(" ") for line in _lines("/proc/self/mountinfo"))}
 
 
 def _row(words: list[str]) -> Row:

@@ -334,6 +334,7 @@ def _refuse_exposed(
         return
     from shlex import quote
 
+    from slurmhooks.files import sealed
     from slurmhooks.log import visible
 
     # Other users may have chosen the names, and root may copy the command into a shell.
@@ -343,6 +344,8 @@ def _refuse_exposed(
     repair = f"{command} {quote(component)}"
     if sticky:
         repair = f"move {path} to a folder that only root can write"
+    else:
+        repair += sealed.elsewhere(descriptor, status.st_uid)
     subject = "it" if component == path else component
     raise LoadError([visible(f"{path}: {subject} {what}{reach}, and Slurm would run what they put there: {repair}")])
 

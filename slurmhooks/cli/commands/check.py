@@ -75,7 +75,8 @@ class Report:
     type=INPUT,
     multiple=True,
     metavar="PATH",
-    help="Check only this hook file, or those in this folder, without Slurm; may be given several times.",
+    help="Check only this hook file, or those in this folder, without Slurm; may be given several times. A"
+    " slurmhooks.toml, or a folder with one, is checked with all that it names.",
 )
 @click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
 @output.json_option(Report)
@@ -110,13 +111,12 @@ def command(
 
 
 def of_files(paths: tuple[Path, ...]) -> Report:
-    """Check hook files without a configuration."""
+    """Check hook files, or a slurmhooks.toml with its hook files, without Slurm."""
     from slurmhooks.cli import loading
 
     loaded = loading.Loaded()
     loaded.load_files(paths)
-    handlers = loaded.registry.all_handlers()
-    return _report(loaded, handlers, loaded.findings, None, [])
+    return _report(loaded, [*loaded.registry.all_handlers(), *loaded.health], loaded.findings, None, [])
 
 
 def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> Report:

@@ -280,6 +280,33 @@ def test_hook_files_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyP
         assert run("check", *arguments).exit_code == 2
 
 
+def test_a_configuration_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with slurmhooks.toml is checked without Slurm: its ready-made rules and modes, and all it names."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+    (tmp_path / "hooks.d").mkdir()
+    (tmp_path / "hooks.d" / "a.py").write_text(HEAD + SUBMIT)
+    toml = tmp_path / "slurmhooks.toml"
+    good = '[hooks]\npaths = ["hooks.d/*.py"]\n[[policies]]\nrule = "require_account"\n'
+    toml.write_text(good)
+    if os.getuid() == 0:
+        os.chown(toml, 1234, 1234)
+    for path in (tmp_path, toml):
+        result = run("check", "--hooks", path)
+        assert result.exit_code == 0, result.output
+        assert "policies:require_account" in result.output
+        assert "a:submit" in result.output
+    for wrong, finding in (
+        ('[[policies]]\nrule = "no_such"\n', "no_such"),
+        ('[policy."a:none"]\nmode = "observe"\n', "a:none"),
+        ('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["job_end"]\n', "job_end"),
+    ):
+        toml.write_text(wrong if "[hooks]" in wrong else good + wrong)
+        result = run("check", "--hooks", tmp_path)
+        assert result.exit_code == 1, result.output
+        assert finding in result.output
+    assert "check it alone" in run("check", "--hooks", tmp_path, "--hooks", tmp_path / "hooks.d").output
+
+
 def test_json(site: Site) -> None:
     """The JSON output has everything that people see."""
     site.file(SUBMIT + 'hook.spank.option("x", "X", usage="what")\n')

@@ -158,3 +158,32 @@ def test_mounts_of_a_service(tmp_path: Path, command: str, text: str | None) -> 
     else:
         assert refusal is not None
         assert f"read-only, but writable at {tmp_path}/{text}" in refusal
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "said"),
+    [
+        ("nfs4", 1500, ["as root of the server of this file system (nfs4)"]),
+        ("nfs", NOBODY, ["as root of the server of this file system (nfs)", "root of a client has written"]),
+        ("fuse.glusterfs", 0, ["as root of the server of this file system (fuse.glusterfs)"]),
+        ("lustre", 1500, ["(lustre)"]),
+        ("ext4", 1500, []),
+        ("tmpfs", NOBODY, []),
+        ("overlay", 1500, []),
+    ],
+)
+def test_where_a_file_is_repaired(
+    kind: str, owner: int, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root of a client may not be able to repair files of a network file system: the message names its server."""
+    row = f"36 35 98:0 / /site rw,noatime master:1 - {kind} server:/site rw"
+    lines = {"/proc/self/mountinfo": [row]}
+    monkeypatch.setattr(sealed, "_lines", lambda path: lines.get(path, ["pos:\t0", "mnt_id:\t36"]))
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        text = sealed.elsewhere(descriptor, owner)
+    finally:
+        os.close(descriptor)
+    assert bool(text) == bool(said)
+    assert all(part in text for part in said), text
+    assert ("root of a client" in text) == (len(said) > 1)

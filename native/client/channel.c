@@ -118,6 +118,9 @@ enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, vo
 
     if (!message)
         return CHANNEL_NO_MEMORY;
+    /* The other side takes longer to answer than this one to get here: a read before would find nothing. */
+    if (!wait_for(fd, POLLIN, deadline))
+        result = CHANNEL_TIMED_OUT;
     while (result == CHANNEL_OK && received < sizeof(header)) {
         struct iovec parts[2] = {{(char *)&header + received, sizeof(header) - received}, {message, START}};
         result = receive_some(fd, parts, 2, deadline, &got);

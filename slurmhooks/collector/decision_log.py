@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The decision log: a line of JSON for each request, in files that only SlurmUser and root can read.
 
-Only the collector imports this module; ``slurmhooks why`` reads what it writes.
+Only the collector imports this module; ``slurmhooks why`` reads what it writes. Lines are written together, with one
+system call for all that have arrived.
 """
 
 from __future__ import annotations
 
-import logging
+import importlib
+import json
 import os
 import pwd
 import random
 import stat
-import sys
 import time
 from contextlib import suppress
-from datetime import datetime
-from functools import cached_property, lru_cache
-from io import TextIOWrapper
-from logging.handlers import RotatingFileHandler
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
-    from structlog.typing import WrappedLogger
+    from collections.abc import Callable
 
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
@@ -33,44 +32,115 @@ WOULD = frozenset({"would refuse", "would fail"})
 """Outcomes of handlers that only warn or observe."""
 LOGGED = frozenset({"unserved", "dropped"})
 """Events that are logged in addition to decisions."""
+TOGETHER = 1 << 20
+"""Bytes of lines that are kept until they are written."""
+LAST_SECOND = 253402300799
+"""Of the year 9999, the last one of dates in ISO format."""
+COMPLETER = "slurmhooks.slurmctld.shown", "completer"
+"""Module and function that returns the function which completes what workers report. It knows Slurm's structs, and so
+belongs to a higher floor."""
+_encode = json.JSONEncoder().encode
 
 
-class _File(RotatingFileHandler):
+class _File:
     """A file that only its owner can read, in a folder that only its owner can write to."""
 
     def __init__(self, path: str, size: int, keep: int) -> None:
-        """Prepare; the file is opened for the first line."""
-        super().__init__(path, maxBytes=size, backupCount=keep, encoding="utf-8", delay=True)
+        """Prepare; the file is opened for the first line.
+
+        Args:
+            path: of the file.
+            size: maximum bytes, unless one line has more.
+            keep: how many full files are kept, as PATH.1 and so on.
+        """
+        self._path = path
+        self._most = size
+        self._keep = keep
+        self._fd: int | None = None
+        self._size = 0
+        self._lines: list[bytes] = []
+        self._waiting = 0
         self._told_at = 0.0
 
-    def _open(self) -> TextIOWrapper:
-        folder = os.path.dirname(self.baseFilename)
+    def add(self, line: bytes) -> None:
+        """Keep a line until :meth:`flush`, or until there are many."""
+        self._lines.append(line)
+        self._waiting += len(line)
+        if self._waiting > TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all lines; errors are logged at most every REPEAT seconds, and the file is opened anew afterwards."""
+        lines, self._lines, self._waiting = self._lines, [], 0
+        try:
+            while lines:
+                lines = self._write(lines)
+        except OSError as error:
+            self.close()
+            now = time.monotonic()
+            if not self._told_at or now - self._told_at > REPEAT:
+                self._told_at = now
+                log.error("the decision log cannot be written: %s", error)
+
+    def _write(self, lines: list[bytes]) -> list[bytes]:
+        """Write as many lines as the file may hold; return the others, for which there is a new file.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        fd = self._opened()
+        count = size = 0
+        for line in lines:
+            if size + self._size and size + self._size + len(line) > self._most:
+                break
+            size += len(line)
+            count += 1
+        data = b"".join(lines[:count])
+        if data and os.write(fd, data) < size:
+            raise OSError(f"{self._path}: only a part could be written; the disk is full")
+        self._size += size
+        if count < len(lines):
+            self._rotate()
+        return lines[count:]
+
+    def _opened(self) -> int:
+        """Return the descriptor of the file.
+
+        Raises:
+            OSError: it cannot be opened, or others may write to its folder.
+        """
+        if self._fd is not None:
+            return self._fd
+        folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)
         status = os.stat(folder)
         if status.st_uid not in (0, os.getuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise PermissionError(f"{folder}: only SlurmUser and root may be able to write to it")
-        stream = open(self.baseFilename, "a+", encoding="utf-8", opener=_private)  # noqa: SIM115 - logging closes it
-        size = os.fstat(stream.fileno()).st_size
-        if size and os.pread(stream.fileno(), 1, size - 1) != b"\n":
-            stream.write("\n")  # a full disk or a crash has left the beginning of a line
-        return stream
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = self._fd = os.open(self._path, flags, 0o600)
+        self._size = os.fstat(fd).st_size
+        if self._size and os.pread(fd, 1, self._size - 1) != b"\n":
+            self._size += os.write(fd, b"\n")  # a full disk or a crash has left the beginning of a line
+        return fd
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """Log the error, at most every REPEAT seconds; the next line is written anew."""
-        del record
-        if self.stream is not None:
-            stream, self.stream = self.stream, None
-            with suppress(OSError):
-                stream.close()
-        now = time.monotonic()
-        if not self._told_at or now - self._told_at > REPEAT:
-            self._told_at = now
-            log.error("the decision log cannot be written: %s", sys.exc_info()[1])
+    def _rotate(self) -> None:
+        """Rename the file, and those that were renamed before.
 
+        Raises:
+            OSError: a file cannot be renamed.
+        """
+        self.close()
+        names = [self._path, *(f"{self._path}.{number}" for number in range(1, self._keep + 1))]
+        for old, new in reversed(list(pairwise(names))):
+            with suppress(FileNotFoundError):
+                os.replace(old, new)
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
 
 class DecisionLog:
@@ -78,8 +148,12 @@ class DecisionLog:
 
     def __init__(self, orders: dict[str, Any]) -> None:
         """Prepare to write what the configuration says."""
-        self._logger = logging.Logger("decisions")
+        module, function = COMPLETER
+        self._complete: Callable[[dict[str, Any]], dict[str, Any]]
+        self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
+        self._file: _File | None = None
+        self._second, self._clock = 0, ("", "")
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
@@ -87,53 +161,53 @@ class DecisionLog:
         self.close()
         settings = orders["decisions"]
         self._sample = settings["sample"]
-        self._logger.addHandler(_File(settings["file"], settings["max_size"], settings["keep"]))
+        self._file = _File(settings["file"], settings["max_size"], settings["keep"])
 
     def decision(self, content: dict[str, Any]) -> None:
         """Write a line, unless it is one of the accepted requests that are left out."""
         if content["hook"] in COUNTED or (_unremarkable(content) and self._random.random() >= self._sample):
             return
-        self._write("observed" if content.get("observed") else "decision", content)
+        self._add("observed" if content.get("observed") else "decision", self._complete(content))
 
     def event(self, content: dict[str, Any]) -> None:
         """Write a line about requests that no worker could serve, or that are missing in the log."""
         if content["event"] in LOGGED:
-            self._write(content["event"], content)
+            self._add(content["event"], content)
 
-    def _write(self, event: str, content: dict[str, Any]) -> None:
-        if self._log is None:
-            return
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(content["time"]).astimezone().isoformat(timespec="milliseconds")
-        }
-        for name, value in content.items():
-            if name not in ("time", "event", "observed"):
-                line[name] = value
-                if name == "user_id" and "user" not in content:
-                    line["user"] = user_name(value)
-        self._log.info(event, **line)
+    def _add(self, event: str, content: dict[str, Any]) -> None:
+        line = {"time": "", "event": event} | content  # these two come first
+        line |= {"time": self._time(content["time"]), "event": event}
+        line.pop("observed", None)
+        if "user_id" in content and "user" not in content:
+            line["user"] = user_name(content["user_id"])
+        if self._file is not None:
+            self._file.add(_encode(line).encode() + b"\n")
 
-    @cached_property
-    def _log(self) -> WrappedLogger | None:
-        """structlog's logger; None if structlog is missing.
+    def _time(self, seconds: float) -> str:
+        """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
 
-        It takes 14 MiB, so it is imported for the first line: some plugins decide nothing for days.
+        Raises:
+            ValueError: it is after the year 9999.
         """
-        try:
-            import structlog
-        except ImportError as error:
-            log.error("[decisions] does not work: %s", error)
-            return None
-        return structlog.wrap_logger(self._logger, processors=[structlog.processors.JSONRenderer()])
+        second = int(seconds)
+        if second > LAST_SECOND:
+            raise ValueError(f"the time {seconds}")
+        if second != self._second or not self._clock[0]:
+            local = time.localtime(second)
+            zone = time.strftime("%z", local)
+            self._second, self._clock = second, (time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{zone[:3]}:{zone[3:]}")
+        return f"{self._clock[0]}.{int(seconds * 1000) % 1000:03}{self._clock[1]}"
 
     def turn(self) -> None:
-        """Do nothing: every line is written at once."""
+        """Write the lines that have been added."""
+        if self._file is not None:
+            self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
-        for handler in self._logger.handlers[:]:
-            self._logger.removeHandler(handler)
-            handler.close()
+        """Write the lines that have been added, and close the file."""
+        if self._file is not None:
+            self._file.flush()
+            self._file.close()
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:

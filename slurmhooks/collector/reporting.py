@@ -32,6 +32,8 @@ EVENT = 3
 
 MOST = 64 << 10
 """Maximum bytes of a report in the message itself."""
+_DONT_WAIT = int(socket.MSG_DONTWAIT)
+_CLOSE_ON_EXEC = int(socket.MSG_CMSG_CLOEXEC)
 _ROOM = socket.CMSG_SPACE(array.array("i").itemsize)
 BUFFER = 4 << 20
 """Requested size of the buffer in bytes; the kernel grants at most net.core.wmem_max."""
@@ -76,7 +78,7 @@ class Reporter:
         """
         try:
             if len(data) <= MOST:
-                self._connection.sendmsg([HEADER.pack(kind, self.dropped), data], [], socket.MSG_DONTWAIT)
+                self._connection.send(HEADER.pack(kind, self.dropped) + data, _DONT_WAIT)
             else:
                 self._send_long(kind, data)
         except OSError:  # the buffer is full, or the kernel short of memory or descriptors
@@ -131,17 +133,20 @@ def receive(connection: socket.socket, flags: int = 0) -> Report | None:
         ValueError: what has arrived is not a report; it is lost.
     """
     # Not socket.recv_fds(), which ignores flags.
-    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, _ROOM, flags | socket.MSG_CMSG_CLOEXEC)
+    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, _ROOM, flags | _CLOSE_ON_EXEC)
     if not data:
         return None
-    fds = array.array("i")
-    for _, _, part in rights:
-        fds.frombytes(part)
-    if len(data) < HEADER.size or len(fds) > 1:
-        descriptors.discard(fds)
+    if rights:
+        fds = array.array("i")
+        for _, _, part in rights:
+            fds.frombytes(part)
+        if len(data) < HEADER.size or len(fds) > 1:
+            descriptors.discard(fds)
+            raise ValueError("a message is not a report")
+    elif len(data) < HEADER.size:
         raise ValueError("a message is not a report")
     kind, dropped = HEADER.unpack_from(data)
-    return Report(kind, descriptors.content(fds[0]) if fds else data[HEADER.size :], dropped)
+    return Report(kind, descriptors.content(fds[0]) if rights else data[HEADER.size :], dropped)
 
 
 reporter: Reporter | None = None

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from operator import methodcaller
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
+    ENCODING,
+    ERRORS,
     NO_VAL,
     ExitStatus,
     text_from_c,
@@ -116,7 +119,7 @@ class Text(Field[str]):
 
     def decoder(self) -> Callable[[bytes], str]:
         """See Field."""
-        return text_from_c
+        return methodcaller("decode", ENCODING, ERRORS)  # text_from_c() without a call of a Python function
 
     def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PARSABLE = re.compile(r"--pars(a(b(le?)?)?)?")
 TEST_ONLY = re.compile(r"--te(s(t(-(o(n(ly?)?)?)?)?)?)?")
 """The options, also abbreviated as getopt_long() permits."""
+TEST_MARK = b"--te"
+"""A request that does not contain this does not give TEST_ONLY."""
 _DIRECTIVE = re.compile(r"^#SBATCH\s(.*)$", re.MULTILINE)
 
 

@@ -198,7 +198,11 @@ class Job(JobFields, View):
 
     def savepoint(self) -> object:
         """Return the staged writes; for dispatch."""
-        mappings = {name: staged for name, mapping in self._mappings.items() if (staged := mapping.savepoint())}
+        mappings: dict[str, object] = {}
+        for name, mapping in self._mappings.items():
+            staged = mapping.savepoint()
+            if staged:
+                mappings[name] = staged
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:

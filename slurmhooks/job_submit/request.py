@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.job_submit.bounds.cluster import Cluster
-from slurmhooks.job_submit.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,11 +27,14 @@ class Request:
         message: of slurmctld.
         structs: the request itself, and the job that an update changes.
         hook: name of the hook.
+        sender: user id of who asks.
+        owner: user id of the owner of the job.
     """
 
     def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
         """Store the decoded message, and what views need."""
         self.message = message
+        self.sender, self.owner = message.sender, message.owner
         self.structs = structs
         self.hook = HOOKS[message.hook]
         self._views = views
@@ -46,8 +48,8 @@ class Request:
         job: Job = self._views.job(
             self.structs[0],
             modify=modify,
-            owner=self.message.owner if modify else None,
-            sender=self.message.sender,
+            owner=self.owner if modify else None,
+            sender=self.sender,
             record=None if self._record is None else self._views.record(self._record),
             cluster=Cluster((lambda name: self._views.table(name, self._asking)) if private else None),
         )
@@ -58,10 +60,6 @@ class Request:
         job = self.job()
         job.rollback(savepoint)
         return job
-
-    def subject(self, job: Job) -> Subject:
-        """Return whose request it is, including what handlers have written to a view."""
-        return Subject(job)
 
     def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
         """Return the arguments of handlers; :func:`close_records` closes those that are views of slurmctld's records.
@@ -75,7 +73,7 @@ class Request:
         """
         sender = f"{self.hook.removeprefix('job_')}_uid"
         others = self._views.arguments(names, self._asking, self._record)
-        return {"job": job, sender: self.message.sender, **others}
+        return {"job": job, sender: self.sender, **others}
 
 
 def close_records(arguments: Mapping[str, Any]) -> None:

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit.command_line import PARSABLE, TEST_ONLY, gives
+from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
+from slurmhooks.job_submit.subject import Subject
 from slurmhooks.job_submit.views import Views
-from slurmhooks.slurmctld.asking import Struct, begin
-from slurmhooks.slurmctld.call import Call, about_record
+from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.service import PointService
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.job_submit.model import Job
     from slurmhooks.processes.settings import Settings
+    from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query, Running
@@ -95,7 +96,7 @@ class Service(PointService):
         arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
             outcome = self._call(
-                *(request.hook, arguments, job, excluded, request.subject(job), request.message.sender),
+                *(request.hook, arguments, job, excluded, Subject, request.sender),
                 partial(gives, job, PARSABLE),
             )
         finally:
@@ -106,16 +107,13 @@ class Service(PointService):
 
     def _describe(self, call: Call, request: Request) -> None:
         """Note in a call which request it is about."""
-        call.number = request.message.sender
+        call.number = request.sender
         call.fresh = request.fresh
+        call.struct = request.structs[0]
         if len(request.structs) > 1:
-            call.about = partial(self._about, request.structs[1])
-        elif request.hook == "job_submit":
+            call.record = request.structs[1]
+        elif TEST_MARK in call.struct.data:
             call.about = partial(_of_submission, request)
-
-    def _about(self, record: Struct) -> dict[str, object]:
-        """Return what the record of an update says about its job."""
-        return about_record(self._views.record(record))
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = self._texts(outcome)

@@ -193,7 +193,7 @@ class Redaction:
         items = tuple(
             (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in decoded.items
         )
-        return replace(decoded, items=items).encode(self._tables)
+        return decoded._replace(items=items).encode(self._tables)
 
     def rows(self, table: str, structs: Iterable[bytes]) -> tuple[bytes, ...]:
         """Return the rows of a table without the secrets."""
@@ -205,7 +205,7 @@ class Redaction:
         secret = self._places[0]
         decoded = decode(message, self._tables)
         items = tuple((tag, value) for tag, value in decoded.items if tag not in secret)
-        return replace(decoded, items=items).encode(self._tables)
+        return decoded._replace(items=items).encode(self._tables)
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
         """Return questions and results without the secrets."""

@@ -132,7 +132,7 @@ class Conversion:
                 items.append((tag, value))
             elif (pair := self._pairs.get(self.old.tables[tag].name)) is not None:
                 items.append((self.new.place(pair.new.name), pair.struct(value)))
-        return replace(message, items=tuple(items))
+        return message._replace(items=tuple(items))
 
     def _answer(self, message: Message) -> Message:
         codes = {number % (1 << 32): name for name, number in self.old.constants.get("ESLURM", {}).items()}

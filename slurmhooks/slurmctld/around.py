@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from slurmhooks.handlers.dispatch import Around, Outcome, called
+from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
 from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.log import log, visible
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.modes import Modes
     from slurmhooks.slurmctld.notices import Notices
+
+
+_LENIENT = int(Flag.LENIENT)
 
 
 class InWorker(Around):
@@ -53,8 +57,7 @@ class InWorker(Around):
             refuse_all: try the rules that come after a refusal, and refuse with all their texts.
             ids: end the first line of each refusal with the label of the handler.
         """
-        lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
-        self._every = Flag.ALL_LENIENT if lenient else 0
+        self._every = flags_of(handlers)
         self._excluded = excluded
         self._call = call
         self._modes = modes
@@ -85,7 +88,7 @@ class InWorker(Around):
 
     def _doing(self, handler: Handler, *, lenient: bool) -> None:
         timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
-        doing(handler.label, self._every | (Flag.LENIENT if lenient else 0), timeout)
+        doing(handler.label, self._every | (_LENIENT if lenient else 0), timeout)
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
@@ -98,7 +101,7 @@ class InWorker(Around):
     def _judged(
         self, handler: Handler, error: BaseException | None, view: View | None, before: object
     ) -> Outcome | None:
-        outcome = super().end(handler, error, view, before)
+        outcome = None if error is None else judge(handler, error, view, before)
         if self._call is not None:
             self._call.done(handler, error, outcome)
         if outcome is None or outcome.passed or outcome.error_id is not None or not self._ids:
@@ -174,6 +177,13 @@ def with_id(text: str | None, handler: Handler) -> str | None:
 
 def _unheard(text: str) -> None:
     """Drop what a rule tells the user of a request that is refused already."""
+
+
+@lru_cache(64)
+def flags_of(handlers: tuple[Handler, ...]) -> int:
+    """Return the flag that says whether all handlers of a hook are lenient."""
+    lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
+    return int(Flag.ALL_LENIENT) if lenient else 0
 
 
 def can_enforce(handler: Handler) -> bool:

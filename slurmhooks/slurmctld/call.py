@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.handlers.dispatch import PASSED
 from slurmhooks.hooks.rollout import ENFORCE
+from slurmhooks.slurmctld.shown import OF_A_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,14 +18,12 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.dispatch import Outcome, View
     from slurmhooks.handlers.registry import Handler
-
-ABOUT = ("job_id", "user_id", "account", "partition", "name")
-"""Fields of requests and records that distinguish a job from others; records have ``submit_time`` in addition."""
+    from slurmhooks.slurmctld.asking import Struct
 
 
 def about_record(record: Any) -> dict[str, object]:
     """Return the fields of a record that distinguish its job from others."""
-    return {name: getattr(record, name) for name in (*ABOUT, "submit_time")}
+    return {name: getattr(record, name) for name in OF_A_RECORD}
 
 
 @dataclass(slots=True)
@@ -75,7 +74,9 @@ class Call:
         members: for the observers, the members that were too long for slurmctld to send, by index of struct and member.
         nanoseconds: total run time of the handlers.
         request: the packed message, if the service keeps it.
-        about: returns what is known about the job in addition to the view: any of ABOUT, ``submit_time``, ``user``.
+        about: returns what is known about the job besides ``struct`` and ``record``.
+        struct: the request as it was received, if handlers can write to it.
+        record: the job that an update changes.
         number: user id of the sender, if the request has it.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and that no handler read during the call, can no longer be read.
@@ -97,8 +98,10 @@ class Call:
         "observed",
         "observers",
         "outcome",
+        "record",
         "request",
         "steps",
+        "struct",
         "texts",
         "time",
     )
@@ -125,6 +128,8 @@ class Call:
         self.number: int | None = None
         self.about: Callable[[], dict[str, object]] | None = None
         self.fresh: Callable[[object], Any] | None = None
+        self.struct: Struct | None = None
+        self.record: Struct | None = None
         self._view = view
         self._state = None if view is None else view.savepoint()
         self._begun = self._step = time.perf_counter_ns()

@@ -1,110 +1,116 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a handler changed in a request: fields with their old and new values, without secrets."""
+"""What a handler changed in a request: raw values by member, variables and arguments, without secrets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.fields.flag_rows import Enumerated
-from slurmhooks.fields.number_rows import Tagged
-from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.recording.request import SECRETS
+from slurmhooks.slurmctld.shown import MOST, NOT_SENT, plain
+from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmhooks.fields.rows import Field
+    from slurmhooks.slurmctld.asking import Struct
+    from slurmhooks.slurmctld.shown import Shown
 
 SECRET = {field: name for name, fields in SECRETS.items() for field in fields}
 """Fields that may contain secrets such as passwords, each with the name that a site lists to have its values logged."""
-NOT_SENT = "(not sent)"
-"""Replaces a value that slurmctld did not send and that no handler read."""
 NOTHING: tuple[dict[str, Any], None, dict[str, Any]] = ({}, None, {})
 """The savepoint of a request that no handler has changed."""
 
-_known: dict[type, dict[str, list[str]]] = {}
 
-Changes = dict[str, tuple[Any, Any]]
+def secrets(included: tuple[str, ...]) -> frozenset[str]:
+    """Return the fields whose values are not logged, if a site lists these values of SECRET."""
+    return frozenset(field for field, name in SECRET.items() if name not in included)
 
 
-def changes(job: Any, before: object, after: object, included: tuple[str, ...] = ()) -> tuple[Changes, list[str]]:
-    """Compare two savepoints of a request.
+def add_changes(
+    step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown, secret: frozenset[str]
+) -> None:
+    """Add to a report what a handler has changed.
+
+    ``raw`` has the old and the new value of each member that it wrote, which the collector completes; ``changes`` has
+    those of variables, such as ``environment.HOME``, and of the arguments; ``hidden`` has the names of the secret
+    fields that have changed, which are not read.
 
     Args:
-        job: a view of the request, which is rolled back to both.
-        before: the first savepoint; None: the request as it was received.
-        after: the second one.
-        included: the values of SECRET that the site lists.
-
-    Returns:
-        old and new values, as handlers see them, by field; each variable of an environment counts as a field, such as
-        ``environment.HOME``. Also the names of the secret fields that have changed, which are not read.
+        step: the part of the report about the handler.
+        struct: the request as it was received.
+        before: a savepoint from before the handler; None: the request as it was received.
+        after: a savepoint from after the handler.
+        shown: how values are reported.
+        secret: the fields whose values are not logged.
     """
-    before = NOTHING if before is None else before
+    if before is None:
+        before = NOTHING
     if before == after:
-        return {}, []
-    shown: list[tuple[str, str | None, str]] = []
-    hidden = []
-    for field, variable in _written(before, after, job):
-        name = field if variable is None else f"{field}.{variable}"
-        if field in SECRET and SECRET[field] not in included:
-            hidden.append(name)
-        else:
-            shown.append((field, variable, name))
-    job.rollback(before)
-    old = [_value(job, field, variable) for field, variable, _ in shown]
-    job.rollback(after)
-    new = [_value(job, field, variable) for field, variable, _ in shown]
-    names = [name for _, _, name in shown]
-    return {name: (was, now) for name, was, now in zip(names, old, new, strict=True) if was != now}, hidden
+        return
+    (old, old_words, old_mappings), (new, words, mappings) = before, after
+    raw: dict[str, Any] = {}
+    hidden: list[str] = []
+    for member, value in new.items():
+        if member in old and old[member] == value:
+            continue
+        names = shown.names.get(member, ())
+        if not secret.isdisjoint(names):
+            hidden += names
+            continue
+        try:
+            was = old[member] if member in old else struct.raw(member)
+        except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
+            was = False
+        if was != value and names:
+            raw[member] = [shown.value(member, each) if type(each) is bytes else each for each in (was, value)]
+    if raw:
+        step["raw"] = raw
+    if old_words != words or old_mappings != mappings:
+        _add_texts(step, struct, (old_words, old_mappings), (words, mappings), secret, hidden)
+    if hidden:
+        step["hidden"] = [plain(name) for name in hidden[:MOST]]
 
 
-def _written(before: Any, after: Any, view: Any) -> Iterator[tuple[str, str | None]]:
-    """Yield the fields whose staged values differ, each with the variable if the field is an environment."""
-    (writes, argv, mappings), (new_writes, new_argv, new_mappings) = before, after
-    for member in {**writes, **new_writes}:
-        if writes.get(member, ...) != new_writes.get(member, ...):
-            for name in _fields(view).get(member, ()):
-                yield name, None
-    if argv != new_argv:
-        yield "argv", None
-    for name in {**mappings, **new_mappings}:
-        staged, new_staged = mappings.get(name, {}), new_mappings.get(name, {})
-        for variable in {**staged, **new_staged}:
-            if staged.get(variable, ...) != new_staged.get(variable, ...):
-                yield name, variable
+def _add_texts(
+    step: dict[str, Any], struct: Struct, before: Any, after: Any, secret: frozenset[str], hidden: list[str]
+) -> None:
+    """Add what a handler has changed in arguments and environments, or the names of that."""
+    (old_words, old_mappings), (words, mappings) = before, after
+    changes: dict[str, Any] = {}
+    if old_words != words and "argv" in secret:
+        hidden.append("argv")
+    elif old_words != words:
+        changes["argv"] = [_words(struct, old_words), _words(struct, words)]
+    for name in {**old_mappings, **mappings}:
+        staged, new_staged = old_mappings.get(name, {}), mappings.get(name, {})
+        changed = [
+            variable
+            for variable in {**staged, **new_staged}
+            if staged.get(variable, ...) != new_staged.get(variable, ...)
+        ]
+        if name in secret:
+            hidden += [f"{name}.{variable}" for variable in changed]
+            continue
+        for variable in changed:
+            changes[f"{name}.{variable}"] = [_variable(struct, name, each, variable) for each in (staged, new_staged)]
+    changes = {name: [plain(was), plain(now)] for name, (was, now) in list(changes.items())[:MOST] if was != now}
+    if changes:
+        step["changes"] = {plain(name): values for name, values in changes.items()}
 
 
-def _value(job: Any, field: str, variable: str | None) -> Any:
-    """Return a value as handlers see it; NOT_SENT if slurmctld did not send it."""
+def _words(struct: Struct, staged: list[bytes] | None) -> list[str] | str:
+    """Return the arguments; NOT_SENT if slurmctld did not send them."""
     try:
-        if variable is not None:
-            return getattr(job, field).get(variable)
-        return list(job.argv) if field == "argv" else getattr(job, field)
+        return [text_from_c(word) for word in (struct.array("argv") if staged is None else staged)]
     except SlurmhooksError:
         return NOT_SENT
 
 
-def _fields(view: Any) -> dict[str, list[str]]:
-    """Return the fields that represent each member: all of its parts, or the one field with the plainest name."""
-    kind = type(view)
-    known = _known.get(kind)
-    if known is None:
-        members: dict[str, list[Field[Any]]] = {}
-        for name, row in rows(kind).items():
-            member = row.member(release_of(view._release), view._struct.table.places)
-            if row.writable and member is not None and name not in view._missing:
-                members.setdefault(member, []).append(row)
-        known = _known[kind] = {member: _plainest(member, rows_of_member) for member, rows_of_member in members.items()}
-    return known
-
-
-def _plainest(member: str, rows_of_member: list[Field[Any]]) -> list[str]:
-    parts = [
-        row.name for row in rows_of_member if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)
-    ]
-    if parts:
-        return parts
-    names = [row.name for row in rows_of_member]
-    return [member] if member in names else names[:1]
+def _variable(struct: Struct, member: str, staged: dict[str, str | None], name: str) -> str | None:
+    """Return a variable of an environment; NOT_SENT if slurmctld did not send it."""
+    if name in staged:
+        return staged[name]
+    try:
+        raw = struct.find(member, text_to_c("environment", name) + b"=")
+    except SlurmhooksError:
+        return NOT_SENT
+    return None if raw is None else text_from_c(raw)

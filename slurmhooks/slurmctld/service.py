@@ -104,7 +104,7 @@ class PointService:
         process.log_to_stderr(self._user)
         reporter, collect = reporting.reporter, self.settings.collect
         if reporter is not None and collect:
-            follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks)
+            follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks, self._tables)
             self.followers.append(follower.follow)
 
     def after(self) -> None:
@@ -138,7 +138,7 @@ class PointService:
         arguments: dict[str, Any],
         view: Any = None,
         excluded: Container[bytes | None] = (),
-        subject: Subject | None = None,
+        subject: Callable[[Any], Subject] | None = None,
         sender: int | None = None,
         quiet: Callable[[], bool] | None = None,
     ) -> Outcome:
@@ -149,7 +149,7 @@ class PointService:
             arguments: of the handlers.
             view: the view that they can write to.
             excluded: see InWorker.
-            subject: whose request it is, if the hook has modes.
+            subject: returns whose request it is, from its view, if the hook has modes.
             sender: user id of who reads messages, if there is one.
             quiet: tells whether the user wants no notices; None: the hook has no notices.
         """
@@ -158,8 +158,10 @@ class PointService:
         call = Call(hook, view) if self.followers else None
         handlers = self._registry.handlers(hook)
         modes = None
-        if subject is not None and any(handler.rollout is not None for handler in handlers):
-            modes = Modes(call, view, subject)
+        for handler in handlers:
+            if handler.rollout is not None and subject is not None:
+                modes = Modes(call, view, subject(view))
+                break
         settings = self.settings
         notices = Notices(self._messages, sender, quiet) if settings.daily and quiet is not None else None
         around = InWorker(
@@ -199,8 +201,14 @@ class PointService:
         message = decode(request, self._tables)
         if message.type != Type.REQUEST or not message.items or message.hook >= hooks:
             raise MessageError("not a request")
-        structs = [(tag, value) for tag, value in message.items if tag != EXCLUDED_HANDLER]
-        return message, structs, {read_text(value) for tag, value in message.items if tag == EXCLUDED_HANDLER}
+        structs: list[tuple[int, bytes]] = []
+        excluded: set[bytes | None] = set()
+        for item in message.items:
+            if item[0] == EXCLUDED_HANDLER:
+                excluded.add(read_text(item[1]))
+            else:
+                structs.append(item)
+        return message, structs, excluded
 
     def _number(self, code: str | int | None) -> int:
         """Return the number of a code, or of the general error if this release lacks the code. Never success."""

@@ -7,16 +7,15 @@ Everything that is received is checked when it is read; invalid data raises :cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.wire.protocol import DEFERRED, LARGEST, MAGIC, TEXT_FOR_USER, Type
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.wire.tables import Table, Tables
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 _HEADER = Struct("=4sIQIIII")
 _ITEM = Struct("=II")
 _NUMBER = Struct("=Q")
+_PADDING = bytes(8)
+_TYPES = {int(kind): kind for kind in Type}
 
 
 class MessageError(SlurmhooksError):
@@ -166,11 +167,13 @@ class Packed:
     def raw(self, member: str) -> Raw:
         """Return a member of any kind; None if it, or the pointer to its struct, is NULL."""
         place, via, kind = self.table.index[member]
-        if via is not None and not self.slots[via]:
+        slots = self.slots
+        if via is not None and not slots[via]:
             return None
+        slot: int = slots[place]
         if kind == "text":
-            return self.text(place)
-        return self.texts(place) if kind == "texts" else self.slots[place]
+            return self.text(place) if slot else None
+        return self.texts(place) if kind == "texts" else slot
 
 
 def pack(table: Table, values: Mapping[str, Raw], others: Iterable[int] | None = None) -> bytes:
@@ -211,8 +214,7 @@ def pack(table: Table, values: Mapping[str, Raw], others: Iterable[int] | None =
     return b"".join([memoryview(Struct(f"={len(slots)}Q").pack(*slots)), *texts])
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message. The numbers of its header have names that depend on its type, as in native/wire/wire.h.
 
     Attributes:
@@ -280,16 +282,16 @@ class Message:
         Raises:
             ValueError: the message would exceed the limit.
         """
-        parts = [b""]
-        size = _HEADER.size
-        for tag, value in self.items:
-            padding = -len(value) % 8
-            parts += [_ITEM.pack(tag, len(value)), value, bytes(padding)]
-            size += _ITEM.size + len(value) + padding
+        type_, first, second, third, items = self
+        parts: list[bytes] = []
+        for tag, value in items:
+            length = len(value)
+            parts += (_ITEM.pack(tag, length), value, _PADDING[: -length % 8])
+        data = b"".join(parts)
+        size = _HEADER.size + len(data)
         if size > LARGEST:
             raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
-        parts[0] = _HEADER.pack(MAGIC, self.type, tables.identity, size, self.first, self.second, self.third)
-        return b"".join(parts)
+        return _HEADER.pack(MAGIC, type_, tables.identity, size, first, second, third) + data
 
 
 def identity_of(data: bytes) -> int:
@@ -317,30 +319,26 @@ def decode(data: bytes, tables: Tables) -> Message:
         raise MessageError("not a message of slurmhooks, or not all of it")
     if identity != tables.identity:
         raise MessageError(f"made with the tables {identity:016x}; this is {tables.identity:016x}: rebuild both sides")
-    try:
-        kind = Type(type_)
-    except ValueError:
-        raise MessageError(f"a message of the unknown type {type_}") from None
-    return Message(kind, first, second, third, tuple(_items(data)))
-
-
-def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
-    position = _HEADER.size
-    while position < len(data):
-        if position + _ITEM.size > len(data):
-            raise MessageError("the message ends within an item")
-        tag, size = _ITEM.unpack_from(data, position)
+    kind = _TYPES.get(type_)
+    if kind is None:
+        raise MessageError(f"a message of the unknown type {type_}")
+    items: list[tuple[int, bytes]] = []
+    position, end = _HEADER.size, len(data)
+    while position < end:
         start = position + _ITEM.size
-        position = start + (size + 7 & ~7)
-        if position > len(data):
+        if start > end:
             raise MessageError("the message ends within an item")
-        yield tag, data[start : start + size]
+        tag, length = _ITEM.unpack_from(data, position)
+        position = start + (length + 7 & ~7)
+        if position > end:
+            raise MessageError("the message ends within an item")
+        items.append((tag, data[start : start + length]))
+    return Message(kind, first, second, third, tuple(items))
 
 
 def write(table: Table, member: str, raw: Raw) -> tuple[int, bytes]:
     """Return the item of an answer that assigns a value to a member."""
-    place = table.places[member]
-    kind = table.members[place].kind
+    place, _, kind = table.index[member]
     if kind == "text":
         assert raw is None or isinstance(raw, bytes)
         return place, text_value(raw)
@@ -348,7 +346,7 @@ def write(table: Table, member: str, raw: Raw) -> tuple[int, bytes]:
         assert raw is None or isinstance(raw, list)
         return place, texts_value(raw)
     assert isinstance(raw, int)
-    return place, number_value(raw)
+    return place, _NUMBER.pack(raw)
 
 
 def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Raw] | None = None) -> Message:

@@ -99,9 +99,11 @@ class Tables:
     constants: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     text: str = field(init=False, compare=False)
     identity: int = field(init=False, compare=False)
+    _places: Mapping[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Generate the text, and hash it."""
+        object.__setattr__(self, "_places", {table.name: place for place, table in enumerate(self.tables)})
         text = "".join(f"{line}\n" for line in self._lines())
         object.__setattr__(self, "text", text)
         digest = hashlib.sha256(text.encode()).digest()
@@ -119,18 +121,15 @@ class Tables:
 
     def __getitem__(self, name: str) -> Table:
         """Return a table by its name; KeyError if this build has none."""
-        return self.tables[self.place(name)]
+        return self.tables[self._places[name]]
 
     def place(self, name: str) -> int:
         """Return the number by which messages refer to a table; KeyError if this build has none."""
-        for index, table in enumerate(self.tables):
-            if table.name == name:
-                return index
-        raise KeyError(name)
+        return self._places[name]
 
     def __contains__(self, name: str) -> bool:
         """Tell whether this build has a table."""
-        return any(table.name == name for table in self.tables)
+        return name in self._places
 
 
 def parse(text: str) -> Tables:

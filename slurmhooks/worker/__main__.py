@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 
 from slurmhooks.processes import process
+from slurmhooks.wire.tables import installed
 from slurmhooks.worker import service
 from slurmhooks.worker.supervisor import Supervisor
 
@@ -26,6 +27,8 @@ def preload(name: str) -> None:
     with suppress(Exception):
         service.entry(name)
         importlib.import_module("slurmhooks.config.model")
+        # The tables of the plugin that slurmctld has loaded: the files may be replaced while it runs.
+        installed()
 
 
 def main(arguments: list[str]) -> int:

@@ -12,6 +12,7 @@ import socket
 from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from mmap import mmap
 from struct import Struct
 
@@ -27,6 +28,7 @@ _TEXT = _BEGUN.size + _FLAGS.size
 _LIMIT = Struct("<I")
 
 
+@lru_cache(1000)
 def on_page(what: str) -> bytes:
     """Return a name as a status page stores it, perhaps cut off."""
     return what.encode("utf-8", "replace")[: STATUS_PAGE - _TEXT - 1]
@@ -113,19 +115,17 @@ class Channel:
             self.send(kind, data)
             return self.receive(ChannelKind.REPLY)
 
-    def doing(self, what: str, flags: int = 0) -> None:
+    def doing(self, what: str, flags: int = 0, seconds: float | None = None) -> None:
         """Note what the worker is doing, so that slurmctld can log it if it never ends.
 
         Args:
             what: the handler's name, or nothing.
             flags: LENIENT, ALL_LENIENT.
+            seconds: limit how long slurmctld waits for the next message; None: until the deadline of the request.
         """
         if self.page is not None:
             raw = on_page(what) + b"\0"
             self.page[_BEGUN.size : _TEXT + len(raw)] = _FLAGS.pack(flags) + raw
-
-    def limit(self, seconds: float | None) -> None:
-        """Limit how long slurmctld waits for the next message; None: until the deadline of the request."""
         if seconds is not None or self._limited:
             self._limited = seconds is not None
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
@@ -160,11 +160,10 @@ def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
     return query, end
 
 
-def _end_child(channel: Channel) -> None:
-    """End this process, if it is a child that a handler forked and that has returned from the handler."""
-    if channel.inherited:
-        log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-        os._exit(1)
+def _end_child() -> None:
+    """End this process, which is a child that a handler forked and that has returned from the handler."""
+    log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
+    os._exit(1)
 
 
 def serve(
@@ -182,7 +181,8 @@ def serve(
         after: called after each answer has been sent, when slurmctld no longer waits; if it raises, the worker ends. It
             must be quick nevertheless, because the next request may have arrived already.
     """
-    _end_child(channel)
+    if channel.inherited:
+        _end_child()
     # A child that a handler forks must neither keep the channel open nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
@@ -191,7 +191,8 @@ def serve(
             channel.begin()
             query, end = _query(channel)
             answer = handle(request, query)
-            _end_child(channel)
+            if channel.inherited:
+                _end_child()
             end()
             channel.doing("")
             last = retire()

@@ -33,8 +33,7 @@ def doing(what: str, flags: int = 0, timeout: float | None = None) -> None:
         timeout: its time limit in seconds; None: until the deadline of the request.
     """
     if _channel is not None:
-        _channel.doing(what, flags)
-        _channel.limit(timeout)
+        _channel.doing(what, flags, timeout)
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:

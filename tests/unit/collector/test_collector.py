@@ -112,17 +112,12 @@ def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Pa
     assert json.loads(line)["id"] == DECISION["id"]
 
 
-@pytest.fixture
-def without_structlog(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation without structlog."""
-    monkeypatch.setitem(sys.modules, "structlog", None)
-
-
-@pytest.mark.usefixtures("without_structlog")
 def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, errors: Path, tmp_path: Path) -> None:
-    """If the decision log cannot be written for lack of a package, the log says so once, and the metrics go on."""
+    """If the decision log cannot be written, the log says so once, and the metrics go on."""
+    file.parent.mkdir()
+    file.parent.chmod(0o777)
     report(running)
-    wait_for(lambda: "[decisions] does not work" in errors.read_text(), "the error")
+    wait_for(lambda: "the decision log cannot be written" in errors.read_text(), "the error")
     textfile = tmp_path / "metrics" / "job_submit.prom"
     textfile.parent.mkdir(mode=0o755)
     metrics = {"socket": None, "textfile": str(textfile), "interval": 0.1, "readers": "everyone"}
@@ -132,7 +127,6 @@ def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, er
     report(running)
     wait_for(lambda: 'verdict="accepted"' in textfile.read_text(), "the decision in the metrics")
     assert running.pid == before
-    assert errors.read_text().count("does not work") == 1
     assert not file.exists()
 
 
@@ -310,18 +304,6 @@ def test_only_the_collector_imports_what_takes_time() -> None:
         "print(sorted({'prometheus_client', 'structlog', 'logging.handlers', 'http.server'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
-
-
-def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> None:
-    """The decision log imports structlog for its first line."""
-    code = (
-        "import json, sys; from slurmhooks.collector.decision_log import DecisionLog;"
-        "log = DecisionLog(json.loads(sys.argv[1])); before = 'structlog' in sys.modules;"
-        "log.decision(json.loads(sys.argv[2])); print(before, 'structlog' in sys.modules)"
-    )
-    arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
-    assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "False True\n"
-    assert (tmp_path / "log" / "job_submit.jsonl").exists()
 
 
 def sparse() -> int:

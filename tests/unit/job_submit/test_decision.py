@@ -55,7 +55,7 @@ def decide(tmp_path: Path) -> Decide:
         service.handle(Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables), answered)
         service.after()
         (call,) = calls
-        content: dict[str, Any] = json.loads(json.dumps(decision(call, include)))
+        content: dict[str, Any] = json.loads(json.dumps(decision(call, tables, include)))
         return content
 
     return run

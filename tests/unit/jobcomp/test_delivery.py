@@ -133,7 +133,7 @@ def test_each_delivery_has_a_decision(folder: SpoolFolder, clock: Clock, release
     made = delivery(folder, handler(lambda record, event: None))
     assert made.turn(0, 1, None) == 0.0
     assert made.call is not None
-    told = decision(made.call)
+    told = decision(made.call, tables_of("26.05"))
     assert told["verdict"] == "accepted"
     assert told.get("name") == ("job" if release else None)
 

@@ -54,7 +54,7 @@ class Worker:
 
     def decision(self) -> dict[str, Any]:
         """Return the line of the decision log about the last job."""
-        return decision(self.calls[-1])
+        return decision(self.calls[-1], TABLES)
 
 
 def _nothing(question: bytes) -> bytes:

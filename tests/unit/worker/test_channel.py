@@ -120,6 +120,6 @@ def test_limits(ends: tuple[Channel, socket.socket]) -> None:
     for seconds, sent in ((None, None), (0.25, 250), (1e-9, 1), (None, 0), (None, None)):
         if sent is not None:
             theirs.sendall(message(ChannelKind.REPLY, b""))
-        ours.limit(seconds)
+        ours.doing("", 0, seconds)
         if sent is not None:
             assert read(theirs) == (ChannelKind.LIMIT, sent.to_bytes(4, "little"))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How the collector shows what workers report."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
+from slurmhooks.testing.tables import tables_of
+
+RELEASES = ("22.05", "24.11", "26.05")
+SHOWN = Shown(tables_of("24.11"))
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+members = st.sampled_from([*SHOWN.names, "account", "no member"])
+
+
+def report(hook: str = "job_submit", raw: Any = None, **fields: Any) -> dict[str, Any]:
+    """Return what a worker reports about a request with one handler."""
+    step = {"handler": "limits:account", "outcome": "passed"} | ({} if raw is None else {"raw": raw})
+    return {"id": "0123456789ab", "hook": hook, "handlers": [step], **fields}
+
+
+@settings(deadline=None)
+@given(raw=st.dictionaries(members, values, max_size=4) | values, job=values, record=values)
+def test_a_hostile_worker_ends_nothing(raw: Any, job: Any, record: Any) -> None:
+    """Whatever is reported as values either raises an exception, which the collector counts, or is a line of JSON."""
+    with suppress(AttributeError, AssertionError, IndexError, KeyError, TypeError, ValueError):
+        json.dumps(SHOWN.complete(report(raw=raw, job=job, record=record)))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_update_is_about_the_job_that_it_changes(release: str) -> None:
+    """The record comes before the request; what it lacks, the request may have."""
+    record = {"user_id": 1001, "account": "physics", "name": ""}
+    job = {"user_id": 0, "partition": "Debug", "account": "x", "job_id_str": "17_4"}
+    found = Shown(tables_of(release)).complete(report("job_modify", job=job, record=record))
+    assert {name: found.get(name) for name in ("user_id", "account", "name", "partition", "job_id")} == {
+        "user_id": 1001,
+        "account": "physics",
+        "name": "",
+        "partition": "Debug",
+        "job_id": 17,
+    }
+
+
+def test_texts() -> None:
+    """Texts are what handlers see; long ones stay as they were cut, and missing ones are named."""
+    raw = {"comment": ["\xc3\xa4\x9b", False], "name": [["x [... 9 bytes left out]"], "y"], "account": ["A", "a"]}
+    (step,) = SHOWN.complete(report(raw=raw))["handlers"]
+    assert step["changes"] == {"comment": ["\xe4\\x9b", NOT_SENT], "name": ["x [... 9 bytes left out]", "y"]}
+
+
+@given(st.binary(max_size=3 * LONGEST_TEXT).filter(lambda raw: b"\0" not in raw))
+def test_a_report_is_short_and_loses_nothing(raw: bytes) -> None:
+    """Any text that a handler writes can be reported in JSON, of limited length, and is shown as without a report."""
+    value = json.loads(json.dumps(SHOWN.value("comment", raw)))
+    assert len(json.dumps(value)) <= 7 * LONGEST_TEXT
+    (step,) = SHOWN.complete(report(raw={"comment": [None, value]}))["handlers"]
+    text = raw.decode("utf-8", "surrogateescape")
+    assert step.get("changes") == ({"comment": [None, plain(text)]} if raw else None)

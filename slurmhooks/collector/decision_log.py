@@ -15,14 +15,14 @@ import random
 import stat
 import time
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, MutableMapping
 
 REPEAT = 60.0
 """Seconds before the same error is logged again."""
@@ -39,7 +39,7 @@ LAST_SECOND = 253402300799
 COMPLETER = "slurmhooks.slurmctld.shown", "completer"
 """Module and function that returns the function which completes what workers report. It knows Slurm's structs, and so
 belongs to a higher floor."""
-_encode = json.JSONEncoder().encode
+_encode = json.JSONEncoder().encode  # json.dumps() makes an encoder for each call if it has options
 
 
 class _File:
@@ -175,13 +175,31 @@ class DecisionLog:
             self._add(content["event"], content)
 
     def _add(self, event: str, content: dict[str, Any]) -> None:
-        line = {"time": "", "event": event} | content  # these two come first
-        line |= {"time": self._time(content["time"]), "event": event}
-        line.pop("observed", None)
+        if self._file is None or self._render is None:
+            return
+        line = content | {"time": self._time(content["time"])}
+        for name in ("event", "observed"):
+            line.pop(name, None)
         if "user_id" in content and "user" not in content:
             line["user"] = user_name(content["user_id"])
-        if self._file is not None:
-            self._file.add(_encode(line).encode() + b"\n")
+        self._file.add(self._render(event, **line) + b"\n")
+
+    @cached_property
+    def _render(self) -> Callable[..., bytes] | None:
+        """Return a line for an event and its values, by structlog; None if structlog is missing.
+
+        It takes 14 MiB, so it is imported for the first line: some plugins decide nothing for days.
+        """
+        try:
+            import structlog
+        except ImportError as error:
+            log.error("[decisions] does not work: %s", error)
+            return None
+        logger = structlog.wrap_logger(
+            structlog.ReturnLogger(), processors=[_time_first, structlog.processors.JSONRenderer(_bytes)]
+        )
+        render: Callable[..., bytes] = logger.bind().info
+        return render
 
     def _time(self, seconds: float) -> str:
         """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
@@ -208,6 +226,16 @@ class DecisionLog:
         if self._file is not None:
             self._file.flush()
             self._file.close()
+
+
+def _time_first(_logger: object, _method: str, content: MutableMapping[str, Any]) -> dict[str, Any]:
+    """Put the time and the event in front of the other values; a processor of structlog."""
+    return {"time": content["time"], "event": content["event"], **content}
+
+
+def _bytes(content: MutableMapping[str, Any], **_options: object) -> bytes:
+    """Return the JSON of a line."""
+    return _encode(content).encode()
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:

@@ -112,6 +112,21 @@ def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Pa
     assert json.loads(line)["id"] == DECISION["id"]
 
 
+@pytest.fixture
+def without_structlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without structlog."""
+    monkeypatch.setitem(sys.modules, "structlog", None)
+
+
+@pytest.mark.usefixtures("without_structlog")
+def test_without_structlog(running: Collector, errors: Path) -> None:
+    """If a package is missing, the log says so once."""
+    for _ in range(2):
+        report(running)
+    wait_for(lambda: "[decisions] does not work" in errors.read_text(), "the error")
+    assert errors.read_text().count("does not work") == 1
+
+
 def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, errors: Path, tmp_path: Path) -> None:
     """If the decision log cannot be written, the log says so once, and the metrics go on."""
     file.parent.mkdir()
@@ -304,6 +319,18 @@ def test_only_the_collector_imports_what_takes_time() -> None:
         "print(sorted({'prometheus_client', 'structlog', 'logging.handlers', 'http.server'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> None:
+    """The decision log imports structlog for its first line."""
+    code = (
+        "import json, sys; from slurmhooks.collector.decision_log import DecisionLog;"
+        "log = DecisionLog(json.loads(sys.argv[1])); before = 'structlog' in sys.modules;"
+        "log.decision(json.loads(sys.argv[2])); log.close(); print(before, 'structlog' in sys.modules)"
+    )
+    arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
+    assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "False True\n"
+    assert (tmp_path / "log" / "job_submit.jsonl").exists()
 
 
 def sparse() -> int:

@@ -19,6 +19,8 @@ CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
 KIND = 'rule = "require_features"\none_of = ["a"]'
 SHORT = 'rule = "time_ceiling"\nlimit = 10\npartitions = ["gpu"]'
 LICENSES = 'rule = "licenses"\nmost = { ansys = 2 }'
+WITHOUT_SOURCES = '[policy_defaults]\nupdates = "refuse"\ndefault_partition = "debug"\n'
+"""What rules cannot ask slurmctld in such a build."""
 ARRAY = 'rule = "array_size"\nmost = 3'
 
 
@@ -237,7 +239,7 @@ def tries(site: Site) -> dict[str, Try]:
 def under(site: Site, rules: dict[str, str]) -> None:
     """Put rules in force, each for the account that has its name."""
     tables = [f'[[policies]]\nname = "{name}"\naccounts = ["{name}"]\n{rule}\n' for name, rule in rules.items()]
-    defaults = "" if site.cluster.has_sources else '[policy_defaults]\nupdates = "refuse"\n'
+    defaults = "" if site.cluster.has_sources else WITHOUT_SOURCES
     site.cluster.put("\n".join([DEFAULT_TOML, defaults, *tables]), TOML)
     reloaded = site.reload(f"touch -d '1 minute ago' {TOML}")
     assert "error" not in reloaded, reloaded

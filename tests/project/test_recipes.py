@@ -24,7 +24,7 @@ def needed(extra: str = "") -> dict[str, str]:
     ("file", "pattern"),
     [
         ("debian/control", r"python3-{dashed} \(>= {version}\)"),
-        ("slurmhooks.spec", r"Requires: +python3-{name} >= {version}\n"),
+        ("slurmhooks.spec", r"Requires: +python%{{python3_pkgversion}}-{name} >= {version}\n"),
         ("spack/package.py", r'"py-{dashed}@{version}:"'),
     ],
 )

@@ -10,8 +10,6 @@ import pytest
 
 from slurmhooks.cli.bundles import archive
 
-pytestmark = pytest.mark.slow
-
 MODULES = Path(__file__).parents[2] / "contrib" / "puppet"
 MANIFEST = MODULES / "slurmhooks" / "manifests" / "init.pp"
 CLASSES = {
@@ -28,12 +26,14 @@ def call(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_puppet_lint() -> None:
     """puppet-lint finds nothing, except that commands are longer than its lines."""
     done = call("puppet-lint", "--fail-on-warnings", "--no-140chars-check", str(MANIFEST))
     assert (done.returncode, done.stdout) == (0, ""), done.stdout
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("case", CLASSES)
 def test_catalogs(case: str, tmp_path: Path) -> None:
     """Puppet compiles a catalog of the class, whose resources depend on each other without a cycle."""

@@ -165,19 +165,28 @@ def after_a_restart(site: Site) -> None:
 
 
 def failures(site: Site) -> None:
-    """Records that fail wait, or become dead letters if there is room; all others are delivered, and there is room."""
+    """Records that fail wait, or become dead letters if there is room; all others are delivered.
+
+    There is room for new ones then, unless dead letters have taken it, and again without these.
+    """
     site.failing = {1, 2, 3}
     site.refused = {4}
     kept, _ = site.fill(1)
     site.deliver()
     assert sorted(site.delivered) == kept[4:], (site.delivered, site.lines[-5:])
-    assert site.append(901), site.lines[-5:]
+    if site.append(901):
+        kept.append(901)
+    else:  # on a slow machine, the dead letters have taken the room first
+        assert site.lost()[-1] == 901, site.lines[-5:]
+        assert list(site.delivery._spool.letters())
     site.failing = set()
     site.deliver()
     letters = [int(letter["job_id"]) for letter in site.delivery._spool.letters()]
     left = [record.frame.job_id for record in site.delivery._spool.records()]
-    assert sorted(site.delivered + letters + left) == [*kept, 901], (site.delivered, letters, left)
+    assert sorted(site.delivered + letters + left) == kept, (site.delivered, letters, left)
     assert set(left) <= {1, 2, 3, 4}  # the disk has no inode for the dead letter
+    for path in (site.folder / "dead").glob("*"):
+        path.unlink()
     assert site.append(902)
     site.deliver()
     assert site.delivered[-1] == 902

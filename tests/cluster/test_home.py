@@ -134,4 +134,4 @@ def test_plugins_that_cannot_be_replaced(sealed: Cluster) -> None:
         assert "Read-only file system" in done.stderr
         assert "slurmhooks.manifest" in is_written(sealed)
     finally:
-        sealed.root("umount", folder, check=True)
+        sealed.root("umount", "--lazy", folder, check=True)

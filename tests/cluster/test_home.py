@@ -126,7 +126,7 @@ def test_plugins_that_cannot_be_replaced(sealed: Cluster) -> None:
     folder = PLUGIN.rpartition("/")[0]
     full = f"{folder}/slurmhooks/spank_python-full.so"
     sealed.root("ln", "-sfn", "slurmhooks/spank_python-full.so", PLUGIN, check=True)
-    sealed.root("rm", f"{HOME}/slurmhooks.manifest", check=True)
+    sealed.root("rm", "-f", f"{HOME}/slurmhooks.manifest", check=True)
     sealed.root("sh", "-ec", f"test -e {full}; mount --bind -o ro {folder} {folder}", check=True)
     try:
         done = sealed.root("slurmhooks", "compile")

@@ -34,8 +34,8 @@ FIELDS = (
 """The fields of a request on which the bounds depend, besides its time limit."""
 COUNT = re.compile(r"\*\s*(\d+)")
 """The number of nodes with a feature, in ``a*2&b*4``."""
-TIMES = frozenset({"begin_time", "deadline", "end_time"})
-"""Points in time: in an update, 0 leaves them as they are."""
+UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
+"""Fields that an update leaves as they are by 0."""
 RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
 NOT_IN_RECORDS = frozenset({"shared"})
@@ -227,7 +227,7 @@ class Reader:
     def _given(self, name: str) -> Any:
         """Return a field of the request itself."""
         value = getattr(self._job, name, None)
-        return None if self._modify and value == 0 and name in TIMES else value
+        return None if self._modify and value == 0 and name in UNCHANGED else value
 
     def _is_replaced(self, name: str) -> bool:
         """Return whether the value of a field in the record must be ignored."""

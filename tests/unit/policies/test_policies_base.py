@@ -84,6 +84,15 @@ def test_the_default_partition_can_be_named(rules: Rules) -> None:
     assert run(made, "job_submit", job=FakeJob(time_limit=61, partition="other")).accepted
 
 
+@pytest.mark.parametrize("keys", ['rule = "memory_ceiling"\nper_node = "1G"', 'rule = "cpu_count"\nmost = 1'])
+def test_nothing_in_an_update_is_no_change(rules: Rules, keys: str) -> None:
+    """A rule that refuses updates lets one pass in which scontrol sends 0 for what it does not change."""
+    made = rules(f'[[policies]]\n{keys}\nupdates = "refuse"\n')
+    nothing = dict.fromkeys(("begin_time", "end_time", "deadline", "segment_size"), 0)
+    job = FakeJob(comment="mine", **nothing)  # type: ignore[arg-type] # the fields have several types
+    assert run(made, "job_modify", job=job).accepted
+
+
 @pytest.mark.parametrize(("text", "accepted"), [("", True), ("except_admins = false", False)])
 @pytest.mark.parametrize("modify", [False, True])
 def test_admins_are_exempt(rules: Rules, text: str, accepted: bool, modify: bool) -> None:

@@ -127,6 +127,7 @@ AFTERWARDS = {
     "fails": "RUNNING ",
 }
 """What squeue says of each row of such a job in the end."""
+JOB_STATE = "/var/lib/slurm/slurmctld/job_state"
 DECISIONS = "/var/log/slurm/slurmhooks/job_submit.jsonl"
 
 
@@ -269,6 +270,10 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
             site.wait(lambda before=before: all(restarts(site, job) for job in before), what="actions")  # type: ignore[misc]
             text = site.root("sh", "-c", "cat /home/alice/tell-?.out").stdout
             assert text.count("a line for the owner") <= len(told), text
+            # What slurmctld has not saved when it is killed, it forgets, and the rule does it again.
+            site.root("touch", "/tmp/acted", check=True)
+            site.root("scontrol", "update", f"jobid={told[0]}", "comment=saved", check=True)
+            site.wait(lambda: site.root("test", JOB_STATE, "-nt", "/tmp/acted").returncode == 0, what="saved state")
         site.root("sh", "-c", f"echo {names} > /tmp/kill; touch /tmp/armed-{name}")
         site.wait(lambda: not site.root("cat", "/tmp/kill").stdout.strip(), what="kill")
     site.wait(lambda: site.root("pgrep", "-x", "slurmctld").returncode != 0, what="end of slurmctld")

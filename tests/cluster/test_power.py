@@ -67,6 +67,7 @@ while sleep 0.2; do
         if [ -e "$machine" ] && [ ! -e "on/$node" ]; then
             touch "on/$node"
             echo "start $node" >> log
+            sleep 2  # slurmctld ignores a node that has booted in the second in which it was asked for
             slurmd -N "$node" -b
         fi
     done

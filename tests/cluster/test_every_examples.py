@@ -8,7 +8,6 @@ import pytest
 
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
-from tests.cluster.test_every import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 SOON = {
@@ -27,6 +26,8 @@ SOON = {
     "unix_groups.py": (('"1h"', '"2s"'),),
 }
 """What makes an example act within seconds."""
+QUICK = "from slurmhooks.hooks import schedule\n\nschedule.SHORTEST = 1\n"
+"""A hook file that lets those after it have shorter periods, so that tests need not wait as long."""
 LINES = "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=task=1\n"
 SERVER = """
 import http.server

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -43,17 +44,20 @@ int run_python(const char *const *command, int seconds, char *text, size_t size)
     text[0] = '\0';
     if (error)
         return error;
-    while (length < size - 1 && channel_now() < until) {
-        ssize_t more = poll(&polled, 1, 1000) > 0 ? read(output, text + length, size - 1 - length) : -1;
+    while (channel_now() < until) {
+        char rest[1024]; /* what does not fit is read, too, or the process would wait for ever */
+        bool is_full = length == size - 1;
+        ssize_t more = -1;
+        if (poll(&polled, 1, 1000) > 0)
+            more = is_full ? read(output, rest, sizeof(rest)) : read(output, text + length, size - 1 - length);
         if (!more)
             break;
-        if (more > 0)
+        if (more > 0 && !is_full)
             length += (size_t)more;
     }
     text[length] = '\0';
     close(output);
-    if (pid > 0)
-        kill(pid, SIGKILL);
+    kill(pid, SIGKILL);
     /* Fails if the daemon has already waited for this process, or ignores SIGCHLD. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -139,6 +139,12 @@ def test_handlers_of_a_package(lent: Site) -> None:
         lent.root(f"rm -rf {place} /etc/slurm/plugstack.conf.d /etc/slurm/scron.conf")
 
 
+TALKS = """
+import sys
+if "click" in sys.modules:
+    print("x" * 200000)
+"""
+"""What makes a hook file print more, while a command loads it, than slurmd logs, and than a pipe holds."""
 WRITES = "/etc/default/slurmd"
 """The lab reads it as systemd does; the variable is set to "manual" in other tests."""
 
@@ -157,7 +163,7 @@ def test_slurmd_writes_the_manifest(lent: Site) -> None:
         assert complaints(lent) == 0
         assert not lent.root("grep -l libpython $(pgrep -x slurmd | sed 's|.*|/proc/&/maps|') || true").strip()
         assert "is not used" not in lent.shell("slurmhooks status", user="root").stdout
-        lent.cluster.put(f"{HOOKS}# edited\n", f"{HOOKS_D}/a.py")
+        lent.cluster.put(f"{HOOKS}{TALKS}", f"{HOOKS_D}/a.py")
         assert complaints(lent) > 0
         assert f"{HOOKS_D}/a.py has changed since" in lent.shell("slurmhooks status", user="root").stdout
         if lent.cluster.version >= (23, 11):

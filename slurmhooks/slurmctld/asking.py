@@ -70,17 +70,17 @@ class Asking:
         ]
         key = KEYS.get(table, "name")
         seen: set[Raw] = set()
-        for page, is_only in self.pages(place, items):
+        for number, (page, is_last) in enumerate(self.pages(place, items)):
             for struct in self._structs(page, place):
                 # If records have gone since the page before, slurmctld may repeat rows.
-                if not is_only:
+                if number or not is_last:
                     if struct.raw(key) in seen:
                         continue
                     seen.add(struct.raw(key))
                 yield struct
 
     def pages(self, place: int, conditions: Iterable[Item] = ()) -> Iterator[tuple[list[Item], bool]]:
-        """Return the structs of a table as items, page by page, each page with whether it is the only one.
+        """Return the structs of a table as items, page by page, each page with whether it is the last one.
 
         Args:
             place: the number of the table.
@@ -92,7 +92,7 @@ class Asking:
             result = self.ask(What.PAGE, place, start, *conditions, *end)
             end = [item for item in result.items if item[0] == PAGE_END]
             rows = [item for item in result.items if item[0] != PAGE_END]
-            yield rows, not start and not result.next
+            yield rows, not result.next
             if not result.next:
                 return
             if result.next <= start and not rows:

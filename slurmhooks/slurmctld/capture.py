@@ -256,8 +256,10 @@ class Keeper:
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
         structs: list[bytes] = []
-        for page, _ in asking.pages(self._tables.place(table)):
+        pages = asking.pages(self._tables.place(table))
+        while goes_on():
+            page, is_last = next(pages)
             structs += [value for _, value in page]
-            if not goes_on():
-                return None
-        return tuple(structs)
+            if is_last:
+                return tuple(structs)
+        return None

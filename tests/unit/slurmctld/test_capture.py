@@ -181,13 +181,14 @@ def test_a_name_that_was_too_long_to_be_sent(service: Service, page: Page, repor
 
 
 def test_a_table_that_takes_too_long_is_left_out() -> None:
-    """slurmctld waits no longer than PATIENCE for the rows of tables."""
-    keeper = Keeper(TABLES, (), "")
-    keeper.begin(Slurmctld())
+    """slurmctld waits no longer than PATIENCE for the rows of tables, and is asked nothing afterwards."""
+    keeper, slurmctld = Keeper(TABLES, (), ""), Slurmctld()
+    keeper.begin(slurmctld)
     ticks = itertools.count(0, 0.04)
     found, left = keeper.rows(["partition", "qos", "node"], lambda: next(ticks))
     assert [rows.table for rows in found] == ["partition", "qos"]
     assert left == ["node"]
+    assert [asked.second for asked in slurmctld.asked] == [TABLES.place(name) for name in ("partition", "qos")]
 
 
 def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from slurmhooks.collector import reporting
 from slurmhooks.log import log, visible
 from slurmhooks.processes import descriptors, process
-from slurmhooks.processes.checked import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 TURN = 1.0
 """Maximum seconds between two calls of the sinks' method ``turn``."""
-PAUSE = 0.02
+PAUSE = 0.05
 """Seconds to wait while reports accumulate, so that not every report wakes this process."""
 MOST = 1000
 """Maximum number of reports to receive before looking for orders again."""
@@ -79,6 +78,8 @@ class Collection:
         self._dropped = 0
         self._told_at = 0.0
         self._ended = False
+        from slurmhooks.processes.checked import Checker  # imports a JSON library, which the supervisor does not need
+
         self._checker = Checker()
         self._invalid = 0
         self._last_invalid = ""

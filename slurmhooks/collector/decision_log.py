@@ -8,7 +8,6 @@ system call for all that have arrived.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import pwd
 import random
@@ -18,6 +17,8 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json, to_json
 
 from slurmhooks.log import log
 
@@ -39,7 +40,6 @@ LAST_SECOND = 253402300799
 COMPLETER = "slurmhooks.slurmctld.shown", "completer"
 """Module and function that returns the function which completes what workers report. It knows Slurm's structs, and so
 belongs to a higher floor."""
-_encode = json.JSONEncoder().encode  # json.dumps() makes an encoder for each call if it has options
 
 
 class _File:
@@ -234,8 +234,15 @@ def _time_first(_logger: object, _method: str, content: MutableMapping[str, Any]
 
 
 def _bytes(content: MutableMapping[str, Any], **_options: object) -> bytes:
-    """Return the JSON of a line."""
-    return _encode(content).encode()
+    """Return the JSON of a line.
+
+    Raises:
+        ValueError: a worker has reported a number such as 1e999, which JSON cannot represent.
+    """
+    line = to_json(content)
+    if b"Infinity" in line:  # in a text, or instead of a number
+        from_json(line, allow_inf_nan=False)
+    return line
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:

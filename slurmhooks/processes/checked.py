@@ -6,29 +6,15 @@ A worker can still report a wrong decision about its own requests; nobody else k
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
+
+from pydantic_core import from_json
 
 LONGEST = 1 << 20
 """Maximum bytes of a decision or an event: slurmhooks limits all texts in it."""
 LONGEST_NAME = 1024
 MOST_NAMES = 10_000
 """Maximum number of different names of handlers, verdicts and the like: each is kept in memory for the metrics."""
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {text}")
-    return number
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"the number {text}")
-
-
-_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant).decode
 
 
 class Checker:
@@ -42,7 +28,7 @@ class Checker:
         """Return a decision (slurmhooks/slurmctld/decision.py).
 
         Raises:
-            ValueError: it is not a decision. RecursionError and MemoryError are possible, too.
+            ValueError: it is not a decision. MemoryError is possible, too.
         """
         content = _dictionary(data)
         _number(content, "time")
@@ -62,7 +48,7 @@ class Checker:
         """Return an event (slurmhooks/collector/collector.py).
 
         Raises:
-            ValueError: it is not an event. RecursionError and MemoryError are possible, too.
+            ValueError: it is not an event. MemoryError is possible, too.
         """
         content = _dictionary(data)
         _number(content, "time")
@@ -93,7 +79,7 @@ class Checker:
 def _dictionary(data: bytes) -> dict[str, Any]:
     if len(data) > LONGEST:
         raise ValueError(f"{len(data)} bytes; at most {LONGEST} are possible")
-    content = _decode(data.decode())
+    content = from_json(data, allow_inf_nan=False)
     if not isinstance(content, dict):
         raise ValueError("a report is not a dictionary")
     return content

@@ -7,8 +7,9 @@ docs/decision-log.md lists: raw values of the request (shown.py), which take lon
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json, to_json
 
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
@@ -32,7 +33,6 @@ ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
     "unavailable",
 )
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
 """More outcomes of handlers; the last two are for handlers that warn or observe."""
 
@@ -57,13 +57,13 @@ class Decisions:
     def follow(self, call: Call) -> None:
         """Report a call."""
         content = report(call, self._shown, self._secret) | self._version
-        self._reporter.report(DECISION, _encode(content).encode())
+        self._reporter.report(DECISION, to_json(content))
 
 
 def decision(call: Call, tables: Tables, included: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return what happened in a call, as the collector completes it."""
     shown = Shown(tables)
-    return shown.complete(json.loads(_encode(report(call, shown, secrets(included)))))
+    return shown.complete(from_json(to_json(report(call, shown, secrets(included)))))
 
 
 def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import from_json
+from slurmhooks.processes import quick_json
 
 LONGEST = 1 << 20
 """Maximum bytes of a decision or an event: slurmhooks limits all texts in it."""
@@ -28,7 +28,7 @@ class Checker:
         """Return a decision (slurmhooks/slurmctld/decision.py).
 
         Raises:
-            ValueError: it is not a decision. MemoryError is possible, too.
+            ValueError: it is not a decision. RecursionError and MemoryError are possible, too.
         """
         content = _dictionary(data)
         _number(content, "time")
@@ -48,7 +48,7 @@ class Checker:
         """Return an event (slurmhooks/collector/collector.py).
 
         Raises:
-            ValueError: it is not an event. MemoryError is possible, too.
+            ValueError: it is not an event. RecursionError and MemoryError are possible, too.
         """
         content = _dictionary(data)
         _number(content, "time")
@@ -79,7 +79,7 @@ class Checker:
 def _dictionary(data: bytes) -> dict[str, Any]:
     if len(data) > LONGEST:
         raise ValueError(f"{len(data)} bytes; at most {LONGEST} are possible")
-    content = from_json(data, allow_inf_nan=False)
+    content = quick_json.decode(data)
     if not isinstance(content, dict):
         raise ValueError("a report is not a dictionary")
     return content
@@ -87,6 +87,8 @@ def _dictionary(data: bytes) -> dict[str, Any]:
 
 def _number(content: dict[str, Any], key: str, default: Any = None) -> None:
     value = content.get(key, default)
+    if type(value) is int and 0 <= value < 1 << 53:
+        return
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 53:
         raise ValueError(f"{key} is not a number")
 

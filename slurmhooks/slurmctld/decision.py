@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
-
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE
+from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
 from slurmhooks.slurmctld.notices import MARK
 from slurmhooks.slurmctld.shown import Shown, plain
@@ -57,13 +56,13 @@ class Decisions:
     def follow(self, call: Call) -> None:
         """Report a call."""
         content = report(call, self._shown, self._secret) | self._version
-        self._reporter.report(DECISION, to_json(content))
+        self._reporter.report(DECISION, quick_json.encode(content))
 
 
 def decision(call: Call, tables: Tables, included: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return what happened in a call, as the collector completes it."""
     shown = Shown(tables)
-    return shown.complete(from_json(to_json(report(call, shown, secrets(included)))))
+    return shown.complete(quick_json.decode(quick_json.encode(report(call, shown, secrets(included)))))
 
 
 def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:

@@ -105,16 +105,18 @@ class Shown:
         empty = content["hook"] == UPDATE
         about: dict[str, Any] = {}
         for table in ("record", "job"):  # a job that exists is described by its record
-            for name, value in content.pop(table, {}).items():
-                if about.get(name) is None:
-                    about[name] = _shown(self._rows[table][name], value, empty or table == "record")
+            if table in content:
+                for name, value in content.pop(table).items():
+                    if about.get(name) is None:
+                        about[name] = _shown(self._rows[table][name], value, empty or table == "record")
         given = about.pop("job_id_str", None)
         if given and about.get("job_id") is None:
             about["job_id"] = _job_id(given)
         for step in content["handlers"]:
             if "raw" in step:
                 changes = self._changes(step.pop("raw"), empty)
-                changes |= step.get("changes", {})
+                if "changes" in step:
+                    changes |= step["changes"]
                 if changes:
                     step["changes"] = changes if len(changes) <= MOST else dict(list(changes.items())[:MOST])
         known = {name: value for name, value in about.items() if value is not None}
@@ -149,12 +151,13 @@ def _shown(row: Row, value: Reported, empty: bool) -> Any:
         return None
     if value is False:
         return NOT_SENT
+    _, decode, is_text = row
+    if is_text and isinstance(value, str):
+        return plain(decode(value.encode("latin-1"))) if value or empty else None
     if isinstance(value, list):
         return value[0]
-    if row[2]:
-        return plain(row[1](value.encode("latin-1"))) if value or empty else None  # type: ignore[union-attr]
-    shown = row[1](value)
-    return shown if type(shown) is int else plain(shown)
+    shown = decode(value)
+    return shown if shown is None or type(shown) is int else plain(shown)
 
 
 def plain(value: Any) -> Any:

@@ -142,7 +142,7 @@ class Lowered(Text):
 
     def decoder(self) -> Callable[[bytes], str]:
         """See Field; only ASCII letters have a lower case, as in xstrtolower() of Slurm."""
-        return lambda raw: text_from_c(raw.lower())
+        return lambda raw: raw.lower().decode(ENCODING, ERRORS)
 
     def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field."""

@@ -64,7 +64,8 @@ class StagedMapping(MutableMapping[str, str]):
 
     def _find(self, name: object) -> str | None:
         """Return a value; None if it is not set, or if no variable can have the name."""
-        self._living()
+        if not self._alive:
+            raise stale(self)
         if not isinstance(name, str):
             return None
         if name in self._staged:
@@ -78,6 +79,13 @@ class StagedMapping(MutableMapping[str, str]):
         if value is None:
             raise KeyError(name)
         return value
+
+    if not TYPE_CHECKING:
+
+        def get(self, name, default=None):
+            """Return a value, or the default if it is not set; the inherited method would raise KeyError first."""
+            value = self._find(name)
+            return default if value is None else value
 
     def __setitem__(self, name: str, value: str) -> None:
         """Set a value."""

@@ -88,9 +88,14 @@ class Job(JobFields, View):
     ) -> None:
         """View a request."""
         super().__init__(struct)
-        self._set(
-            _argv=None, _cluster=cluster, _mappings={}, _modify=modify, _owner=owner, _sender=sender, _record=record
-        )
+        put = object.__setattr__  # an assignment would set a field
+        put(self, "_argv", None)
+        put(self, "_cluster", cluster)
+        put(self, "_mappings", {})
+        put(self, "_modify", modify)
+        put(self, "_owner", owner)
+        put(self, "_sender", sender)
+        put(self, "_record", record)
 
     @property
     def _keeps_empty(self) -> bool:

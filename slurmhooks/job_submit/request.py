@@ -34,9 +34,9 @@ class Request:
     def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
         """Store the decoded message, and what views need."""
         self.message = message
-        self.sender, self.owner = message.sender, message.owner
+        _, hook, self.sender, self.owner, _ = message
         self.structs = structs
-        self.hook = HOOKS[message.hook]
+        self.hook = HOOKS[hook]
         self._views = views
         self._asking = asking
         self._record = structs[1] if len(structs) > 1 else None

@@ -61,7 +61,8 @@ def add_changes(
         except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
             was = False
         if was != value and names:
-            raw[member] = [shown.value(member, each) if type(each) is bytes else each for each in (was, value)]
+            old_value = shown.value(member, was) if type(was) is bytes else was
+            raw[member] = [old_value, shown.value(member, value) if type(value) is bytes else value]
     if raw:
         step["raw"] = raw
     if old_words != words or old_mappings != mappings:

@@ -55,7 +55,9 @@ class View:
 
     def __init__(self, struct: Struct) -> None:
         """View a struct."""
-        self._set(_struct=struct, _writes={})
+        put = object.__setattr__  # an assignment would set a field
+        put(self, "_struct", struct)
+        put(self, "_writes", {})
 
     def _set(self, **values: object) -> None:
         """Set attributes of the view itself, as an assignment would set a field."""

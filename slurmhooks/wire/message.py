@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _HEADER = Struct("=4sIQIIII")
 _ITEM = Struct("=II")
 _NUMBER = Struct("=Q")
-_PADDING = bytes(8)
+_PADDINGS = tuple(bytes(-length % 8) for length in range(8))
+"""What follows a value, by its length modulo 8."""
 _TYPES = {int(kind): kind for kind in Type}
 
 
@@ -283,11 +284,8 @@ class Message(NamedTuple):
             ValueError: the message would exceed the limit.
         """
         type_, first, second, third, items = self
-        parts: list[bytes] = []
-        for tag, value in items:
-            length = len(value)
-            parts += (_ITEM.pack(tag, length), value, _PADDING[: -length % 8])
-        data = b"".join(parts)
+        pack_item = _ITEM.pack
+        data = b"".join([pack_item(tag, len(value)) + value + _PADDINGS[len(value) & 7] for tag, value in items])
         size = _HEADER.size + len(data)
         if size > LARGEST:
             raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")

@@ -34,6 +34,12 @@ def on_page(what: str) -> bytes:
     return what.encode("utf-8", "replace")[: STATUS_PAGE - _TEXT - 1]
 
 
+@lru_cache(1000)
+def _noted(what: str, flags: int) -> bytes:
+    """Return flags and name as a status page stores them."""
+    return _FLAGS.pack(flags) + on_page(what) + b"\0"
+
+
 class ProtocolError(Exception):
     """The other side has sent an invalid message, or a message is too long."""
 
@@ -124,8 +130,8 @@ class Channel:
             seconds: limit how long slurmctld waits for the next message; None: until the deadline of the request.
         """
         if self.page is not None:
-            raw = on_page(what) + b"\0"
-            self.page[_BEGUN.size : _TEXT + len(raw)] = _FLAGS.pack(flags) + raw
+            raw = _noted(what, flags)
+            self.page[_BEGUN.size : _BEGUN.size + len(raw)] = raw
         if seconds is not None or self._limited:
             self._limited = seconds is not None
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
@@ -194,7 +200,6 @@ def serve(
             if channel.inherited:
                 _end_child()
             end()
-            channel.doing("")
             last = retire()
             channel.send(ChannelKind.LAST if last else ChannelKind.ANSWER, answer)
             after()

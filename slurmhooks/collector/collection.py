@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TURN = 1.0
 """Maximum seconds between two calls of the sinks' method ``turn``."""
-PAUSE = 0.05
+PAUSE = 0.02
 """Seconds to wait while reports accumulate, so that not every report wakes this process."""
 MOST = 1000
 """Maximum number of reports to receive before looking for orders again."""

@@ -155,7 +155,7 @@ class Log:
 
     def job(self, job_id: int) -> Job | None:
         """Return data about a job's submission from later decisions about the job, which have its id."""
-        for decision in self.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}'):
+        for decision in self.find(lambda each: each.job_id == job_id, str(job_id)):
             if decision.submit_time:
                 return Job(decision.submit_time, decision.user_id, decision.name)
         return None

@@ -111,7 +111,7 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
             raise Finding(f"{what}: not a job id, nor the 8 or 12 hexadecimal digits of an error or a request")
         return decisions
     job_id = int(job.group(1))
-    decisions = log.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}')
+    decisions = log.find(lambda each: each.job_id == job_id, str(job_id))
     facts = log.job(job_id) or _ask_slurm(what)
     if facts is None:
         notes.append(f"its submission cannot be found: neither the log nor scontrol nor sacct knows job {what}")

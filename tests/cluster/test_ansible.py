@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cluster import reporting
+from tests.cluster.calls import SERVE
 from tests.cluster.conftest import NAME, NODES, RELEASES, UNREACHABLE, Cluster, running
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import version
@@ -145,7 +147,7 @@ def machines(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Mach
     cluster.root("sh", "-ec", NODE, check=True)
     folder = tmp_path_factory.mktemp("control")
     ssh = folder / "ssh"
-    ssh.write_text(SSH.format(run=PROJECT / "tests/cluster/run", release=cluster.release))
+    ssh.write_text(SSH.format(run=shlex.join(SERVE[:-1]), release=cluster.release))
     ssh.chmod(0o755)
     keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "policy@example.org", "-f", str(folder / "key")]
     subprocess.run(keygen, check=True)

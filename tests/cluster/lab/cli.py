@@ -137,7 +137,8 @@ def main(arguments: Sequence[str]) -> int:
     release = find(options.release)
     match options.verb:
         case "up":
-            cluster.up(release, options.nodes, options.fresh, install.into if options.install else None)
+            below, into = (install.below, install.into) if options.install else (None, None)
+            cluster.up(release, options.nodes, options.fresh, below, into)
         case "install":
             install.install(release, options.force)
         case "add":

@@ -18,7 +18,11 @@ ARCHES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 
 
 def up(
-    release: Release, nodes: int | None, fresh: bool, prepare: Callable[[Release, namespace.Keeper], None] | None = None
+    release: Release,
+    nodes: int | None,
+    fresh: bool,
+    below: Callable[[Release], None] | None = None,
+    prepare: Callable[[Release, namespace.Keeper], None] | None = None,
 ) -> None:
     """Bring the cluster up, and wait until every node is idle.
 
@@ -26,6 +30,7 @@ def up(
         release: of Slurm.
         nodes: number of nodes; None: unchanged if the cluster runs, otherwise one.
         fresh: discard every change of its files.
+        below: called if the cluster has no files yet, and may give it a layer.
         prepare: called before the daemons start, unless they run already.
     """
     rootfs.make(release)
@@ -43,6 +48,8 @@ def up(
         if fresh:
             shutil.rmtree(directory, ignore_errors=True)
             os.makedirs(directory)
+        if below is not None and not os.path.isdir(os.path.join(directory, "upper")):
+            below(release)
         _up(release, directory, nodes or 1, prepare)
 
 
@@ -171,6 +178,30 @@ def read_nodes(directory: str) -> int:
         return 1
 
 
+def layer_file(name: str, release: str) -> str:
+    """Return the file that says which folder is between the root file system and a cluster's own files.
+
+    Args:
+        name: of a set of clusters, or a pattern of it.
+        release: of Slurm.
+    """
+    return os.path.join(places.clusters(), name, release, "layer")
+
+
+def read_layer(directory: str) -> str:
+    """Return that folder; an empty text if there is none."""
+    try:
+        with open(os.path.join(directory, "layer"), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def write_layer(directory: str, layer: str) -> None:
+    """Choose that folder, before the cluster has files of its own."""
+    _write_host(directory, "layer", layer)
+
+
 def write(path: str, content: bytes, mode: int, owner: tuple[int, int]) -> str:
     """Write a file atomically, and create the directories above it. Runs inside."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -231,16 +262,19 @@ def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Kee
                     f"the root file system of {release.name} has been replaced since this cluster was first up: "
                     f"run 'tests/cluster/run up {release.name} --fresh', which discards the cluster's own files"
                 )
+    layer = read_layer(directory)
+    if layer and not os.path.isdir(layer):
+        raise LabError(
+            f"{layer}, which the cluster uses, has been removed: run 'tests/cluster/run up {release.name} --fresh'"
+        )
     for path in (upper, work, merged):
         os.makedirs(path, exist_ok=True)
     _write_host(directory, "base", rootfs.ident(release))
 
     def attach() -> str:
         os.chdir(directory)  # short, relative names: a comma or colon in a folder above would break the options
-        lower_name = os.path.relpath(lower, directory)
-        namespace.mount(
-            "overlay", "merged", "overlay", 0, f"lowerdir={lower_name},upperdir=upper,workdir=work,userxattr"
-        )
+        lowers = ":".join(os.path.relpath(path, directory) for path in (layer, lower) if path)
+        namespace.mount("overlay", "merged", "overlay", 0, f"lowerdir={lowers},upperdir=upper,workdir=work,userxattr")
         return merged
 
     title = f"slurmhooks cluster {places.cluster_name()}/{release.name}"
@@ -290,7 +324,7 @@ def _write_configuration(files: dict[str, tuple[str, int, str]]) -> None:
 
 def _write_host(directory: str, name: str, text: str) -> None:
     path = os.path.join(directory, name)
-    with open(path + ".new", "w", encoding="ascii") as file:
+    with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
     os.rename(path + ".new", path)
 

@@ -8,6 +8,8 @@ import re
 import shutil
 import stat
 import subprocess
+from functools import cache
+from typing import NamedTuple
 
 from . import cluster, namespace, places, rootfs
 from .errors import LabError
@@ -21,8 +23,8 @@ PLUGINS = "/usr/local/lib/slurm"
 SCRUN_LUA = "/etc/slurm/scrun.lua"
 PRODUCTS = (PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
 """The results of installing, besides the Python package."""
-FORMAT = 3
-"""Increased when the format of packed builds changes."""
+FORMAT = 4
+"""Increased when the format of kept builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
 OUTSIDE = (
@@ -47,62 +49,91 @@ def install(release: Release, force: bool) -> None:
     """
     directory = places.cluster(release.name)
     with places.locked(directory, f"install {release.name}"):
-        files = _files()
-        if not force and _read(_stamp(directory)) == _digest(files):
+        if not force and _is_installed(directory):
             return
         with cluster.entered(release) as (keeper, is_up):
-            _install(release, keeper, files, force)
+            _install(release, keeper, force)
             if is_up:
                 places.say(f"install {release.name}: restarting the daemons")
                 cluster.restart_daemons(release, keeper)
 
 
+def below(release: Release) -> None:
+    """Give a new cluster an earlier build of the working tree as a layer, if there is one.
+
+    Writing and later removing a thousand files takes longer than all the rest of the start, because ext4 searches for
+    inodes that were not freed lately. The caller holds the cluster's lock.
+    """
+    directory = places.cluster(release.name)
+    build = _build_of(release)
+    with places.locked(os.path.dirname(build), f"build for {release.name}"):
+        if not os.path.isdir(build):
+            return
+        os.utime(build)
+        # From now on no other process removes the build.
+        cluster.write_layer(directory, build)
+    _write_stamp(directory)
+
+
 def into(release: Release, keeper: namespace.Keeper) -> None:
     """Install the working tree before the daemons start; the caller holds the cluster's lock."""
-    _install(release, keeper, _files(), force=False)
+    if _is_installed(places.cluster(release.name)):
+        namespace.call(keeper, _enable)
+    else:
+        _install(release, keeper, force=False)
 
 
-def _install(release: Release, keeper: namespace.Keeper, files: list[str], force: bool) -> None:
+def _install(release: Release, keeper: namespace.Keeper, force: bool) -> None:
     directory = places.cluster(release.name)
-    digest = _digest(files)
     stamp = _stamp(directory)
     if os.path.exists(stamp):
         os.unlink(stamp)
     report = Reporter(f"install {release.name}", os.path.join(directory, "install.log"))
     with open(report.log, "w", encoding="ascii"):
         pass
-    _have_built(release, keeper, report, files, digest, force)
+    _have_built(release, keeper, report, force)
     namespace.call(keeper, _enable)
-    with open(stamp, "w", encoding="ascii") as file:
-        file.write(digest)
+    _write_stamp(directory)
 
 
 def _stamp(directory: str) -> str:
     return os.path.join(directory, "installed")
 
 
-def _have_built(
-    release: Release, keeper: namespace.Keeper, report: Reporter, files: list[str], digest: str, force: bool
-) -> None:
-    """Build the tree, or unpack an earlier build of the same tree on the same root file system."""
-    builds = os.path.join(places.cache(), "builds", release.name)
-    archive = os.path.join(builds, f"{digest[:32]}-{rootfs.ident(release)}-{FORMAT}.tar")
-    with places.locked(builds, f"build for {release.name}"):
-        if os.path.exists(archive) and not force:
-            os.utime(archive)
-        else:
-            report.say(f"building {len(files)} files of {places.PROJECT}")
-            namespace.call(keeper, _remove)
-            _copy(keeper, files)
-            _build(report, keeper)
-            _pack(keeper, archive)
-            namespace.call(keeper, _tidy)
-            _prune(builds)
-            report.say("built")
+def _write_stamp(directory: str) -> None:
+    with open(_stamp(directory), "w", encoding="ascii") as file:
+        file.write(_tree().digest)
+
+
+def _is_installed(directory: str) -> bool:
+    return _read(_stamp(directory)) == _tree().digest
+
+
+def _build_of(release: Release) -> str:
+    """Return the folder of the build of the working tree, which may not exist yet."""
+    name = f"{_tree().digest[:32]}-{rootfs.ident(release)}-{FORMAT}"
+    return os.path.join(places.cache(), "builds", release.name, name)
+
+
+def _have_built(release: Release, keeper: namespace.Keeper, report: Reporter, force: bool) -> None:
+    """Build the tree, or copy an earlier build of the same tree on the same root file system."""
+    build = _build_of(release)
+    with places.locked(os.path.dirname(build), f"build for {release.name}"):
+        namespace.call(keeper, _remove)
+        if os.path.isdir(build) and not force:
+            os.utime(build)
+            _copy(keeper, build, ["."], "/")
             return
-    namespace.call(keeper, _remove)
-    with open(archive, "rb") as packed:
-        namespace.call(keeper, lambda: _tar("-xf", "/dev/stdin", stdin=packed.fileno()))
+        report.say(f"building {len(_tree().files)} files of {places.PROJECT}")
+        _copy(keeper, places.PROJECT, _tree().files, TREE)
+        _build(report, keeper)
+        # What is a layer of a cluster must not change.
+        if build not in _layers(release):
+            shutil.rmtree(build, ignore_errors=True)
+            _keep(keeper, build)
+        namespace.call(keeper, _tidy)
+        _prune(release, os.path.dirname(build))
+        report.say("built")
 
 
 def _remove() -> str:
@@ -114,7 +145,7 @@ def _remove() -> str:
 
 
 def _tidy() -> str:
-    """Remove what only building needs, which clusters that unpack the build do not have either."""
+    """Remove what only building needs, which the kept build lacks, too."""
     for path in (TREE, BUILD):
         shutil.rmtree(path)
     return ""
@@ -124,30 +155,63 @@ def _packages() -> list[str]:
     return glob.glob(f"{os.path.dirname(BIN)}/lib/python*/site-packages/slurmhooks*")
 
 
-def _pack(keeper: namespace.Keeper, archive: str) -> None:
-    part = f"{archive}.part"
-    with open(part, "wb") as file:
-        namespace.call(
-            keeper,
-            lambda: _tar(
-                "-cf", "/dev/stdout", *filter(os.path.exists, [*PRODUCTS, *_packages()]), stdout=file.fileno()
-            ),
-        )
-    os.rename(part, archive)
+def _keep(keeper: namespace.Keeper, build: str) -> None:
+    """Copy the results of installing to the folder `build` of the host."""
+    part = f"{build}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
+    with subprocess.Popen(["tar", "-C", part, "-xf", "-"], stdin=subprocess.PIPE) as unpack:
+        assert unpack.stdin is not None
+        into = unpack.stdin.fileno()
+        namespace.call(keeper, lambda: _tar(["-cf", "-", *_products()], stdout=into))
+    if unpack.returncode != 0:
+        raise LabError(f"tar cannot unpack the build in {part}")
+    os.rename(part, build)
 
 
-def _tar(*arguments: str, stdin: int | None = None, stdout: int | None = None) -> str:
-    subprocess.run(
-        ["tar", "-C", "/", "-P", *arguments], stdin=stdin, stdout=stdout, env={"PATH": namespace.PATH}, check=True
-    )
+def _products() -> list[str]:
+    return [path.lstrip("/") for path in [*PRODUCTS, *_packages()] if os.path.exists(path)]
+
+
+def _tar(arguments: list[str], *, data: bytes | None = None, stdout: int | None = None) -> str:
+    """Run tar inside, in the root directory."""
+    subprocess.run(["tar", "-C", "/", *arguments], input=data, stdout=stdout, env={"PATH": namespace.PATH}, check=True)
     return ""
 
 
-def _prune(builds: str) -> None:
-    """Remove all builds except the few that were used last."""
-    archives = [os.path.join(builds, name) for name in os.listdir(builds) if name.endswith(".tar")]
-    for old in sorted(archives, key=os.path.getmtime)[:-KEPT_BUILDS]:
-        os.unlink(old)
+def _prune(release: Release, builds: str) -> None:
+    """Remove all builds except the few that were used last and those that are layers of clusters."""
+    layers = _layers(release)
+    kept = [path for path in glob.glob(f"{builds}/*") if path not in layers]
+    for old in sorted(kept, key=os.path.getmtime)[:-KEPT_BUILDS]:
+        if os.path.isdir(old):
+            shutil.rmtree(old)
+        else:
+            os.unlink(old)
+
+
+def _layers(release: Release) -> set[str]:
+    """Return the builds that clusters have as layers."""
+    return {cluster.read_layer(os.path.dirname(path)) for path in glob.glob(cluster.layer_file("*", release.name))}
+
+
+class Tree(NamedTuple):
+    """The working tree.
+
+    Attributes:
+        files: those that are needed inside.
+        digest: of names, modes and contents.
+    """
+
+    files: list[str]
+    digest: str
+
+
+@cache
+def _tree() -> Tree:
+    """Return the working tree as it is when a verb first asks: each runs in its own process."""
+    files = _files()
+    return Tree(files, _digest(files))
 
 
 def _files() -> list[str]:
@@ -160,7 +224,7 @@ def _files() -> list[str]:
         name
         for name in names
         if (not name.startswith(OUTSIDE) or INSIDE.fullmatch(name))
-        and os.path.lexists(os.path.join(places.PROJECT, name))
+        and (os.path.islink(path := os.path.join(places.PROJECT, name)) or os.path.isfile(path))
     ]
 
 
@@ -181,19 +245,17 @@ def _digest(files: list[str]) -> str:
     return total.hexdigest()
 
 
-def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
-    # Packed outside the namespace, where the working tree is visible.
-    pack = ["tar", "-C", places.PROJECT, "--null", "--no-recursion", "--owner=0", "--group=0", "-T", "-", "-cf", "-"]
-    names = "".join(name + "\0" for name in files).encode(errors="surrogateescape")
-    packed = subprocess.run(pack, input=names, capture_output=True)
+def _copy(keeper: namespace.Keeper, source: str, names: list[str], target: str) -> None:
+    """Copy files of a folder of the host into the cluster."""
+    # Packed outside the namespace, where the host's folders are visible.
+    pack = ["tar", "-C", source, "--null", "--owner=0", "--group=0", "-T", "-", "-cf", "-"]
+    packed = subprocess.run(pack, input=b"".join(os.fsencode(name) + b"\0" for name in names), capture_output=True)
     if packed.returncode != 0:
-        raise LabError(f"tar cannot pack the working tree: {packed.stderr.decode(errors='replace').strip()}")
+        raise LabError(f"tar cannot pack {source}: {packed.stderr.decode(errors='replace').strip()}")
 
     def body() -> str:
-        os.makedirs(TREE)
-        env = {"PATH": namespace.PATH}
-        subprocess.run(["tar", "-C", TREE, "-xf", "-"], input=packed.stdout, env=env, check=True)
-        return ""
+        os.makedirs(target, exist_ok=True)
+        return _tar(["-C", target, "--no-overwrite-dir", "-xf", "-"], data=packed.stdout)
 
     namespace.call(keeper, body)
 

@@ -18,17 +18,18 @@ venv: .venv/.complete ## set up .venv with the dependencies of the other targets
 .venv/.complete: pyproject.toml tools/setup
 	@tools/setup $(PYTHON)
 
-CHECKS = ruff ruff-format mypy clang-format shellcheck codespell unit-tests
-.PHONY: $(CHECKS)
+CHECKS = mypy unit-tests ruff ruff-format clang-format shellcheck codespell
+.PHONY: $(CHECKS) stubs
 check: venv ## run everything that needs no Slurm: linters, types, formats, unit and native tests
-	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(CHECKS)
 
 ruff:
 	@tools/step $@ $(BIN)/ruff check
 ruff-format:
 	@tools/step $@ $(BIN)/ruff format --check
-mypy:
+stubs:
 	@$(BIN)/python tools/stubs.py
+mypy: stubs
 	@tools/step $@ $(BIN)/mypy
 clang-format:
 	@tools/step $@ $(BIN)/clang-format --dry-run -Werror $(C_FILES)
@@ -37,7 +38,7 @@ shellcheck:
 codespell:
 	@tools/step $@ $(BIN)/codespell
 # A few quick tests of tests/cluster need no cluster. Some tests wait, so there is a worker more than processors.
-unit-tests:
+unit-tests: stubs
 	@$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
 
 format: venv ## rewrite Python and C sources in the house style

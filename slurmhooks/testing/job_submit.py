@@ -6,6 +6,7 @@ Each is a view of a packed struct, as in production; the struct has the members 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.fields import COUNTERS
@@ -64,18 +65,13 @@ class FakeStruct(Struct):
 
     __slots__ = ("facts", "raws")
 
-    def __init__(self, table: Table, kind: type[model.View]) -> None:
+    def __init__(self, table: Table, kind: Any) -> None:
         """Make a struct in which all members are unset."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
-        release = release_of(kind._release)
-        members = [(row, row.member(release, table.places)) for row in rows(kind).values()]
-        self.raws = {
-            name: unset(row)
-            for row, name in members
-            if name is not None and name in table.places and not name.startswith(OF_SOME)
-        }
-        super().__init__(table, pack(table, self.raws), None)
+        raws, data = _unset(kind)
+        self.raws = {name: list(raw) if isinstance(raw, list) else raw for name, raw in raws.items()}
+        super().__init__(table, data, None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
         """Set members; the counter of an array follows."""
@@ -89,6 +85,20 @@ class FakeStruct(Struct):
         """Apply the committed writes of handlers to the struct."""
         if self.written:
             self.put(self.written)
+
+
+@lru_cache(maxsize=64)
+def _unset(kind: type[model.View]) -> tuple[dict[str, Raw], bytes]:
+    """Return the raw values and the data of a struct in which all members are unset."""
+    table = tables_of(kind._release)[table_name(kind)]
+    release = release_of(kind._release)
+    members = [(row, row.member(release, table.places)) for row in rows(kind).values()]
+    raws = {
+        name: unset(row)
+        for row, name in members
+        if name is not None and name in table.places and not name.startswith(OF_SOME)
+    }
+    return raws, bytes(pack(table, raws))
 
 
 class FakeJob(model.Job):

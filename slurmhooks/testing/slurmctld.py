@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import LISTS
+from slurmhooks.fields.classes import bind
 from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.job_submit.origin import OF_REQUESTS
@@ -27,6 +29,7 @@ from slurmhooks.wire.protocol import Fact, Type, What
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slurmhooks.fields.classes import Computations
     from slurmhooks.fields.rows import Condition
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.slurmctld.call import Call
@@ -174,6 +177,19 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
     raise ValueError(f"the record is of Slurm {release}, the job of {tables.release}")
 
 
+class _Views(Views):
+    """Views whose classes without computed fields are made once; tests run handlers thousands of times."""
+
+    def bound(self, view: Any, table: str, computed: Computations | None = None) -> Any:
+        """Return a class of views; see the base class."""
+        return super().bound(view, table, computed) if computed else _bound(view, table, self.tables.release)
+
+
+@cache
+def _bound(view: type[Any], table: str, release: str) -> Any:
+    return bind(view, tables_of(release)[table], release)
+
+
 def _charged(job: Any) -> str | None:
     return named_account(job) or job.default_account
 
@@ -197,7 +213,7 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
         if not name.startswith("_")
     }
     of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
-    views = Views(tables, of_job, of_record)
+    views = _Views(tables, of_job, of_record)
     assign: Any = views.job.__setattr__
 
     def note(self: Any, name: str, value: object) -> None:

@@ -38,15 +38,16 @@ def test_names() -> None:
     assert options <= {*NAMES["sbatch"]}
 
 
+@pytest.mark.parametrize("number", [1000, pytest.param(10000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
-def test_known_members_do_not_change(release: str) -> None:
+def test_known_members_do_not_change(release: str, number: int) -> None:
     """Whatever script and variables turn out to be, the members that are known without them have these values."""
     drawing = random.Random(release)
     computing = Computing(release)
     variables = {name for name, _ in VARIABLES["sbatch"]}
     assert set(OF_VARIABLES) <= variables
     compared = members = 0
-    for number in range(2500):
+    for count in range(number):
         line = shlex.split(" ".join(drawing.sample(WORDS, drawing.randint(0, 3))))
         if any(set(word) & set(" '\"") for word in line):
             continue
@@ -59,12 +60,12 @@ def test_known_members_do_not_change(release: str) -> None:
         given = given if drawing.random() < 0.5 else {}
         try:
             fields = sbatch.submission(
-                f"/s{number}.sh", script, line, [], release=release, work_dir="/w", environment=given
+                f"/s{count}.sh", script, line, [], release=release, work_dir="/w", environment=given
             )
             theirs = struct_of(FakeJob(release=release, **fields)).raws
         except (AttributeError, ValueError):  # refused, or not in this release
             continue
-        text = " ".join(["sbatch", *line, f"/s{number}.sh"])
+        text = " ".join(["sbatch", *line, f"/s{count}.sh"])
         environment = "".join(f"{name}={value}\n" for name, value in {"A": "1", **given}.items())
         columns = {"JobID": "1", "UID": "1000", "GID": "1000", "SubmitLine": text}
         for texts in (Kept(), kept(script, None), kept(None, environment), kept(script, environment)):
@@ -74,5 +75,5 @@ def test_known_members_do_not_change(release: str) -> None:
                 value = ours.raws.get(member, computing.slots[tables_of(release)["job"].places[member]] or None)
                 assert (value or None) == (theirs[member] or None), (member, text, script, given, texts)
                 members += 1
-    assert compared > 4000
+    assert compared > number
     assert members / compared > 30

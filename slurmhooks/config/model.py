@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from slurmhooks.config.sections import Config, Policy, Section
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import trusted
+from slurmhooks.files import paths, trusted
 
 __all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
 
@@ -29,7 +29,7 @@ def sections() -> dict[str, type[Section]]:
 
 
 def read(path: Path) -> Config:
-    """Read and validate the file; return an empty configuration if it does not exist.
+    """Read and validate the file; return an empty configuration if it does not exist, whatever link is on the way.
 
     Args:
         path: path of the file.
@@ -39,7 +39,9 @@ def read(path: Path) -> Config:
     """
     try:
         text = trusted.read(str(path)).decode("utf-8-sig")
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if not paths.is_absent(str(path)):
+            raise ConfigError([f"{path}: was replaced while it was read: try again"]) from error
         return Config()
     except LoadError as error:
         raise ConfigError(error.findings) from error

@@ -140,13 +140,7 @@ def _ready_made(has_manifest: bool) -> tuple[list[Handler], run.Settings]:
             checks = [ready.handler(ready.table_of(words[1:]), path) for words in rows if words[0] == "check"]
             (timeout, at_most, folder), *_ = (words[1:] for words in rows if words[0] == "health")
             return checks, run.Settings(float(timeout), Brake.of(at_most), folder)
-    from slurmhooks.site import sources as site
-
-    path_of_config = site.located_path(site.config_path())
-    read = site.read_config(path_of_config)
-    checks, findings = ready.of_config(read, path_of_config)
-    if findings:
-        raise LoadError(findings)
+    read, checks = ready.of_site()
     return checks, run.Settings(read.health.timeout, Brake.of(read.health.at_most), read.metrics.textfiles or "")
 
 

@@ -26,7 +26,7 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
         names: file names, globs and folders in the configuration.
     """
     base = path.rpartition("/")[0]
-    if link == path or base.endswith(f"/slurmhooks.d/bundles/{base.rpartition('/')[2]}"):
+    if link == path or is_in_bundle(path):
         # Files beside the link to a bundle are what was there before the first deployment.
         return []
     found = []
@@ -45,6 +45,12 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
                 )
     # Kubernetes may have replaced the volume since the link was resolved: what is beside it now is another version.
     return found if paths.real(link) == path else []
+
+
+def is_in_bundle(path: str) -> bool:
+    """Tell whether a file, or a folder, belongs to a bundle that has been deployed."""
+    store, bundles, _ = path.partition("/slurmhooks.d/bundles/")
+    return bool(store and bundles)
 
 
 def _folders(link: str) -> list[str]:

@@ -6,11 +6,13 @@ The keys of a check are the arguments of its function, and those of a decorator.
 
 from __future__ import annotations
 
+from slurmhooks.errors import LoadError
 from slurmhooks.handlers.registry import LONGEST, Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.terms import Terms
 from slurmhooks.node import checks
 from slurmhooks.node.rows import packed, unpacked
+from slurmhooks.site import sources as site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,6 +105,20 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
         if labels.count(label) > 1
     ]
     return made, found
+
+
+def of_site() -> tuple[Config, list[Handler]]:
+    """Return the configuration of this machine and its ready-made checks.
+
+    Raises:
+        ConfigError: it is invalid, or another user could have written it.
+        LoadError: a check is invalid.
+    """
+    path, read = site.located_config(site.config_path())
+    made, found = of_config(read, path)
+    if found:
+        raise LoadError(found)
+    return read, made
 
 
 def records(read: Config) -> list[list[str]]:

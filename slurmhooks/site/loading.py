@@ -104,10 +104,9 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
     from slurmhooks.site import dependencies
     from slurmhooks.site import sources as site
 
-    path = site.located_path(link)
     if watch is not None:
-        watch.file(str(path))
-    config = site.read_config(path)
+        watch.file(site.located(str(link)))
+    path, config = site.located_config(link)
     if watch is not None:
         for pattern in dependencies.patterns_of(path, config):
             (watch.glob if paths.has_magic(pattern) else watch.file)(pattern)

@@ -73,21 +73,32 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
         LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
     """
     link = path or config_path()
-    path = located_path(link)
-    config = read_config(path)
+    path, config = located_config(link)
     return config, sources_of(path, config, link)
 
 
-def read_config(path: Path) -> Config:
-    """Return the configuration; an empty one if the file does not exist.
+def read_config(link: Path) -> Config:
+    """Return the configuration; see :func:`located_config`."""
+    return located_config(link)[1]
+
+
+def located_config(link: Path) -> tuple[Path, Config]:
+    """Return the path of a configuration, see :func:`located`, and its content; no content if it does not exist.
 
     Raises:
-        ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
+        ConfigError: it is invalid, cannot be read, or is a dangling link; another user could have written it; or it was
+            replaced meanwhile.
     """
     from slurmhooks.config import model as config
 
+    path = located_path(link)
     _refuse_hidden(str(path))
-    return config.read(path)
+    read = config.read(path)
+    try:
+        refuse_replaced(str(link), str(path))
+    except LoadError as error:
+        raise ConfigError(error.findings) from error
+    return path, read
 
 
 def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
@@ -102,7 +113,9 @@ def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
         LoadError: a folder exists but cannot be listed, or a name is relative to another folder than it seems.
     """
     _refuse_misplaced(str(link), str(path), names_of(config))
-    return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
+    named = _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
+    refuse_replaced(str(link), str(path))
+    return named
 
 
 def _sources(patterns: Sequence[str], modules: Iterable[str], packages: Iterable[str], base: str) -> list[Source]:
@@ -136,17 +149,40 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
     """Refuse names in a configuration that lead to other files beside the link to it, where they seem to be.
 
     Raises:
-        LoadError: there are such names; or the file is gone since the link was resolved, so that nothing was read.
+        LoadError: there are such names; or as :func:`refuse_replaced`.
     """
     if link == path:
         return
-    if isinstance(paths.state(path), int):
-        raise LoadError([f"{link}: was replaced while it was read, and {path} is gone: try again"])
+    refuse_replaced(link, path)
     from slurmhooks.files import misplaced
 
     findings = misplaced.findings(link, path, names)
     if findings:
         raise LoadError(findings)
+
+
+def refuse_replaced(link: str, path: str) -> None:
+    """Refuse what was read or listed since a link was resolved, if the files may have been removed meanwhile.
+
+    Kubernetes lets the link to a volume lead to the new version, and then removes the files of the old one, one by one.
+    A bundle stays when ``slurmhooks deploy`` replaces it.
+
+    Args:
+        link: a file or folder, which may be a link.
+        path: where it led to.
+
+    Raises:
+        LoadError: it leads elsewhere now, or the file is gone.
+    """
+    if link == path:
+        return
+    gone = isinstance(paths.state(path), int)
+    if not gone and paths.real(link) == path:
+        return
+    from slurmhooks.files import misplaced
+
+    if gone or not misplaced.is_in_bundle(path):
+        raise LoadError([f"{link}: was replaced while it was read, and {path} is outdated: try again"])
 
 
 def sources(path: str | None = None, link: str | None = None) -> tuple[list[Source], Sequence[str]]:
@@ -169,6 +205,7 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     patterns, packages = value("hooks", "paths"), value("hooks", "packages")
     _refuse_misplaced(link, path, [*patterns, *packages])
     named = _sources(patterns, value("hooks", "modules"), packages, path.rpartition("/")[0])
+    refuse_replaced(link, path)
     return named, value("hooks", "require")
 
 
@@ -219,7 +256,7 @@ def _valid(path: str) -> dict[str, Any] | None:
     try:
         text = trusted.read(path).decode("utf-8-sig")
     except FileNotFoundError:
-        return {}
+        return {} if paths.is_absent(path) else None
     except (LoadError, OSError, UnicodeDecodeError):
         return None
     tables = plain_toml.read(text)
@@ -296,9 +333,11 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
             return [], rest, ()
         # Resolve the folder once for all files, so that they belong together even if a link on the way changes
         # meanwhile.
-        folder, _, last = of_line(pattern).rpartition("/")
-        folder = folder if paths.has_magic(folder) else paths.real(folder)
-        return _expand([f"{folder}/{last}"], "/"), rest, ()
+        link, _, last = of_line(pattern).rpartition("/")
+        folder = link if paths.has_magic(link) else paths.real(link)
+        named = _expand([f"{folder}/{last}"], "/")
+        refuse_replaced(link, folder)
+        return named, rest, ()
     if config is not None:
         config = paths.below(slurm_conf.directory(), config)
         if isinstance(paths.state(config), int) and paths.is_absent(config):
@@ -336,7 +375,7 @@ def lua_version() -> str | None:
         LoadError: the configuration is invalid.
     """
     try:
-        version: str | None = values(located(config_name()))("lua", "version")
+        version: str | None = values(config_name())("lua", "version")
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return version

@@ -33,8 +33,8 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     if not path.exists():
         raise Finding(f"{path} does not exist: name the folder that has it")
     try:
-        link, path = path, site.located_path(path)
-        read = site.read_config(path)
+        link = path
+        path, read = site.located_config(link)
     except ConfigError as error:
         raise Findings(error.findings) from error
     contents = _Contents(path.parent)
@@ -50,6 +50,10 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
         contents.folder(name)
     for line in spank_lines(folder):
         contents.line(line)
+    try:
+        site.refuse_replaced(str(link), str(path))
+    except LoadError as error:
+        raise Findings(error.findings) from error
     if contents.findings:
         raise Findings(contents.findings)
     for name in read.hooks.modules:

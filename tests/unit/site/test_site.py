@@ -448,7 +448,7 @@ def test_a_home_that_is_no_path(write: Write, tmp_path: Path, text: str) -> None
 
 
 def test_a_volume_that_is_replaced_meanwhile(write: Write, tmp_path: Path) -> None:
-    """If the link to the configuration changes after it was resolved, the old files are read, or an error is raised.
+    """If the link to the configuration changes after it was resolved, an error is raised.
 
     Kubernetes replaces a volume by another link, and then removes the old folder.
     """
@@ -464,11 +464,9 @@ def test_a_volume_that_is_replaced_meanwhile(write: Write, tmp_path: Path) -> No
     resolved = site.located(link)
     (tmp_path / "data").unlink()
     (tmp_path / "data").symlink_to("2")
-    assert site.sources(resolved, link)[0][0].path == str(tmp_path / "1" / "a.py")
-    assert site.script_of("scrun", resolved, link) == str(tmp_path / "1" / "a.lua")
-    (tmp_path / "1" / "slurmhooks.toml").unlink()
-    for read in (site.sources, lambda path, link: site.script_of("scrun", path, link)):
-        with pytest.raises(LoadError, match="was replaced while it was read"):
-            read(resolved, link)
-    with pytest.raises(LoadError, match="was replaced while it was read"):
-        site.sources_of(Path(resolved), site.read_config(Path(resolved)), Path(link))
+    # The old file exists, but others beside it may be gone already.
+    for _ in range(2):
+        for read in (site.sources, lambda path, link: site.script_of("scrun", path, link)):
+            with pytest.raises(LoadError, match="was replaced while it was read"):
+                read(resolved, link)
+        (tmp_path / "1" / "slurmhooks.toml").unlink(missing_ok=True)

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.commands.try_.site_handlers import FILE, load
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HEALTH
 from slurmhooks.node import children, ready, verdict
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
-from slurmhooks.site import sources as site
 
 
 class Row(BaseModel):
@@ -114,11 +114,10 @@ def show(report: Report) -> None:
 
 
 def _ready_made() -> tuple[float, list[Handler]]:
-    path = site.located_path(site.config_path())
-    read = site.read_config(path)
-    checks, findings = ready.of_config(read, path)
-    if findings:
-        raise Findings(findings)
+    try:
+        read, checks = ready.of_site()
+    except (ConfigError, LoadError) as error:
+        raise Findings(error.findings) from error
     return read.health.timeout, checks
 
 

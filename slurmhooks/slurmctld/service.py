@@ -272,6 +272,24 @@ def load_point(
     return tables, registry, settings
 
 
+def load_service(
+    point: str, service: Callable[[Tables, Registry, Settings], PointService], watch: Watch, announce: Announce
+) -> PointService:
+    """Load the service of a plugin point that needs only the handlers; see slurmhooks.worker.service.Load.
+
+    Args:
+        point: the plugin point, one of POINTS.
+        service: makes the service.
+        watch: see slurmhooks.worker.service.
+        announce: see slurmhooks.worker.service.
+
+    Raises:
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
+    """
+    return service(*load_point(watch, announce, point))
+
+
 def _settings(config: Config, section: str) -> Settings:
     settings = replace(Settings.of(getattr(config, section)), collect=collector.wanted(config, section))
     return with_policy(settings, config) if section == "job_submit" else settings

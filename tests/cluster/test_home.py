@@ -39,6 +39,9 @@ SEALED = f"""
     chown slurm: {SPOOL}
     echo {HOME} > /etc/slurm/slurmhooks.home
     echo JobCompType=jobcomp/python >> /etc/slurm/local.conf
+    echo Prolog=/opt/prolog >> /etc/slurm/local.conf
+    printf '#!/bin/sh\n' > /opt/prolog
+    chmod 755 /opt/prolog
     mount --bind -o ro /etc/slurm /etc/slurm
 """
 
@@ -94,6 +97,21 @@ def test_deploy_into_the_home(sealed: Cluster) -> None:
     status = json.loads(sealed.root("slurmhooks", "status", "--json", check=True).stdout)
     assert {row["state"] for row in status["rows"]} == {"current"}
     assert "up to date" in sealed.root("slurmhooks", "check", check=True).stdout
+
+
+def test_a_prolog_deploys_into_the_home(sealed: Cluster) -> None:
+    """A Prolog that carries a bundle puts it in force in the home before the job's tasks; later ones change nothing."""
+    bundle = ("slurmhooks", "bundle", "/root/2", "--output", "/root/prolog.tar", "--prolog", "/opt/prolog")
+    sealed.root(*bundle, check=True)
+    done = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION")
+    assert done.stdout == "2\n", done.stderr + sealed.log("n1")
+    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]
+    assert sealed.root("find", HOME, "-name", ".slurmhooks-deploy.*", check=True).stdout == ""
+    when = sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.d/current", check=True).stdout
+    assert sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION").stdout == "2\n"
+    assert sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.d/current", check=True).stdout == when
+    sealed.root("sh", "-c", "printf '#!/bin/sh\n' > /opt/prolog", check=True)
+    sealed.root("slurmhooks", "rollback", check=True)
 
 
 def test_launches_use_the_manifest(sealed: Cluster) -> None:

@@ -9,6 +9,7 @@ from shlex import quote
 
 from slurmhooks.cli.bundles import archive, contents, signature
 from slurmhooks.config import model as config
+from slurmhooks.files import home
 from slurmhooks.site import sources as site
 
 HEAD = """\
@@ -17,14 +18,17 @@ HEAD = """\
 # If that fails, Slurm drains the node and requeues the job.
 set -eu
 conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
-if [ "$(readlink "$conf/{current}")" = bundles/{bundle} ] && [ "$(readlink "$conf/{toml}")" = {current}/{toml} ] &&
-    [ -f "$conf/{toml}" ] && [ ! -e "$conf/{unfinished}" ]; then
+home=$conf
+# If this names a folder that 'slurmhooks deploy' does not accept, that fails.
+[ ! -e "$conf/{home}" ] || home=$(cat "$conf/{home}")
+if [ "$(readlink "$home/{current}")" = bundles/{bundle} ] && [ "$(readlink "$home/{toml}")" = {current}/{toml} ] &&
+    [ -f "$home/{toml}" ] && [ ! -e "$home/{unfinished}" ]; then
     exit 0
 fi
 umask 022
 # Scripts that were killed have left these.
-find "$conf/" -maxdepth 1 -name '.slurmhooks-deploy.*' -mmin +60 -exec rm -rf {{}} +
-new=$(mktemp -d "$conf/.slurmhooks-deploy.XXXXXX")
+find "$home/" -maxdepth 1 -name '.slurmhooks-deploy.*' -mmin +60 -exec rm -rf {{}} +
+new=$(mktemp -d "$home/.slurmhooks-deploy.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 """
 
@@ -43,6 +47,7 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
         current=site.DEPLOYED,
         toml=config.FILE_NAME,
         unfinished=contents.UNFINISHED,
+        home=home.FILE_NAME,
     )
     text += _file(archive_name, data)
     if signed is not None:

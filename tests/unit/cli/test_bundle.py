@@ -208,18 +208,29 @@ def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> No
     assert "without it no bundle is accepted" in result.output
 
 
-def test_the_prolog_carries_a_bundle(folder: Path, run: "Call", machine: object, open_folder: Path) -> None:
-    """The script passes the bundle and its signature to `deploy`, unless the bundle is in force and nothing is left."""
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["beside slurm.conf", "in the home"])
+def test_the_prolog_carries_a_bundle(
+    folder: Path, run: "Call", machine: object, open_folder: Path, elsewhere: bool
+) -> None:
+    """The script passes the bundle and its signature to `deploy`, unless the bundle is in force and nothing is left.
+
+    The folder of slurm.conf may be read-only, so nothing is written there if slurmhooks.home names another one.
+    """
     bundle, script = open_folder / "b.tar", open_folder / "prolog"
     result = run("bundle", folder, "--output", bundle, "--prolog", script, "--json")
     identity = json.loads(result.stdout)["bundle"]
-    conf = open_folder / "conf"
-    conf.mkdir()
+    etc = open_folder / "conf"
+    etc.mkdir()
+    conf = open_folder / "home" if elsewhere else etc
+    conf.mkdir(exist_ok=True)
+    if elsewhere:
+        (etc / "slurmhooks.home").write_text(f"{conf}\n")
+        etc.chmod(0o555)
     machine.program("slurmhooks", f'cp "$4" {open_folder}/got; echo "$@" >{open_folder}/called')  # type: ignore[attr-defined]
-    environment = {"PATH": os.environ["PATH"], "SLURM_CONF": str(conf / "slurm.conf")}
+    environment = {"PATH": os.environ["PATH"], "SLURM_CONF": str(etc / "slurm.conf")}
     subprocess.run([script], env=environment, check=True)
     assert (open_folder / "got").read_bytes() == bundle.read_bytes()
-    assert (open_folder / "called").read_text().startswith(f"deploy --sysconfdir {conf} {conf}/.slurmhooks-deploy.")
+    assert (open_folder / "called").read_text().startswith(f"deploy --sysconfdir {etc} {conf}/.slurmhooks-deploy.")
     assert list(conf.iterdir()) == []
 
     def deploys() -> bool:

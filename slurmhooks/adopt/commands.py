@@ -57,6 +57,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 """Texts for options that have a form; all others get ``x``."""
 SEED = 21
+LOG_USER_SINCE = (25, 11)
+"""The first release in which scripts of all plugins have ``slurm.log_user``, which fails in commands."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,7 @@ class _ReferenceOnce:
             lambda options, name: options.raw_get(name), lambda options, name, text: options.raw_set(name, text),
             lambda options: _json({**options.given, "argv": self._words(options)}), _json_of_environment,
             plain.convert(constants), minutes_of, self._unknown.append, plain.part("reference_slurm.lua")(),
+            release >= LOG_USER_SINCE,
         )  # fmt: skip
         plain.load(path, content)
 

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What cli_filter_lua.c (24.11) gives to a script, for a Lua without Slurm.
-local get, set, json_options, json_env, constants, minutes, not_known, slurm_table = ...
+-- What cli_filter_lua.c (24.11, and log_user as in 25.11) gives to a script, for a Lua without Slurm.
+local get, set, json_options, json_env, constants, minutes, not_known, slurm_table, has_log_user = ...
 local type, error = type, error
 
 local seen = slurm_table(constants, minutes)
-slurm.user_msg, slurm.log_user = nil, nil
+slurm.user_msg = nil
+if not has_log_user then slurm.log_user = nil end
 
 local stored = {}
 local function text_of(value, place)

@@ -164,7 +164,7 @@ class Script:
         self._stored: dict[int, bytes] = {}
         try:
             self.state = state = State(lua)
-            table = slurm_table.install(state, {}, None)
+            table = slurm_table.install(state, {}, None, release)
             for name, function in (
                 ("json_cli_options", self._json_options),
                 ("json_env", self._json_env),

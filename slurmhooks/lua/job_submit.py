@@ -178,7 +178,7 @@ class Script:
             chunk = state.load_script(path, content)
         except ScriptError as error:
             raise ScriptError(f"{path}: {error.text}", error.traceback) from None
-        table = slurm_table.install(state, table_constants(release), self._messages.append)
+        table = slurm_table.install(state, table_constants(release), self._messages.append, release)
         if release >= (24, 11):
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):

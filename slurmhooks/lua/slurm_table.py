@@ -27,13 +27,20 @@ MOST_LEVELS = 100
 """Maximum depth of values that are converted from JSON or YAML."""
 
 
-def install(state: State, constants: Mapping[str, object], user: Callable[[str], None] | None) -> Any:
+LOG_USER_SINCE = (25, 11)
+"""The first release in which all scripts have ``slurm.log_user``; without ``slurm.user_msg`` it fails."""
+
+
+def install(
+    state: State, constants: Mapping[str, object], user: Callable[[str], None] | None, release: tuple[int, int]
+) -> Any:
     """Create the table, set the global variable ``slurm`` to it, and return it.
 
     Args:
         state: Lua state of the script.
         constants: further members of the table.
-        user: called with the messages of ``slurm.log_user``; None if scripts have no such function.
+        user: called with the messages of ``slurm.user_msg``; None if scripts have no such function.
+        release: of Slurm.
     """
     table = state.table({**constants, **RESULTS})
 
@@ -54,7 +61,7 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
         table[name.encode()] = state.function(function)
     lines = {f"log_{name}": f"log ({level}, " for level, name in enumerate(SHORTHANDS)}
     lines["log_error"] = "error ("
-    if user is not None:
+    if user is not None or release >= LOG_USER_SINCE:
         lines["log_user"] = "user_msg ("
     for name, call in lines.items():
         # The name of the chunk is in messages about an invalid format, as in Slurm.

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from tests.cluster.spank import spank_lua
+
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 RUN = TESTS / "cluster" / "run"
@@ -20,10 +22,9 @@ INSIDE = HERE / "inside"
 PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
 VALGRIND = "/opt/valgrind"
-SPANK_LUA = "/opt/spank-lua/lua.so"
-WHERE_SPANK_LUA_IS = "SLURMHOOKS_SPANK_LUA"
-"""The environment variable with the path of spank-lua's library, or of the folder with its sources."""
 PLUGSTACK = "required spank_python.so\n"
+SPANK_LUA = spank_lua.PLUGIN
+WHERE_SPANK_LUA_IS = spank_lua.WHERE
 ABSENT = "spank-lua is absent: --spank-lua says where it is"
 
 
@@ -173,19 +174,10 @@ class Machine:
 
     def _spank_lua(self, path: Path) -> None:
         """Install spank-lua: a library unchanged, or a folder of sources, compiled with the cluster's Lua."""
-        folder = os.path.dirname(SPANK_LUA)
-        self.root(f"mkdir -p {folder}/lib")
-        if path.is_file():
-            self.lab("put", str(path), SPANK_LUA)
-            return
-        for name in ("lua.c", "lib/list.c", "lib/list.h"):
-            if not (path / name).is_file():
-                raise BenchError(f"--spank-lua {path}: neither a library nor a folder with {name}")
-            self.lab("put", str(path / name), f"{folder}/{name}")
-        self.root(
-            f"cd {folder} && gcc -O2 -w -fPIC -shared -I. lua.c lib/list.c -o {SPANK_LUA}"
-            " $(pkg-config --cflags --libs lua5.1) -ldl"
-        )
+        try:
+            spank_lua.install(path, lambda file, name: self.lab("put", file, name), self.root)
+        except FileNotFoundError as error:
+            raise BenchError(f"--spank-lua {error}") from error
 
 
 def say(text: str) -> None:

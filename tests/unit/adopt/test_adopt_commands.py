@@ -15,46 +15,9 @@ from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Settings
 from slurmhooks.lua import finding
 from slurmhooks.testing.cli_filter import FakeOptions
+from tests.lua_parts import COMMAND_PARTS, command_script
 
 RELEASE = (24, 11)
-PARTS = (
-    "slurm.log_info('%s of %s', options['type'], tostring(options.account))",
-    "slurm.log_debug('%d words, the first is %s', #options.argv, tostring(options.argv[1]))",
-    "slurm.log(7, 'deep')",
-    "slurm.log_error('%s')",
-    "slurm.log_user('no such function')",
-    "if options.account == nil then options.account = 'physics' end",
-    "if options['time'] == nil then slurm.log_error('time') return slurm.ERROR end",
-    "options['time'] = 5",
-    "options.time = 'never'",
-    "options['no-such-option'] = 'x'",
-    "options.comment = nil",
-    "options.comment = {}",
-    "options[1] = 'x'",
-    "options[{}] = 'x'",
-    "local s = options.comment .. 'x'",
-    "if options.partition == 'long' then return slurm.ESLURM_INVALID_PARTITION_NAME or 7 end",
-    "if tonumber(options.ntasks or 1) > 3 then return '3' end",
-    "for plugin in pairs(options.spank) do slurm.log_info('%s', plugin) end",
-    "slurm.cli_store(1, options.account or 'none') slurm.log_info('%s', slurm.cli_retrieve(1))",
-    "slurm.cli_store(2, nil)",
-    "slurm.log_info('%s', slurm.json_cli_options(options))",
-    "slurm.log_info('%s', tostring(slurm.json_cli_options(5)))",
-    "slurm.log_info('%s', slurm.json_env())",
-    "slurm.log_info('%s', tostring(slurm.cli_retrieve(1)))",
-    "calls = (calls or 0) + 1 slurm.log_info('call %d', calls)",
-    "slurm.log_info('%d', slurm.time_str2mins('1-00:00'))",
-    "slurm.log_info('%s', os.date('%Y'))",
-    "return",
-    "return 'text'",
-    "return true",
-    "return slurm.SUCCESS, 'more'",
-    "return 1.9",
-    "return nil + 1",
-    "error({})",
-    "error('broken', 0)",
-)
-"""What scripts of sites do, and what goes wrong in them."""
 POST = "slurm.log_info('%d %d %d', offset, job_id, step_id) slurm.log_info('%s', tostring(slurm.cli_retrieve(1)))"
 OPTIONS = {
     "account": st.sampled_from(["physics", "x y"]),
@@ -63,16 +26,6 @@ OPTIONS = {
     "ntasks": st.sampled_from(["1", "8"]),
     "comment": st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=5),
 }
-
-
-def source(defaults: list[str], submit: list[str], post: str = "") -> str:
-    """Return a script whose functions have parts as their bodies."""
-    bodies = ["\n".join(f"do {part} end" for part in parts) for parts in (defaults, submit)]
-    return (
-        f"function slurm_cli_setup_defaults(options)\n{bodies[0]}\nreturn 0 end\n"
-        f"function slurm_cli_pre_submit(options, offset)\n{bodies[1]}\nreturn 0 end\n"
-        f"function slurm_cli_post_submit(offset, job_id, step_id)\n{post}\nreturn 0 end\n"
-    )
 
 
 def both(path: Path, request: Command) -> tuple[Answer, Answer]:
@@ -84,8 +37,8 @@ def both(path: Path, request: Command) -> tuple[Answer, Answer]:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.sampled_from(PARTS), max_size=3),
-    st.lists(st.sampled_from(PARTS), max_size=4),
+    st.lists(st.sampled_from(COMMAND_PARTS), max_size=3),
+    st.lists(st.sampled_from(COMMAND_PARTS), max_size=4),
     st.sampled_from(commands.COMMANDS),
     st.fixed_dictionaries({}, optional=OPTIONS),
 )
@@ -98,7 +51,7 @@ def test_answers_are_the_same(
 ) -> None:
     """Codes, options, log lines and errors of a script are the same in plain Lua and under slurmhooks."""
     path = tmp_path_factory.mktemp("script") / "cli_filter.lua"
-    path.write_text(source(defaults, submit, POST))
+    path.write_text(command_script(defaults, submit, POST))
     plain, ours = both(path, Command("", command, options))
     assert difference(plain, ours) is None, (plain, ours)
     assert plain.stopped == ours.stopped == []
@@ -108,7 +61,7 @@ def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A side that loses a write, a log line, a refusal or an error is noticed."""
     path = tmp_path / "cli_filter.lua"
     path.write_text(
-        source([], ["options.account = 'a' slurm.log_info('x') if options.time then return 2 end error('e')"])
+        command_script([], ["options.account = 'a' slurm.log_info('x') if options.time then return 2 end error('e')"])
     )
     accepted, refused = Command("", "sbatch"), Command("", "sbatch", {"time": "5"})
     assert [difference(*both(path, request)) for request in (accepted, refused)] == [None, None]
@@ -135,7 +88,7 @@ def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason: str) -> None:
     """A command that leads to a program, or to what one side does not know, counts as not compared."""
-    text = source([], [part])
+    text = command_script([], [part])
     (tmp_path / "cli_filter.lua").write_text(text)
     wanted = commands.generated(set(), [], "24.11", 3)
     outcome = trial.run(str(tmp_path / "cli_filter.lua"), RELEASE, "5.4", wanted, frozenset(), family="cli_filter")
@@ -145,7 +98,7 @@ def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason:
 
 def test_commands_vary_what_the_script_uses(tmp_path: Path) -> None:
     """Commands give the options that the script uses, with usual values and those that it compares with."""
-    text = source([], ["if options.qos == 'big' and options['time'] ~= nil then return slurm.ERROR end"])
+    text = command_script([], ["if options.qos == 'big' and options['time'] ~= nil then return slurm.ERROR end"])
     script = Script(text.encode(), Settings(RELEASE, "5.4"))
     used = {use.name for use in script.uses if use.of == "options"}
     made = commands.generated(used, script.constants, "24.11", 400)

@@ -14,56 +14,10 @@ from slurmhooks.adopt.steps import Step
 from slurmhooks.adopt.values import Settings
 from slurmhooks.lua import finding
 from slurmhooks.testing.spank import Slurm
+from tests.lua_parts import STEP_OPTIONS, STEP_PARTS
 
 RELEASE = (24, 11)
 CALLBACKS = ("init", "init_post_opt", "local_user_init", "user_init", "task_init", "task_exit", "job_prolog", "exit")
-PARTS = (
-    "SPANK.log_info('%s %s', spank.context, tostring(spank.slurm_version))",
-    "SPANK.log_error('%d', #spank.args)",
-    "SPANK.log_user('hello %s', spank.args[1])",
-    "SPANK.log_debug('%s')",
-    "SPANK._log_msg(1, {})",
-    "SPANK.log_info('%s', spank:remote())",
-    "spank.remote()",
-    "local v, e = spank:getenv('A') SPANK.log_info('%s %s', tostring(v), tostring(e))",
-    "local ok, e = spank:setenv('A', 'b', 1) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
-    "local ok, e = spank:setenv('A', 'c', 0) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
-    "spank:setenv('N', 5, true)",
-    "spank:setenv('A', nil)",
-    "spank:setenv(nil, 'x')",
-    "spank:unsetenv('A')",
-    "local ok, e = spank:job_control_setenv('C', 'x', 1) SPANK.log_info('%s %s', tostring(ok), tostring(e))",
-    "local id, e = spank:get_item('S_JOB_UID') SPANK.log_info('%s %s', tostring(id), tostring(e))",
-    "local id, e = spank:get_item('S_TASK_ID') SPANK.log_info('%s %s', tostring(id), tostring(e))",
-    "local step = spank:get_item('S_JOB_STEPID') if step == -5 then SPANK.log_info('batch') end",
-    "local argv, e = spank:get_item('S_JOB_ARGV') if argv then SPANK.log_info('%s', table.concat(argv, '|')) end",
-    "local v, e = spank:getopt{ name = 'greet', usage = 'x', has_arg = 1 } SPANK.log_info('%s', tostring(v or e))",
-    "spank:getopt{ name = 'greet' }",
-    "spank:getopt(5)",
-    "spank:register_option{ name = 'late', usage = 'x', has_arg = 0, cb = 'taken', val = 3 }",
-    "spank:register_option{ name = 'wrong', usage = 'x', cb = 'nobody' }",
-    "calls = (calls or 0) + 1 SPANK.log_info('call %d', calls)",
-    "local s = 'x' .. nil",
-    "error('broken', 0)",
-    "return SPANK.FAILURE",
-    "return SPANK.SUCCESS",
-    "return 1",
-    "return 'text'",
-    "return",
-)
-"""What scripts of sites do, and what goes wrong in them."""
-OPTIONS = """
-spank_options = {
-   { name = "greet", arginfo = "NAME", usage = "say hello", has_arg = 1, val = 1, cb = "taken" },
-   { name = "maybe", arginfo = "N", usage = "perhaps", has_arg = 2, val = 2, cb = "taken" },
-   { name = "quiet", usage = "nothing" },
-}
-function taken(val, optarg, remote)
-   SPANK.log_info("%s %s %s", tostring(val), tostring(optarg), tostring(remote))
-   if optarg == "bad" then return SPANK.FAILURE end
-   if optarg == "bug" then error("bug") end
-end
-"""
 GIVEN = st.fixed_dictionaries(
     {},
     optional={
@@ -83,7 +37,7 @@ def both(path: Path, step: Step) -> tuple[Answer, Answer]:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from(CALLBACKS), st.lists(st.sampled_from(PARTS), max_size=4), max_size=4),
+    st.dictionaries(st.sampled_from(CALLBACKS), st.lists(st.sampled_from(STEP_PARTS), max_size=4), max_size=4),
     st.sampled_from(steps.CONTEXTS),
     GIVEN,
     st.sampled_from([{}, {"A": "a"}]),
@@ -103,7 +57,7 @@ def test_answers_are_the_same(
         f"function slurm_spank_{name}(spank)\n{chr(10).join(f'do {part} end' for part in parts)}\nend\n"
         for name, parts in callbacks.items()
     ]
-    path.write_text(OPTIONS + "".join(bodies))
+    path.write_text(STEP_OPTIONS + "".join(bodies))
     plain, ours = both(path, Step("", context, options, env, items))
     assert difference(plain, ours) is None, (plain, ours)
     assert plain.stopped == ours.stopped == []
@@ -141,7 +95,7 @@ def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason:
 
 def test_steps_vary_what_the_script_names(tmp_path: Path) -> None:
     """Steps are in all contexts, and give the options and variables that the script names."""
-    text = OPTIONS + "function slurm_spank_task_init(spank) local v = spank:getenv('MODE') end\n"
+    text = STEP_OPTIONS + "function slurm_spank_task_init(spank) local v = spank:getenv('MODE') end\n"
     made = steps.generated(Script(text.encode(), Settings(RELEASE, "5.4")).constants, 200)
     assert {each.context for each in made} == set(steps.CONTEXTS)
     assert any("greet" in each.options for each in made)

@@ -70,7 +70,9 @@ COMMANDS = (
 )
 ARGUMENTS = "error for a wrong argument, of a function called as `pcall(spank.getenv, spank)`"
 KNOWN = {
-    "register": "result of `register_option(...)` in `slurm_spank_init`",
+    "register": "result of `register_option(...)`",
+    "register late": "result of `register_option(...)`",
+    "S_JOB_NCPUS": '`get_item("S_JOB_NCPUS")`',
     "no name": ARGUMENTS,
     "no value": ARGUMENTS,
     "job_control_no name": ARGUMENTS,
@@ -90,6 +92,8 @@ KNOWN = {
     "S_JOB_ARRAY_TASK_ID": "`S_SLURM_RESTART_COUNT`, `S_JOB_ARRAY_ID`, `S_JOB_ARRAY_TASK_ID`",
 }
 """Rows of the probe that differ, and the row of docs/lua.md that says so."""
+VARYING = re.compile(r"(StepId=|task )[\d.]+|\[\d.*?\]|/opt/spank-lua/|lua\.so|spank_python\.so|\"(lua|python)\"")
+"""Ids, times and names of plugins in what commands print."""
 VARIES = ("S_JOB_ID", "S_TASK_PID", "S_JOB_PID_TO_GLOBAL_ID", "S_JOB_ALLOC_MEM", "S_STEP_ALLOC_MEM")
 """Items that differ from step to step."""
 PROBE = (Path(__file__).parent / "lua" / "spank_probe.lua").read_text()
@@ -124,9 +128,7 @@ def run(lent: Site, plugin: str, script: str, command: str, last: str) -> tuple[
         lent.cluster.wait(lambda: any(row.startswith(last) for row in rows(lent)), what=f"a record {last}")
     lent.wait_until_idle()
     lent.resume()
-    said = re.sub(
-        r"(StepId=|task )[\d.]+|\[\d.*?\]|lua\.so|spank_python\.so|/opt/spank-lua/|\"(lua|python)\"", "", done.stdout
-    )
+    said = VARYING.sub("", done.stdout)
     return sorted(said.splitlines()), sorted(rows(lent))
 
 

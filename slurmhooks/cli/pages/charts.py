@@ -106,6 +106,8 @@ def _settings(series: Mapping[str, Sequence[float]], unit: str) -> dict[str, Any
         foreground="var(--text)",
         foreground_strong="var(--text)",
         foreground_subtle="var(--line)",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_color="var(--line)",
         opacity="1",
         opacity_hover="1",
         colors=colors,

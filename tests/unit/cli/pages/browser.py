@@ -93,9 +93,10 @@ class Browser:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def picture(self) -> bytes:
-        """Return the whole page as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    def picture(self, width: int = 0, height: int = 0) -> bytes:
+        """Return the whole page as PNG, or its upper left part of this size in pixels."""
+        part = {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}} if width else {}
+        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True, **part)["data"])
 
     def paper(self) -> bytes:
         """Return the page as PDF."""

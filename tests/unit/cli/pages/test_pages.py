@@ -121,6 +121,19 @@ def test_charts_have_tables() -> None:
     assert "1\u202f234\u202f567" in page
 
 
+def test_charts_take_the_colors_of_the_page() -> None:
+    """What a chart draws has a color of the page, which differs for light, dark and paper."""
+    drawn = charts.bars(1, ["a", "b"], {"x": [1, 2], "y": [3, 4]}, stacked=True)
+    colors = {
+        color.removesuffix("!important").strip()
+        for selector, rules in re.findall(r"([^{}]*)\{([^{}]*)\}", drawn)
+        if not any(name in selector for name in ("gauge", "text-overlay"))  # these charts have none
+        for color in re.findall(r"(?:stroke|fill):\s*([^;]+)", rules)
+    }
+    assert "var(--line)" in colors
+    assert {color for color in colors if not color.startswith("var(--")} <= {"none", "transparent"}
+
+
 @given(st.floats(0, 1e15) | st.integers(0, 10**15))
 def test_ticks(largest: float) -> None:
     """The numbers at an axis are few, equally far from each other, and end at or above the largest value."""

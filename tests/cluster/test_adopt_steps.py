@@ -68,7 +68,7 @@ COMMANDS = (
     "A=a srun -w n1 --greet=bad true",
     "srun -w n1 --maybe --quiet true",
 )
-ARGUMENTS = "error for a wrong argument, of a function called as `pcall(spank.getenv, spank)`"
+ARGUMENTS = "error for a wrong argument, of a function that `pcall` calls"
 KNOWN = {
     "register": "result of `register_option(...)`",
     "register late": "result of `register_option(...)`",

@@ -78,7 +78,10 @@ def c_text(state: State, value: object) -> str:
 
 
 def time_str2mins(raw: bytes | None) -> int:
-    """Return minutes as Slurm's function of this name does: -2 for an invalid time, -1 for no limit."""
+    """Return minutes as Slurm's function of this name does: -2 for an invalid time, -1 for no limit.
+
+    It counts seconds in an int, which overflows, for instance for the time that srun of 22.05 has without --time.
+    """
     if not raw:
         return -2
     text = raw.decode("latin-1")
@@ -87,7 +90,15 @@ def time_str2mins(raw: bytes | None) -> int:
     from slurmhooks.job_submit import times  # it imports re, which would delay launches
 
     seconds = times.seconds(text)
-    return -2 if seconds is None else int((seconds + 59) / 60)
+    if seconds is None:
+        return -2
+    seconds = _int(seconds)
+    return seconds if seconds in (-1, -2) else int(_int(seconds + 59) / 60)
+
+
+def _int(number: int) -> int:
+    """Return a number as an int of C keeps it."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _minutes(state: State) -> Callable[..., object]:

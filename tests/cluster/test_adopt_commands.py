@@ -128,6 +128,21 @@ def test_drawn_scripts(engines: Site, tmp_path: Path) -> None:
     assert any("lua: POST number" in line for line in said)
 
 
+def test_times(engines: Site) -> None:
+    """Minutes of a time are those of Slurm, also where it overflows."""
+    seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(1 << 32)))
+    print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201 - to repeat a failure
+    chance = random.Random(seed)
+    numbers = [str(chance.randrange(10**digits)) for digits in (1, 2, 3, 5, 7, 9, 10, 12) for _ in range(4)]
+    forms = ("{}", "{}:{}", "{}:{}:{}", "{}-{}", "{}-{}:{}", "{}-{}:{}:{}", "-{}", "{}x", "{}:")
+    times = [form.format(*chance.choices(numbers, k=4)) for form in forms for _ in range(12)]
+    times += ["", "-1", "infinite", "UNLIMITED", "2982616-04:14:00", "35791394", "35791395", "71582788"]
+    shown = " ".join(f"slurm.log_info('%s: %s', {time!r}, tostring(slurm.time_str2mins({time!r})))" for time in times)
+    script = command_script([], [f"{shown} return slurm.ERROR"])
+    said = [line for line in compare(engines, script, ["sbatch --wrap true"]) if "lua: " in line]
+    assert len(said) == len(times)
+
+
 def test_published_scripts(engines: Site) -> None:
     """Slurm's own example, and further scripts if there are any, do the same under both plugins."""
     name = engines.root(EXAMPLE).strip()

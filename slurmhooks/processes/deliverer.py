@@ -10,15 +10,15 @@ import fcntl
 import os
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError
 from slurmhooks.files import slurm_conf
 from slurmhooks.log import log
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
+    from pathlib import Path
 
 SEGMENT = ".spool"
 """How the name of a file in a spool ends that holds calls or records."""
@@ -28,9 +28,16 @@ INTERVAL = 5.0
 """Seconds between two looks of a supervisor."""
 
 
-def folder() -> Path:
+def place() -> str:
     """Return the folder of the power spool, in StateSaveLocation, which a backup controller shares."""
-    return Path(slurm_conf.own_value("StateSaveLocation") or "/var/spool", "slurmhooks", "power")
+    return f"{slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks/power"
+
+
+def folder() -> Path:
+    """Return :func:`place` as a path."""
+    from pathlib import Path  # power programs do not need it before they have kept their call
+
+    return Path(place())
 
 
 def waits(spool: Path) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.jobcomp.delivery import Delivery
 from slurmhooks.log import log
-from slurmhooks.power.metrics import Counts
 from slurmhooks.power.calls import Call
+from slurmhooks.power.metrics import Counts
 from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
 if TYPE_CHECKING:

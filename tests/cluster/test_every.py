@@ -258,7 +258,7 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     site.root("scancel", hangs)
     told = [submit(site, f"tell-{number}") for number in range(3)]
     jobs: list[str] = []
-    for names in ("slurmhooks-ever", "slurmhooks-gen", "slurmhooks-sup slurmctld"):
+    for names in ("slurmhooks-ever slurmhooks-coll", "slurmhooks-gen slurmhooks-work", "slurmhooks-sup slurmctld"):
         name = f"killed-{len(jobs)}"
         jobs += [submit(site, name) for _ in range(4)]
         site.wait(lambda name=name: all("RUNNING" in row for row in rows(site)[name]), what="start")  # type: ignore[misc]

@@ -133,8 +133,9 @@ def site(cluster: Cluster) -> Cluster:
         conf = conf.replace(f"RebootProgram={PROGRAMS}reboot", action).replace(CONTROLLER, "")
     cluster.put(conf, "/etc/slurm/local.conf")
     cluster.restart()
-    # Slurm takes half a minute to start it, so other tests come first.
+    # Slurm takes half a minute to start it, so other tests come first; but its node has a call of its own.
     cluster.user("alice", "sbatch", "-p", "cloud", "-C", "soon", "-o", JOB, "--wrap=echo $SLURM_JOB_ID", check=True)
+    cluster.wait(lambda: notes(cluster, "begin", node="c1"), what="the first call")
     return cluster
 
 

@@ -189,7 +189,7 @@ static bool calculate(struct batch *batch, const char *whom)
 void slurmhooks_calculate_one(void *job_record)
 {
     char whom[32], reason[SLURMHOOKS_DETAIL_MAX];
-    struct batch batch = {.job = job_record, .event = {.record = job_record, .unasked = true}};
+    struct batch batch = {.job = job_record, .event = {.record = job_record, .unasked = true, .in_walk = true}};
 
     /* If there are no workers yet, as after a start, the job does not wait: the thread calculates its value later. */
     if (!point.client || !slurmhooks_client_wait(point.client, 1, reason))

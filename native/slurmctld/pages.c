@@ -5,14 +5,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "slurmctld/cursors.h"
 #include "slurmctld/records.h"
 
 /* A page ends with the first row that makes it larger than this, in bytes. */
 #define PAGE_SIZE ((size_t)256 << 10)
 #define MOST_CONDITIONS 8
-/* How many records before the start of a page are kept, to find its start again if others have gone meanwhile. */
+/*
+ * Tables without iterators that outlive a page: how many records before the start of a page are kept, to find its start
+ * again if others have gone meanwhile.
+ */
 #define RECENT 1024
-/* How many keys of its last records a page ends with. */
+/* How many keys of its last records such a page ends with. */
 #define KEYS 8
 /*
  * A page also ends after this many nanoseconds from its first record on, because slurmctld's read locks are held
@@ -32,7 +36,8 @@ struct condition {
 
 /*
  * Where a page has ended: an item (SLURMHOOKS_PAGE_END) of the answer, which the question for the next page contains.
- * Workers may make it up, so it chooses nothing but how many of the recent records are repeated.
+ * Workers may make it up, so it chooses nothing but how many of the recent records are repeated. Where iterators
+ * outlive a page, the item is the number of a cursor instead.
  */
 struct end {
     uint64_t count_read; /* records that were read, whether or not they meet the conditions */
@@ -50,6 +55,7 @@ struct page {
     bool skipping;        /* its first record has not been reached */
     bool single;          /* the answer has at most one row */
     struct end before;    /* the end of the page before this one */
+    uint64_t cursor;      /* the number of its cursor, instead; 0: none */
     struct end end;       /* of this page, if records move */
     int64_t until;        /* when the page ends, in nanoseconds of the monotonic clock; 0: not begun */
     void *recent[RECENT]; /* the last records before its start */
@@ -131,6 +137,13 @@ static bool is_late(struct page *page)
     return page->end.count_read && !(page->end.count_read % RECORDS_A_LOOK) && nanoseconds() >= page->until;
 }
 
+static bool is_full(struct page *page)
+{
+    const struct slurmhooks_buffer *result = &page->question->result;
+
+    return result->size > PAGE_SIZE || result->failed || (!page->single && is_late(page));
+}
+
 /* End the page before a record. IN index: of that record. */
 static int end_page(struct page *page, uint32_t index)
 {
@@ -140,22 +153,25 @@ static int end_page(struct page *page, uint32_t index)
     return -1;
 }
 
-/* Add the row of a record to the page, or end the page before that record. IN index: of the record. */
-static int add_record(void *record, struct page *page, uint32_t index)
+/* Read a record: add its row to the page if it meets the conditions. RET a negative number if no more is to be read. */
+static int read_record(void *record, struct page *page)
 {
-    struct slurmhooks_question *question = page->question;
-
-    if (question->result.size > PAGE_SIZE || question->result.failed || (!page->single && is_late(page)))
-        return end_page(page, index);
     const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
+
     if (key)
         page->end.keys[page->end.count_read % KEYS] = slurmhooks_load(key, record);
     page->end.count_read++;
-    if (page->records->visible && !page->records->visible(record, question->event))
+    if (page->records->visible && !page->records->visible(record, page->question->event))
         return 0;
     if (!meets_all(page, record, false))
         return 0;
     return page->records->row ? page->records->row(record, add_row, page) : add_row(record, page);
+}
+
+/* Read a record, or end the page before it. IN index: of the record. */
+static int add_record(void *record, struct page *page, uint32_t index)
+{
+    return is_full(page) ? end_page(page, index) : read_record(record, page);
 }
 
 /* RET whether a key is one of the last keys of a page. */
@@ -208,6 +224,30 @@ static int visit_record(void *record, void *argument)
     if (page->skipping && begin_rows(page) < 0)
         return -1;
     return add_record(record, page, page->index++);
+}
+
+/* Add records from where the page before this one has ended, or from the first one if nobody knows that any more. */
+static void add_from_cursor(struct page *page)
+{
+    struct slurmhooks_question *question = page->question;
+    struct slurmhooks_cursor cursor = slurmhooks_cursor_take(page->records, page->cursor);
+    uint32_t index = page->cursor && cursor.number == page->cursor ? page->start : 0;
+    void *record = NULL;
+
+    page->until = nanoseconds() + PAGE_TIME;
+    while (cursor.iterator && (record = page->records->next(cursor.iterator))) {
+        read_record(record, page);
+        index++;
+        if (is_full(page))
+            break;
+    }
+    if (!record) {
+        slurmhooks_cursor_end(&cursor);
+        return;
+    }
+    uint64_t number = slurmhooks_cursor_keep(&cursor);
+    question->next = index;
+    slurmhooks_put(&question->result, SLURMHOOKS_PAGE_END, &number, sizeof(number));
 }
 
 /* Begin the answer to a question. RET false if the question names no table that has records. */
@@ -297,15 +337,23 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
             memcpy(&page.before, item.value, sizeof(page.before));
             continue;
         }
+        if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.cursor)) {
+            memcpy(&page.cursor, item.value, sizeof(page.cursor));
+            continue;
+        }
         if (page.count == MOST_CONDITIONS)
             return false;
         if (!read_condition(&page.conditions[page.count++], question->header.table, &item))
             return false;
     }
     slurmhooks_records_lock(page.records);
-    page.records->walk(visit_record, &page);
-    if (page.skipping && page.records->moves) /* there are fewer records than before the page */
-        begin_rows(&page);
+    if (page.records->next && !question->event->in_walk) {
+        add_from_cursor(&page);
+    } else {
+        page.records->walk(visit_record, &page);
+        if (page.skipping && page.records->moves) /* there are fewer records than before the page */
+            begin_rows(&page);
+    }
     slurmhooks_records_unlock(page.records);
     return true;
 }

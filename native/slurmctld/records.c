@@ -57,11 +57,35 @@ static void *job_with_key(char *name, uint32_t number)
     return name ? NULL : find_job_record(number);
 }
 
-/* Faster than walk_list(): each page skips all jobs before it. Nothing that reads a job walks through this list. */
+/* Unlike walk_list(), this also works while this thread walks through the list. Nothing that reads a job does so. */
 static void walk_jobs(slurmhooks_visit *visit, void *argument)
 {
     if (job_list)
         list_for_each_ro(job_list, visit, argument);
+}
+
+/*
+ * Slurm moves the iterators of a list when records come or go (_list_node_create() and _list_node_destroy() in
+ * src/common/list.c), and frees them with the list. This list lives until slurmctld ends, or takes control.
+ */
+static void *jobs(void)
+{
+    return job_list;
+}
+
+static void *begin_jobs(void *list)
+{
+    return list_iterator_create(list);
+}
+
+static void *next_job(void *iterator)
+{
+    return list_next(iterator);
+}
+
+static void end_jobs(void *iterator)
+{
+    list_iterator_destroy(iterator);
 }
 
 /* Partitions */
@@ -273,6 +297,10 @@ static const struct slurmhooks_records all[] = {
         .size = sizeof(job_record_t),
         .find = job_with_key,
         .walk = walk_jobs,
+        .list = jobs,
+        .begin = begin_jobs,
+        .next = next_job,
+        .end = end_jobs,
         .moves = true,
     },
     {

@@ -28,6 +28,15 @@ struct slurmhooks_records {
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
     /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
+    /*
+     * Walks step by step, which slurmctld's locks need not be held between. RET of list(): what is walked through;
+     * another address, or NULL, once it has gone with all its iterators. RET of next(): NULL at the end. An iterator
+     * stays right while records come and go: none that stays is left out or repeated. NULL: there are none.
+     */
+    void *(*list)(void);
+    void *(*begin)(void *list);
+    void *(*next)(void *iterator);
+    void (*end)(void *iterator);
     bool accounting; /* the association manager owns the records, so its locks are needed */
     /*
      * Records may go between two pages, and stay where they are in memory while the locks are held. The key is a

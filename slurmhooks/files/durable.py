@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -71,6 +70,8 @@ def _new_name(name: str) -> str:
 
 def leftovers(path: Path) -> list[Path]:
     """Return the incomplete files that killed processes have left; nothing may write the file meanwhile."""
+    import re  # power programs import this module, and are to keep their calls soon
+
     pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.[0-9a-f]{{8}}")
     return [each for each in path.parent.iterdir() if pattern.fullmatch(each.name)]
 

@@ -9,37 +9,14 @@ Segments of the former format have no key, so nothing is read behind their first
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from struct import Struct
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.jobcomp.layout import CHECKED, FORMER, HEAD, KEY, MAGIC, NUMBERS, REST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HOOKS = POINTS["jobcomp"].called
-"""Hooks of slurmctld's plugin by their numbers in a frame."""
-POWER = 16
-"""The number of the first power hook in a frame."""
-NUMBERS = {
-    **dict(enumerate(HOOKS)),
-    **{POWER + place: spec.name for place, spec in enumerate(POINTS["power"].hooks)},
-}
-"""All hooks by their numbers in a frame."""
-MAGIC = b"SHS2"
-KEY = 20
-"""Bytes of the key of a segment."""
-HEAD = len(MAGIC) + KEY
-"""Bytes of the header of a segment."""
-FORMER = b"SHF1"
-"""Begins each frame of a segment without a key."""
-_REST = Struct("=IIIQII")
-"""A frame without its key and its message."""
-_CHECKED = 8
-"""Offset in it of the bytes that the checksum covers: they begin after the checksum itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +48,6 @@ class Frame:
     def end(self) -> int:
         """The position of the next frame."""
         return self.start + (self.size + 7 & ~7)
-
-
-def segment(hook: str, time: int, message: bytes) -> bytes:
-    """Return a segment with one frame, that of a call that concerns no job.
-
-    Args:
-        hook: its name.
-        time: nanoseconds since 1970.
-        message: of the frame.
-    """
-    number = next(number for number, name in NUMBERS.items() if name == hook)
-    key = os.urandom(KEY)
-    checked = _REST.pack(len(message), 0, number, time, 0, 0)[_CHECKED:] + message
-    begin = Struct("=II").pack(len(message), crc32(checked))
-    return MAGIC + key + key + begin + checked + bytes(-len(message) % 8)
 
 
 def key_of(data: bytes) -> bytes:
@@ -133,11 +95,11 @@ def _frame(data: bytes, at: int, key: int, start: int) -> Frame | None:
         key: size of the key.
         start: position of these bytes in the segment.
     """
-    message = at + key + _REST.size
+    message = at + key + REST.size
     if at % 8 or len(data) < message:
         return None
-    size, checksum, hook, time, job_id, _ = _REST.unpack_from(data, at + key)
+    size, checksum, hook, time, job_id, _ = REST.unpack_from(data, at + key)
     end = message + size
-    if len(data) < end or hook not in NUMBERS or crc32(memoryview(data)[at + key + _CHECKED : end]) != checksum:
+    if len(data) < end or hook not in NUMBERS or crc32(memoryview(data)[at + key + CHECKED : end]) != checksum:
         return None
     return Frame(NUMBERS[hook], time, job_id, start + at, start + message, size)

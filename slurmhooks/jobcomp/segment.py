@@ -15,7 +15,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.jobcomp.frames import FORMER, HEAD, MAGIC, Frame, frames, key_of
+from slurmhooks.jobcomp.frames import Frame, frames, key_of
+from slurmhooks.jobcomp.layout import FORMER, HEAD, MAGIC
 from slurmhooks.processes import deliverer
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files.durable import force, write
-from slurmhooks.jobcomp.frames import FORMER, HEAD
+from slurmhooks.jobcomp.layout import FORMER, HEAD
 from slurmhooks.jobcomp.segment import SEGMENT, STATE, Record, Segment
 from slurmhooks.log import log
 from slurmhooks.wire.tables import parse

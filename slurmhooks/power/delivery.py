@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.jobcomp.delivery import Delivery
 from slurmhooks.log import log
+from slurmhooks.power.calls import Call
 from slurmhooks.power.metrics import Counts
 from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 
@@ -53,13 +53,13 @@ class PowerDelivery(Delivery):
         return self._names[nodes]
 
     def _keys(self, record: Record) -> Collection[object]:
-        return self._expand(json.loads(record.segment.message(record.frame))["nodes"])
+        return self._expand(_call(record).nodes)
 
     def _arguments(self, record: Record) -> dict[str, object] | str:
-        call = json.loads(record.segment.message(record.frame))
-        nodes = PowerNodes(call["nodes"], self._expand(call["nodes"]), self._ask)
-        jobs = tuple(ResumeJob.of(job) for job in call["jobs"])
-        return {"nodes": nodes, "jobs": jobs, "features": call.get("features")}
+        call = _call(record)
+        nodes = PowerNodes(call.nodes, self._expand(call.nodes), self._ask)
+        jobs = tuple(ResumeJob.of(job) for job in call.jobs)
+        return {"nodes": nodes, "jobs": jobs, "features": call.features}
 
     def _end(self, record: Record, refused: Mapping[str, str] | None = None) -> None:
         """End an attempt as elsewhere; but a handler that refuses to start nodes ends the call for all handlers."""
@@ -84,7 +84,7 @@ class PowerDelivery(Delivery):
 
     def _give_up(self, record: Record, reason: str) -> None:
         """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
-        hostlist = json.loads(record.segment.message(record.frame))["nodes"]
+        hostlist = _call(record).nodes
         try:
             down(hostlist, reason, self._ask)
         except SlurmhooksError as error:
@@ -92,3 +92,7 @@ class PowerDelivery(Delivery):
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
         else:
             self._keep_dead(record)
+
+
+def _call(record: Record) -> Call:
+    return Call.of(record.segment.message(record.frame))

@@ -2,21 +2,20 @@
 """What Slurm's power programs run: keeps the call in the spool, sees that a process delivers it, and ends.
 
 ``python -m slurmhooks.power.handover HOOK NODES [FEATURES]``; it loads no hook file. The process is SlurmUser's.
+
+Slurm does not call a program again that was killed before it has kept its call. So the call is kept as it came, before
+anything is parsed or imported that this does not need; tests/unit/power/test_handover.py lists the imports.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
-from slurmhooks.files import slurm_conf
-from slurmhooks.files.durable import write
+from slurmhooks.files import durable, slurm_conf
 from slurmhooks.hooks.points import POINTS
-from slurmhooks.jobcomp.frames import segment
+from slurmhooks.jobcomp.layout import segment
 from slurmhooks.processes import deliverer
 
 MOST = 2
@@ -24,37 +23,39 @@ MOST = 2
 HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
 
 
-def keep(spool: Path, hook: str, nodes: str, features: str | None) -> None:
+def keep(spool: str, hook: str, nodes: str, features: str = "") -> None:
     """Write a call to the spool; it is on the disk when this function returns.
 
     Args:
         spool: its folder.
         hook: the name below ``hook.power``.
         nodes: the host list.
-        features: those that a reboot gives to the nodes; None: those that they have.
+        features: those that the nodes get; empty: those that they have.
 
     Raises:
         OSError: it cannot be written, or there is no StateSaveLocation.
     """
-    message = json.dumps({"nodes": nodes, "jobs": _jobs(), "features": features}).encode()
-    for folder in (spool.parent, spool):
-        folder.mkdir(mode=0o700, exist_ok=True)
+    for folder in (os.path.dirname(spool), spool):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue
+    # slurmhooks/power/calls.py reads it. Neither arguments nor the environment have NUL bytes.
+    texts = (os.fsencode(text) for text in (nodes, features, os.environ.get("SLURM_JOB_ID", "")))
+    message = b"\0".join((*texts, _resume_file()))
     now = time.time_ns()
     # Segments are read in the order of their names: two programs that start in the same nanosecond differ by process.
-    write(spool / f"{now:020}{os.getpid():010}{deliverer.SEGMENT}", segment(f"power.{hook}", now, message))
+    name = f"{now:020}{os.getpid():010}{deliverer.SEGMENT}"
+    durable.write(f"{spool}/{name}", segment(f"power.{hook}", now, message))
 
 
-def _jobs() -> list[Any]:
-    """Return the jobs of SLURM_RESUME_FILE; none if it is not there, because the nodes matter more than the jobs.
-
-    If nodes that are up must boot again with other features of a job, Slurm only gives its id.
-    """
-    job_id = os.environ.get("SLURM_JOB_ID", "")
+def _resume_file() -> bytes:
+    """Return the content of SLURM_RESUME_FILE; nothing if it cannot be read."""
     try:
-        jobs = json.loads(Path(os.environ["SLURM_RESUME_FILE"]).read_bytes())["jobs"]
-    except (KeyError, OSError, ValueError, TypeError):
-        return [{"job_id": int(job_id)}] if job_id.isdecimal() else []
-    return [job for job in jobs if isinstance(job, dict) and "job_id" in job] if isinstance(jobs, list) else []
+        with open(os.environ["SLURM_RESUME_FILE"], "rb") as file:
+            return file.read()
+    except (KeyError, OSError):
+        return b""
 
 
 def main(arguments: list[str]) -> int:
@@ -68,9 +69,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("RebootProgram runs on a node: add SlurmctldParameters=reboot_from_controller to slurm.conf\n")
         return 2
     os.umask(0o077)
-    spool = deliverer.folder()
-    keep(spool, hook, given[0], given[1] if len(given) == MOST else None)
-    deliverer.start(spool)
+    keep(deliverer.place(), hook, *given)
+    deliverer.start(deliverer.folder())
     return 0
 
 

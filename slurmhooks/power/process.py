@@ -14,10 +14,12 @@ import select
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
+from slurmhooks.files.bounded import bound
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.delivery import IDLE
@@ -25,7 +27,7 @@ from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
-from slurmhooks.processes.deliverer import LOCK, waits
+from slurmhooks.processes.deliverer import LOCK, LOG, MOST, waits
 from slurmhooks.site import sources as site
 from slurmhooks.worker.service import load_site
 
@@ -54,7 +56,7 @@ def main(spool: Path) -> None:
 
 
 def _line(level: int, text: str) -> None:
-    """Write a line to the file ``log`` of the spool, as Slurm's daemons write theirs."""
+    """Write a line to the log in the spool, as Slurm's daemons write theirs."""
     name = "" if level == INFO else f"{NAMES[level]}: "
     line = f"[{time.strftime('%Y-%m-%dT%H:%M:%S')}] {name}{text}\n"
     os.write(sys.stderr.fileno(), line.encode("utf-8", "surrogateescape"))
@@ -71,7 +73,8 @@ def deliver(spool: Path) -> None:
                 log.error("%s", finding)
             time.sleep(IDLE)
             continue
-        wait, failure = in_child(lambda failed=failure: turn(spool, failed), limit)  # type: ignore[misc]
+        look = partial(bound, spool / LOG, MOST)
+        wait, failure = in_child(lambda failed=failure: turn(spool, failed), limit, look)  # type: ignore[misc]
         if wait:
             time.sleep(min(wait, 1.0) if failure is None else wait)
 
@@ -90,12 +93,13 @@ def turn(spool: Path, failure: str | None) -> float:
     return wait
 
 
-def in_child(body: Callable[[], float], limit: float) -> tuple[float, str | None]:
+def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) -> tuple[float, str | None]:
     """Run a turn in a child.
 
     Args:
         body: the turn.
         limit: seconds after which it is killed.
+        look: called at the beginning, and every second.
 
     Returns:
         the seconds until the next turn, and what ended the child; None if nothing did.
@@ -110,7 +114,11 @@ def in_child(body: Callable[[], float], limit: float) -> tuple[float, str | None
     theirs.close()
     with ours:
         # End of file: the child has ended. A program that a handler started has not inherited the socket.
-        there, _, _ = select.select([ours], [], [], limit)
+        until = time.monotonic() + limit
+        there = None
+        while not there and (left := until - time.monotonic()) > 0:
+            look()
+            there, _, _ = select.select([ours], [], [], min(left, 1.0))
         answer = ours.recv(64) if there else b""
     # Programs that a handler left behind may serve for long, as agents of clouds do: they are only killed at the limit.
     if not there:

@@ -10,27 +10,39 @@ import fcntl
 import os
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError
 from slurmhooks.files import slurm_conf
+from slurmhooks.files.bounded import bound
 from slurmhooks.log import log
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
+    from pathlib import Path
 
 SEGMENT = ".spool"
 """How the name of a file in a spool ends that holds calls or records."""
 LOCK = "lock"
 """The file that the process locks while it delivers."""
+LOG = "log"
+"""The file that has the lines of the process, and what programs of handlers print."""
+MOST = 4 << 20
+"""Bytes of the log; the file ``log.1`` has as many of the lines before."""
 INTERVAL = 5.0
 """Seconds between two looks of a supervisor."""
 
 
-def folder() -> Path:
+def place() -> str:
     """Return the folder of the power spool, in StateSaveLocation, which a backup controller shares."""
-    return Path(slurm_conf.own_value("StateSaveLocation") or "/var/spool", "slurmhooks", "power")
+    return f"{slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks/power"
+
+
+def folder() -> Path:
+    """Return :func:`place` as a path."""
+    from pathlib import Path  # power programs do not need it before they have kept their call
+
+    return Path(place())
 
 
 def waits(spool: Path) -> bool:
@@ -51,7 +63,7 @@ def start(spool: Path) -> subprocess.Popen[bytes]:
     import subprocess  # a supervisor needs it only then
 
     where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
-    with (spool / "log").open("ab") as lines:
+    with (spool / LOG).open("ab") as lines:
         return subprocess.Popen(
             (sys.executable, "-I", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
             stdin=subprocess.DEVNULL,
@@ -83,6 +95,7 @@ class Keeper:
         self._next = now + INTERVAL
         try:
             spool = self._spool = self._spool or folder()
+            bound(spool / LOG, MOST)  # programs that handlers have left running may write while nothing is delivered
             if waits(spool) and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)

@@ -90,12 +90,13 @@ class Asking:
         end: list[Item] = []
         while True:
             result = self.ask(What.PAGE, place, start, *conditions, *end)
+            before = end
             end = [item for item in result.items if item[0] == PAGE_END]
             rows = [item for item in result.items if item[0] != PAGE_END]
             yield rows, not result.next
             if not result.next:
                 return
-            if result.next <= start and not rows:
+            if result.next <= start and end == before:
                 raise MessageError("a page is followed by itself")
             start = result.next
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.jobcomp.frames import HOOKS
+from slurmhooks.jobcomp.layout import HOOKS
 from slurmhooks.testing.job_submit import FakeRecord
 
 if TYPE_CHECKING:

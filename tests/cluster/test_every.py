@@ -258,7 +258,7 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     site.root("scancel", hangs)
     told = [submit(site, f"tell-{number}") for number in range(3)]
     jobs: list[str] = []
-    for names in ("slurmhooks-ever", "slurmhooks-gen", "slurmhooks-sup slurmctld"):
+    for names in ("slurmhooks-ever slurmhooks-coll", "slurmhooks-gen slurmhooks-work", "slurmhooks-sup slurmctld"):
         name = f"killed-{len(jobs)}"
         jobs += [submit(site, name) for _ in range(4)]
         site.wait(lambda name=name: all("RUNNING" in row for row in rows(site)[name]), what="start")  # type: ignore[misc]
@@ -282,6 +282,55 @@ def test_killed_processes_double_nothing(site: Cluster) -> None:
     assert counts[:-4] == [1] * (len(jobs) - 4), counts
     assert max(counts[-4:]) <= 1, counts
     site.root("sh", "-c", "rm /tmp/armed-*; scancel -u alice")
+
+
+LISTS = """
+import ctypes, glob, random
+
+slurm = ctypes.CDLL(glob.glob("/usr/**/libslurmfull.so", recursive=True)[0])
+pointer = ctypes.c_void_p
+match = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)
+for name in ("create", "iterator_create", "next"):
+    getattr(slurm, "slurm_list_" + name).restype = pointer
+
+def check(chance):
+    jobs = pointer(slurm.slurm_list_create(None))
+    here, came, read, readers = set(), 0, {}, {}
+    def come(count):
+        nonlocal came
+        for came in range(came + 1, came + 1 + count):
+            slurm.slurm_list_append(jobs, pointer(came))
+            here.add(came)
+    come(chance.randrange(200))
+    stay = set(here)
+    for number in range(3):
+        readers[number], read[number] = pointer(slurm.slurm_list_iterator_create(jobs)), []
+    while readers:
+        for number, iterator in list(readers.items()):
+            for _ in range(chance.randrange(20)):
+                job = slurm.slurm_list_next(iterator)
+                if job is None:
+                    slurm.slurm_list_iterator_destroy(readers.pop(number))
+                    break
+                assert job in here
+                read[number].append(job)
+        gone = set(chance.sample(sorted(here), min(len(here), chance.randrange(20))))
+        slurm.slurm_list_delete_all(jobs, match(lambda job, _: int(job in gone)), None)
+        here.difference_update(gone)
+        stay.difference_update(gone)
+        come(chance.randrange(10))
+    for jobs_read in read.values():
+        assert len(jobs_read) == len(set(jobs_read))
+        assert stay <= set(jobs_read)
+
+for seed in range(100):
+    check(random.Random(seed))
+"""
+
+
+def test_iterators_of_slurm_move(site: Cluster) -> None:
+    """What a list of this release has from begin to end, an iterator reads once, also if others come and go."""
+    site.root("python3", "-", input=LISTS, check=True)
 
 
 WHERE = """

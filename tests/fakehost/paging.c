@@ -2,9 +2,10 @@
 /*
  * Reads simulated jobs page by page, as handlers do, while jobs come and go between two pages.
  *
- *     paging COUNT CHANGES SEED
+ *     paging COUNT CHANGES SEED walk|iterate|forget
  *
- * COUNT: number of jobs. CHANGES: maximum number of jobs that go between two pages, and of those that come.
+ * COUNT: number of jobs. CHANGES: maximum number of jobs that go between two pages, and of those that come. walk: the
+ * list has no iterators. forget: so many others begin to read after some pages that the iterator of this reader goes.
  * It prints how many pages there were, how many jobs were there all the time and were not read, how many rows were
  * repeated, and the processor time of the slowest page in microseconds, the median page, and all pages.
  */
@@ -62,7 +63,14 @@ static const struct slurmhooks_member members[] = {
 };
 const struct slurmhooks_tables slurmhooks_tables = {1, 1, {{"record", sizeof(members) / sizeof(*members), members}}};
 
+/* As in Slurm's lists: an iterator that stands before a job that goes stands before the next one. */
+struct iterator {
+    struct node **at;
+    struct iterator *next;
+};
+
 static struct node *jobs, **end = &jobs;
+static struct iterator *iterators;
 static unsigned char seen[MOST_JOBS], gone[MOST_JOBS];
 static uint32_t job_count, last_id;
 
@@ -96,6 +104,9 @@ static void remove_job(uint32_t place)
     *at = node->next;
     if (end == &node->next)
         end = at;
+    for (struct iterator *each = iterators; each; each = each->next)
+        if (each->at == &node->next)
+            each->at = at;
     gone[node->job->job_id] = 1;
     for (int i = 0; i < TEXTS; i++)
         free(node->job->texts[i]);
@@ -111,8 +122,50 @@ static void walk(slurmhooks_visit *visit, void *argument)
             break;
 }
 
-static const struct slurmhooks_records records = {
-    .table = "record", .key = "job_id", .size = sizeof(struct job), .walk = walk, .moves = true};
+static void *list(void)
+{
+    return &jobs;
+}
+
+static void *begin(void *whole)
+{
+    struct iterator *iterator = calloc(1, sizeof(*iterator));
+
+    if (!iterator)
+        exit(2);
+    *iterator = (struct iterator){whole, iterators};
+    return iterators = iterator;
+}
+
+static void *next_job(void *iterator)
+{
+    struct iterator *in = iterator;
+    struct node *node = *in->at;
+
+    if (node)
+        in->at = &node->next;
+    return node ? node->job : NULL;
+}
+
+static void end_walk(void *iterator)
+{
+    struct iterator **at = &iterators;
+
+    while (*at != iterator)
+        at = &(*at)->next;
+    *at = (*at)->next;
+    free(iterator);
+}
+
+static struct slurmhooks_records records = {.table = "record",
+                                            .key = "job_id",
+                                            .size = sizeof(struct job),
+                                            .walk = walk,
+                                            .list = list,
+                                            .begin = begin,
+                                            .next = next_job,
+                                            .end = end_walk,
+                                            .moves = true};
 
 const struct slurmhooks_records *slurmhooks_records(const char *table)
 {
@@ -166,6 +219,23 @@ static uint32_t read_page(uint32_t start, struct slurmhooks_buffer *end, unsigne
     return question.next;
 }
 
+/* Let as many others read a page as cursors are kept. */
+static void read_by_others(void)
+{
+    for (int i = 0; i < 64; i++) {
+        struct slurmhooks_buffer none;
+        unsigned repeated = 0;
+        double microseconds;
+        static unsigned char before[MOST_JOBS];
+
+        memcpy(before, seen, sizeof(before));
+        slurmhooks_begin(&none, SLURMHOOKS_QUERY);
+        read_page(0, &none, &repeated, &microseconds);
+        memcpy(seen, before, sizeof(before));
+        free(none.data);
+    }
+}
+
 static int compare(const void *first, const void *second)
 {
     double difference = *(const double *)first - *(const double *)second;
@@ -181,8 +251,11 @@ int main(int argc, char **argv)
     uint32_t next = 0;
     double all = 0;
 
-    if (argc != 4)
+    if (argc != 5)
         return 2;
+    if (!strcmp(argv[4], "walk"))
+        records.next = NULL;
+    bool forgets = !strcmp(argv[4], "forget");
     unsigned count = (unsigned)atoi(argv[1]), changes = (unsigned)atoi(argv[2]);
     srandom((unsigned)atoi(argv[3]));
     slurmhooks_begin(&last, SLURMHOOKS_QUERY);
@@ -194,6 +267,8 @@ int main(int argc, char **argv)
             return 2;
         next = read_page(next, &last, &repeated, &times[pages]);
         all += times[pages++];
+        if (forgets && (pages == 2 || pages == 5))
+            read_by_others();
         if (!changes)
             continue;
         for (long i = random() % (changes + 1); i > 0 && job_count; i--)

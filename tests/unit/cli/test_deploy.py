@@ -86,7 +86,7 @@ def test_a_bundle_has_power_hooks(
     spool.mkdir()
     for version in ("one", "two"):
         deploy(make(version, text.format(str(spool / "notes"), version)))
-        handover.keep(spool, "suspend", "c1", None)
+        handover.keep(str(spool), "suspend", "c1")
         power.turn(spool, None)
     assert (spool / "notes").read_text() == "one c1two c1"
 

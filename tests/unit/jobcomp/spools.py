@@ -7,7 +7,7 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
-from slurmhooks.jobcomp.frames import FORMER, HOOKS, KEY, MAGIC
+from slurmhooks.jobcomp.layout import FORMER, HOOKS, KEY, MAGIC
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.testing import FakeRecord
 from slurmhooks.testing.tables import tables_of

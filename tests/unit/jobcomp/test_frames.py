@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from slurmhooks.jobcomp import frames
+from slurmhooks.jobcomp import frames, layout
 from slurmhooks.log import log
 from tests.unit.jobcomp.spools import KEYED, SpoolFolder
 
@@ -21,10 +21,10 @@ def forged(folder: Path) -> bytes:
     for number, former in enumerate((True, False)):
         other = SpoolFolder(folder / f"other{number}", former=former)
         other.append(FORGED, message=b"forged")
-        segment = (other.path / "0000000001.spool").read_bytes().replace(KEYED, bytes(range(frames.KEY)))
+        segment = (other.path / "0000000001.spool").read_bytes().replace(KEYED, bytes(range(layout.KEY)))
         pieces += [bytes(shift) + segment + bytes(-len(segment) % 8) for shift in range(8)]
         other.close()
-    pieces += [frames.MAGIC * 8, frames.FORMER * 8, bytes(64)]
+    pieces += [layout.MAGIC * 8, layout.FORMER * 8, bytes(64)]
     return b"".join(pieces)
 
 
@@ -74,7 +74,7 @@ def test_random_damage(folder: SpoolFolder) -> None:
         found = found_in(bytes(damaged[:cut]))
         assert all(frame in whole for frame in found)
         assert sorted(found, key=lambda frame: frame.position) == found
-        if damaged.startswith(data[: frames.HEAD]) and not data.startswith(frames.FORMER):
+        if damaged.startswith(data[: layout.HEAD]) and not data.startswith(layout.FORMER):
             assert found == [
                 frame
                 for frame in whole
@@ -88,7 +88,7 @@ def test_a_damaged_header(tmp_path: Path) -> None:
     folder.append(7, message=b"one")
     folder.append(8, message=b"two")
     data = bytearray((folder.path / "0000000001.spool").read_bytes())
-    for place in range(frames.HEAD):
+    for place in range(layout.HEAD):
         data[place] ^= 0x55
         assert [frame.job_id for frame in found_in(bytes(data))] == [7, 8]
         data[place] ^= 0x55
@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_logged(folder: SpoolFolder) -> None:
     path.write_bytes(data)
     reader = folder.read()
     records = list(reader.records())
-    former = data.startswith(frames.FORMER)
+    former = data.startswith(layout.FORMER)
     assert [record.frame.job_id for record in records] == ([1] if former else [1, 3, 4])
     for record in records:
         record.segment.note(record, "done")
@@ -123,10 +123,10 @@ def test_damage_costs_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return crc32(part)
 
     folder = SpoolFolder(tmp_path / "spool")
-    folder.append(1, message=(frames.MAGIC + frames.FORMER) * 100_000)
+    folder.append(1, message=(layout.MAGIC + layout.FORMER) * 100_000)
     folder.append(2, message=b"")
     data = bytearray((folder.path / "0000000001.spool").read_bytes())
-    data[frames.HEAD + frames.KEY + 20] ^= 1
+    data[layout.HEAD + layout.KEY + 20] ^= 1
     monkeypatch.setattr("slurmhooks.jobcomp.frames.crc32", counting)
     assert [frame.job_id for frame in found_in(bytes(data))] == [2]
     assert sum(compared) < 2 * len(data)

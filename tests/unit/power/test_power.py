@@ -239,6 +239,33 @@ def test_a_dead_letter_is_shown_and_delivered_again(site: Site) -> None:
     assert (site.folder / "asked").read_text().count("State=DOWN") == 2
 
 
+CHATTY = """
+import subprocess
+from slurmhooks import hook
+
+@hook.power.resume
+def resume(nodes):
+    # An agent that goes on while nothing is delivered.
+    program = "import time; [print('x' * 999) or time.sleep(0.0001) for _ in range({lines})]; open('{done}', 'w')"
+    subprocess.Popen(["python3", "-c", program])
+    print("y" * {size})
+    subprocess.run(["python3", "-c", "print('z' * {size})"])
+"""
+
+
+def test_the_log_stays_small(site: Site) -> None:
+    """Whatever handlers and programs print, also later, the two files of the log are bounded."""
+    lines, done = 4 * deliverer.MOST // 1000, site.folder / "agent_ended"
+    (site.folder / "hooks.py").write_text(CHATTY.format(size=2 * deliverer.MOST, lines=lines, done=done))
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    site.wait(done.exists)
+    deliverer.Keeper().look()
+    log = site.spool / deliverer.LOG
+    assert log.stat().st_size <= deliverer.MOST
+    assert 0 < log.with_name("log.1").stat().st_size <= deliverer.MOST
+
+
 def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:
     """While slurmctld does not answer, the call waits in the spool."""
     scontrol = site.folder / "scontrol"

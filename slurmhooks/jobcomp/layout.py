@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The bytes of a segment of the spool, and a segment with one frame. native/jobcomp/spool.h describes the format.
+
+Power programs import this module: until a call is kept, it is lost if the program is killed, so it imports little.
+"""
+
+from __future__ import annotations
+
+import os
+from struct import Struct
+from zlib import crc32
+
+from slurmhooks.hooks.points import POINTS
+
+HOOKS = POINTS["jobcomp"].called
+"""Hooks of slurmctld's plugin by their numbers in a frame."""
+POWER = 16
+"""The number of the first power hook in a frame."""
+NUMBERS = {
+    **dict(enumerate(HOOKS)),
+    **{POWER + place: spec.name for place, spec in enumerate(POINTS["power"].hooks)},
+}
+"""All hooks by their numbers in a frame."""
+MAGIC = b"SHS2"
+KEY = 20
+"""Bytes of the key of a segment."""
+HEAD = len(MAGIC) + KEY
+"""Bytes of the header of a segment."""
+FORMER = b"SHF1"
+"""Begins each frame of a segment without a key."""
+REST = Struct("=IIIQII")
+"""A frame without its key and its message."""
+CHECKED = 8
+"""Offset in it of the bytes that the checksum covers: they begin after the checksum itself."""
+
+
+def segment(hook: str, time: int, message: bytes) -> bytes:
+    """Return a segment with one frame, that of a call that concerns no job.
+
+    Args:
+        hook: its name.
+        time: nanoseconds since 1970.
+        message: of the frame.
+    """
+    number = next(number for number, name in NUMBERS.items() if name == hook)
+    key = os.urandom(KEY)
+    checked = REST.pack(len(message), 0, number, time, 0, 0)[CHECKED:] + message
+    begin = Struct("=II").pack(len(message), crc32(checked))
+    return MAGIC + key + key + begin + checked + bytes(-len(message) % 8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from slurmhooks.job_submit.bounds.asked import GPU
+from slurmhooks.job_submit.bounds.counts import GPU
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Mebibytes, shown_memory

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from slurmhooks.fields.constants import JobFlag, Shared
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import Tres, expand_nodes
 from slurmhooks.job_submit.strings.features import nodes_with_features
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record
     from slurmhooks.values import Unlimited
 
-GPU = "gres/gpu"
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 FIELDS = (
@@ -72,46 +72,6 @@ class Request(Protocol):
     @property
     def shared(self) -> Shared | None:
         """With whom the nodes are shared."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts of GPUs by type in one field.
-
-    A list may name a type several times: Slurm takes the last, or in some fields and releases the largest or the sum.
-
-    Attributes:
-        least: the smallest count of each type that it may take.
-        most: the sum.
-    """
-
-    least: dict[str | None, int]
-    most: dict[str | None, int]
-
-    @classmethod
-    def of(cls, tres: Tres, name: str = GPU) -> Counts:
-        """Return the counts of a TRES in a list; those of zero count as not in the list, as in Slurm."""
-        least: dict[str | None, int] = {}
-        most: dict[str | None, int] = {}
-        for item in tres:
-            if item.name == name and item.count:
-                least[item.type] = min(item.count, least.get(item.type, item.count))
-                most[item.type] = most.get(item.type, 0) + item.count
-        return cls(least, most)
-
-    def __bool__(self) -> bool:
-        """Return whether the list has the TRES."""
-        return bool(self.most)
-
-    @property
-    def fewest(self) -> int:
-        """The least of all types together."""
-        return sum(self.least.values())
-
-    @property
-    def total(self) -> int:
-        """The most of all types together."""
-        return sum(self.most.values())
 
 
 @dataclass(frozen=True)
@@ -220,10 +180,17 @@ class Reader:
 
     def get(self, name: str) -> Any:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
+        if name == "time_limit" and self._record is not None and self.sets(("end_time",)):
+            return self._limit_until(self._given("end_time"))
         value = None if self._present else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
             value = getattr(self._record, RECORD_NAMES.get(name, name), None)
         return None if value == "" else value
+
+    def _limit_until(self, end_time: int) -> Any:
+        """Return the time limit of a running job whose end an update moves, rounded as _update_job() of job_mgr.c."""
+        limit = self._record.time_limit
+        return limit + (end_time - self._record.end_time + 30) // 60 if isinstance(limit, int) else limit
 
     def _given(self, name: str) -> Any:
         """Return a field of the request itself."""
@@ -236,7 +203,7 @@ class Reader:
 
     def sets(self, names: Iterable[str]) -> bool:
         """Return whether the request itself sets one of some fields."""
-        return any(self._given(name) is not None for name in names)
+        return not self._present and any(self._given(name) is not None for name in names)
 
     def number(self, name: str) -> int | None:
         """Return a number; None if it is unset, or 0, by which Slurm's records mean unset; ENDLESS for UNLIMITED."""

@@ -184,6 +184,11 @@ ATTACKS = {
              record={"time_limit": UNLIMITED, "begin_time": 4000000000}),
     ],
     "guard_updates": [
+        Case('changes = ["time_limit"]', {"end_time": 900}, "EndTime", record={"time_limit": 5, "end_time": 1300}),
+        Case('changes = ["time_limit"]\nlowering = "accept"', {"end_time": 900},
+             record={"time_limit": 5, "end_time": 1300}),
+        Case('changes = ["time_limit"]\nlowering = "accept"', {"end_time": 9000}, "EndTime",
+             record={"time_limit": 5, "end_time": 1300}),
         Case('changes = ["time_limit"]\npartitions = ["gpu"]', {"partition": "debug", "time_limit": 50}, "TimeLimit",
              record={"partition": "gpu", "time_limit": 5}),
         Case('changes = ["partition"]\npartitions = ["gpu"]', {"partition": "debug"}, "Partition",

@@ -26,7 +26,8 @@ WITH_UNSET = (Text, Number, Offset, Tagged, Time)
 class GuardUpdates(Rule):
     """Users may not change some properties of their jobs by scontrol update.
 
-    The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on.
+    The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on. The time
+    limit includes the end of a running job (EndTime).
 
     Partitions, QOS and accounts that select jobs count before and after the update. If the rule selects jobs by one of
     them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.

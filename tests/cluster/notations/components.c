@@ -11,6 +11,12 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#define ALLOCATE(components) slurm_allocate_het_job_blocking(components, 30, NULL, -1)
+#else
+#define ALLOCATE(components) slurm_allocate_het_job_blocking(components, 30, NULL)
+#endif
+
 int main(int argc, char **argv)
 {
     static char *environment[] = {"PATH=/bin:/usr/bin", NULL};
@@ -32,7 +38,7 @@ int main(int argc, char **argv)
         job->env_size = 1;
         slurm_list_append(components, job);
     }
-    if (!slurm_allocate_het_job_blocking(components, 30, NULL)) {
+    if (!ALLOCATE(components)) {
         fprintf(stderr, "components: %s\n", slurm_strerror(errno));
         return 1;
     }

@@ -4,6 +4,8 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,11 +149,35 @@ extern int fini(void)
     return SLURM_SUCCESS;
 }
 
+/*
+ * RET whether a request is for a component of a job of srun or salloc, and not for the first one.
+ *
+ * slurmctld asks about the components of a job one after the other, in one thread. Of a batch job, only the first one
+ * has a script.
+ */
+static bool is_interactive_component(const job_desc_msg_t *job_desc)
+{
+    static _Thread_local bool batch;
+    bool first = !job_desc->het_job_offset || job_desc->het_job_offset == NO_VAL;
+
+    if (first)
+        batch = job_desc->script != NULL;
+    return !first && !batch;
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
     struct slurmhooks_event event = {
         .job_desc = job_desc, .uid = submit_uid, .owner = job_desc->user_id, .err_msg = err_msg};
 
+    /* Handlers take a component with an environment for one of a batch job. srun and salloc send none, and slurmctld
+     * ignores it, but other clients may. */
+    if (is_interactive_component(job_desc)) {
+        for (uint32_t i = 0; i < job_desc->env_size; i++)
+            slurm_xfree((void **)&job_desc->environment[i]);
+        slurm_xfree((void **)&job_desc->environment);
+        job_desc->env_size = 0;
+    }
     return run(&event);
 }
 

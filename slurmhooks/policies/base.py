@@ -180,10 +180,11 @@ class Rule(BaseModel):
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that decide whether and how the rule applies to a job."""
+        own = with_end_time(self.own_fields)
         chosen = {"partition": self.partitions or self.except_partitions, "qos": self.qos or self.except_qos}
         chosen["account"] = self.accounts or self.except_accounts
         chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
-        return (*self.own_fields, *(name for name, names in chosen.items() if names and name not in self.own_fields))
+        return (*own, *(name for name, names in chosen.items() if names and name not in own))
 
     def active_hooks(self) -> tuple[str, ...]:
         """Return the hooks that the rule has handlers for, as configured."""
@@ -351,6 +352,11 @@ class _Values(dict[str, object]):
         if name == "job":
             return request.get("name") or "(none)"
         return getattr(request, name) or "(default)"
+
+
+def with_end_time(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return fields, and with the time limit also the end, by which operators change the limit of running jobs."""
+    return (*fields, "end_time") if "time_limit" in fields and "end_time" not in fields else fields
 
 
 def named(what: str, names: Sequence[str]) -> str:

@@ -189,10 +189,16 @@ def _is_of(address: str, domains: tuple[str, ...]) -> bool:
     return not domains or (bool(name) and matches(domain.lower(), tuple(each.lower() for each in domains)))
 
 
+UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Characters that Python considers printable, but that Unicode lets programs ignore; NFKC leaves no others."""
+BLANK = "\u2800"
+"""A Braille pattern without dots."""
+
+
 def _folded(name: str) -> str:
     """Return a name as a reader may take it: without case, characters that cannot be seen, and blanks around it."""
-    seen = "".join(each for each in unicodedata.normalize("NFKC", name) if each.isprintable() or each.isspace())
-    return " ".join(seen.split()).casefold()
+    text = UNSEEN.sub("", unicodedata.normalize("NFKC", name)).replace(BLANK, " ")
+    return " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split()).casefold()
 
 
 def _prefixes(path: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from slurmhooks.fields.number_rows import Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
-from slurmhooks.policies.base import Rule, option_of
+from slurmhooks.policies.base import Rule, option_of, with_end_time
 from slurmhooks.policies.kinds import Words, listed
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ WITH_UNSET = (Text, Number, Offset, Tagged, Time)
 class GuardUpdates(Rule):
     """Users may not change some properties of their jobs by scontrol update.
 
-    The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on.
+    The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on. The time
+    limit includes the end of a running job (EndTime).
 
     Partitions, QOS and accounts that select jobs count before and after the update. If the rule selects jobs by one of
     them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.
@@ -58,7 +59,7 @@ class GuardUpdates(Rule):
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that the rule guards."""
-        return self.changes
+        return with_end_time(self.changes)
 
     def concerns(self, request: Request) -> bool:
         """Tell whether the rule applies to the job as it is, or as it would be."""
@@ -66,7 +67,7 @@ class GuardUpdates(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""
-        changed = [name for name in self.changes if self._is_guarded(request, name)]
+        changed = [name for name in self.fields if self._is_guarded(request, name)]
         if changed:
             self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from slurmhooks.job_submit.bounds.asked import GPU
+from slurmhooks.job_submit.bounds.counts import GPU
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, option_of
 from slurmhooks.policies.kinds import Mebibytes, shown_memory
@@ -119,7 +119,9 @@ class MemoryCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get more than a ceiling."""
-        asks_for_all = 0 in (request.get("min_mem_per_node"), request.get("min_mem_per_cpu"))
+        amounts = request.get("min_mem_per_node"), request.get("min_mem_per_cpu")
+        # The record of a job that names none may have 0, too.
+        asks_for_all = 0 in amounts and resources.bounds(request).names_memory
         if asks_for_all and self.whole_nodes == "accept":
             return
         for limit, what, of in (

@@ -34,12 +34,13 @@ PartitionName=smt Nodes=n3 MaxTime=60 State=UP DefMemPerCPU=10
 PartitionName=old Nodes=n1 MaxTime=60 State=DRAIN Alternate=older
 PartitionName=older Nodes=n1 MaxTime=60 State=INACTIVE Alternate=gpu
 PartitionName=both Nodes=ALL MaxTime=60 State=UP Alternate=gpu DefMemPerCPU=100
+PartitionName=bare Nodes=n[1-2] MaxTime=60 State=UP
 """
-CONF = "GresTypes=gpu\nLicenses=ansys:20,matlab:10\nJobSubmitPlugins=python\n"
+CONF = "GresTypes=gpu,tape\nLicenses=ansys:20,matlab:10\nJobSubmitPlugins=python\n"
 SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
 HARDWARE = {
-    1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4 Feature=a,b",
-    2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2 Feature=a",
+    1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4,tape:8 Feature=a,b",
+    2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2,tape:8 Feature=a",
     3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
 }
 GRES = """\
@@ -47,6 +48,7 @@ NodeName=n1 Name=gpu Type=tesla File=/var/tmp/gpu[0-3]
 NodeName=n2 Name=gpu Type=tesla File=/var/tmp/gpu[0-1]
 NodeName=n2 Name=gpu Type=kepler File=/var/tmp/gpu[2-3]
 NodeName=n3 Name=gpu Type=kepler File=/var/tmp/gpu0
+NodeName=n[1-2] Name=tape Count=8
 """
 MARK = "=== "
 SCRIPT = "/var/tmp/job.sh"

@@ -22,6 +22,9 @@ LICENSES = 'rule = "licenses"\nmost = { ansys = 2 }'
 WITHOUT_SOURCES = '[policy_defaults]\nupdates = "refuse"\ndefault_partition = "debug"\n'
 """What rules cannot ask slurmctld in such a build."""
 ARRAY = 'rule = "array_size"\nmost = 3'
+LARGE = 'rule = "memory_ceiling"\nper_node = 100000'
+OF_CPU = 'rule = "memory_ceiling"\nper_cpu = 100'
+INTERACTIVE = 'rule = "interactive_limit"\nnodes = 1'
 
 
 class Try(NamedTuple):
@@ -54,6 +57,12 @@ TRIES = [
     Try(NODES, "-N1", update="NumNodes=1-2 Features=a*2"),
     Try(TASKS, "-C '[a*2&c*1]'"),
     Try(GPUS, "--gpus-per-node=2 -C 'a*2'"),
+    Try(NODES, "-C 'a*+2'"),
+    Try(NODES, "-C '[(a&b)*+1&c*+1]'"),
+    Try(NODES, "-C 'a*-4294967294'"),
+    Try(NODES, "--prefer='a*+2'"),
+    Try(NODES, "-n1", update="Features=a*+2"),
+    Try(NODES, "-C 'a*+1'", plain=True),
     Try(NODES, "-C 'a*1'", plain=True),
     Try(NODES, "-C 'a&b'", plain=True),
     # Preferred features, which Slurm tries before the others.
@@ -134,6 +143,23 @@ TRIES = [
     Try(MEMORY, "-n1 --mem-per-cpu=50 -w n1", update="MinMemoryCPU=0"),
     Try(MEMORY, "--gpus=1 --mem-per-gpu=100 -w n1", update="MemPerTres=gres/gpu:300"),
     Try(MEMORY, "--mem=204800k", plain=True),
+    # The memory of a node whose other CPUs are on other nodes.
+    Try(OF_CPU, "-N2 -n4 --mem=200"),
+    Try(OF_CPU, "-n4 --mem=400 -w n1"),
+    Try(OF_CPU, "-n9 --mem=300"),
+    Try(OF_CPU, "-N1 -n4 --mem=400", update="NumNodes=2"),
+    Try(OF_CPU, "-n4 --mem=400", plain=True),
+    Try(OF_CPU, "-N2 --ntasks-per-node=4 --mem=400", plain=True),
+    Try(OF_CPU, "-N2 -n4 --ntasks-per-node=2 --mem=200", plain=True),
+    Try(OF_CPU, "-N2 -n2 -c4 --mem=400", plain=True),
+    # CPUs and memory for each of other GRES, or of GPUs of another type.
+    Try(CPUS, "-n1 --gres=gpu:tesla:1", update="CpusPerTres=gres/gpu:kepler:8"),
+    Try(CPUS, "-n1 --gres=tape:1", update="CpusPerTres=gres/tape:8"),
+    Try(MEMORY, "-n1 --gres=tape:4", update="MemPerTres=gres/tape:100"),
+    Try(CPUS, "-n1 --gres=gpu:1,tape:2 --cpus-per-gpu=2", plain=True),
+    # Jobs that name no memory where nothing is its default.
+    Try(LARGE, "-p bare -n1", update="NumTasks=2 TimeLimit=3", plain=True),
+    Try(LARGE, "-p bare -n1 --gpus=1", update="CpusPerTres=gres/gpu:2", plain=True),
     Try(LICENSES, "-L ansys:2,ansys"),
     Try(LICENSES, "-L 'ansys;ansys:2'"),
     Try(LICENSES, "-L 'ansys:3|matlab'"),
@@ -184,6 +210,9 @@ CLIENTS = [
     (TASKS, "tres_per_job=gres/gpu:1 ntasks_per_tres=8"),
     (CPUS, "cpus_per_task=5"),
     (CPUS, "pn_min_cpus=5"),
+    (CPUS, "tres_per_node=gres/tape:2 cpus_per_tres=gres/tape:4"),
+    (CPUS, "tres_per_node=gres/gpu:1 cpus_per_tres=gres/tape:2"),
+    (MEMORY, "tres_per_node=gres/tape:2 mem_per_tres=gres/tape:150"),
     (GPUS, "tres_per_node=gres/gpu:1,gres/gpu:3"),
     (MEMORY, "pn_min_memory=300"),
     (MEMORY, "pn_min_memory=0x800000000000012c"),
@@ -201,6 +230,8 @@ class Given:
         self.nodes, self.tasks, self.cpus, self.gpus, self.memory = (
             max(amounts.get(name, [0])) for name in ("nodes", "tasks", "cpus", "gpus", "memory_per_node")
         )
+        pairs = zip(amounts["memory_per_node"], amounts["cpus_per_node"], strict=True)
+        self.memory_of_cpu = max((memory / max(cpus, 1) for memory, cpus in pairs), default=0)
         self.minutes = drawn_jobs.minutes(job) or 0
         self.licenses = sum(int(count or 1) for count in re.findall(r"ansys(?:[:=](\d+))?", job["Licenses"]))
         self.task = int(job.get("ArrayTaskId", 0))
@@ -214,11 +245,13 @@ BROKEN: dict[str, Callable[[Given], bool]] = {
     CPUS: lambda given: given.cpus > 4,
     GPUS: lambda given: given.gpus > 2,
     MEMORY: lambda given: given.memory > 200,
+    LARGE: lambda given: given.memory > 100000,
     KIND: lambda given: given.node == "n3",
     CLOSED: lambda given: given.partition == "gpu",
     SHORT: lambda given: given.partition == "gpu" and given.minutes > 10,
     LICENSES: lambda given: given.licenses > 2,
     ARRAY: lambda given: given.task > 3,
+    OF_CPU: lambda given: given.memory_of_cpu > 100,
     'rule = "cpus_per_gpu"\nmost = 2': lambda given: given.cpus > 2 * given.gpus,
     'rule = "memory_per_gpu"\nmost = 100': lambda given: given.memory > 100 * given.gpus,
 }
@@ -291,4 +324,18 @@ def test_clients(site: Site) -> None:
     *refused, plain = done.stdout.split()
     assert refused == ["refused"] * len(CLIENTS), done.stdout + done.stderr
     assert plain.isdecimal(), done.stderr
+    site.run("scancel", "--user=alice")
+
+
+def test_components(site: Site) -> None:
+    """A component of an interactive job is one, although the client sends an environment, as with batch jobs."""
+    program = build(site.cluster, "components")
+    under(site, {"i0": INTERACTIVE})
+    script = "#!/bin/sh\n#SBATCH --hold -A i0 -o /dev/null\n#SBATCH hetjob\n#SBATCH -N2 -A i0\ntrue\n"
+    site.cluster.put(script, "/tmp/components.sh", 0o755)
+    assert "Submitted batch job" in site.said("sbatch", "/tmp/components.sh")
+    for nodes in ("1 2", "1 1 2"):
+        said = site.said("sh", "-c", f"{program} i0 {nodes}")
+        assert "interactive jobs" in said or "Access/permission denied" in said, said
+        assert "allocated" not in said
     site.run("scancel", "--user=alice")

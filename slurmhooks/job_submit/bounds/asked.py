@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.fields.constants import JobFlag, Shared
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import Tres, expand_nodes
+from slurmhooks.job_submit.strings.features import nodes_with_features
 from slurmhooks.job_submit.strings.licenses import read_licenses
 from slurmhooks.values import UNLIMITED
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record
     from slurmhooks.values import Unlimited
 
-GPU = "gres/gpu"
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 FIELDS = (
@@ -32,8 +32,6 @@ FIELDS = (
     "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
-COUNT = re.compile(r"\*\s*(\d+)")
-"""The number of nodes with a feature, in ``a*2&b*4``."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
 RECORD_NAMES = {"reservation": "resv_name"}
@@ -77,46 +75,6 @@ class Request(Protocol):
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Counts of GPUs by type in one field.
-
-    A list may name a type several times: Slurm takes the last, or in some fields and releases the largest or the sum.
-
-    Attributes:
-        least: the smallest count of each type that it may take.
-        most: the sum.
-    """
-
-    least: dict[str | None, int]
-    most: dict[str | None, int]
-
-    @classmethod
-    def of(cls, tres: Tres, name: str = GPU) -> Counts:
-        """Return the counts of a TRES in a list; those of zero count as not in the list, as in Slurm."""
-        least: dict[str | None, int] = {}
-        most: dict[str | None, int] = {}
-        for item in tres:
-            if item.name == name and item.count:
-                least[item.type] = min(item.count, least.get(item.type, item.count))
-                most[item.type] = most.get(item.type, 0) + item.count
-        return cls(least, most)
-
-    def __bool__(self) -> bool:
-        """Return whether the list has the TRES."""
-        return bool(self.most)
-
-    @property
-    def fewest(self) -> int:
-        """The least of all types together."""
-        return sum(self.least.values())
-
-    @property
-    def total(self) -> int:
-        """The most of all types together."""
-        return sum(self.most.values())
-
-
-@dataclass(frozen=True)
 class Asked:
     """A request, with the notations read. Numbers are None if the request does not set them.
 
@@ -141,6 +99,7 @@ class Asked:
         stale_cpus: an update makes slurmctld compute the recorded min_cpus anew.
         cpus_in_task: CPUs in tres_per_task.
         cpus_per_gpu, memory_per_gpu: None if the request does not set them.
+        cpus_per_other, memory_per_other: CPUs or memory for each of other GRES, or of GPUs that it does not ask for.
         memory_per_node, memory_per_cpu: in MiB; 0 is all memory of a node.
         default_per_node, default_per_cpu: the default that the job of an update has got at submission; the same.
         licenses, licenses_per_task: the number of each license; ENDLESS if administrators decide it.
@@ -183,6 +142,8 @@ class Asked:
     cpus_in_task: int
     cpus_per_gpu: int | None
     memory_per_gpu: int | None
+    cpus_per_other: bool
+    memory_per_other: bool
     memory_per_node: int | None
     memory_per_cpu: int | None
     default_per_node: int | None
@@ -219,10 +180,17 @@ class Reader:
 
     def get(self, name: str) -> Any:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
+        if name == "time_limit" and self._record is not None and self.sets(("end_time",)):
+            return self._limit_until(self._given("end_time"))
         value = None if self._present else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
             value = getattr(self._record, RECORD_NAMES.get(name, name), None)
         return None if value == "" else value
+
+    def _limit_until(self, end_time: int) -> Any:
+        """Return the time limit of a running job whose end an update moves, rounded as _update_job() of job_mgr.c."""
+        limit = self._record.time_limit
+        return limit + (end_time - self._record.end_time + 30) // 60 if isinstance(limit, int) else limit
 
     def _given(self, name: str) -> Any:
         """Return a field of the request itself."""
@@ -235,7 +203,7 @@ class Reader:
 
     def sets(self, names: Iterable[str]) -> bool:
         """Return whether the request itself sets one of some fields."""
-        return any(self._given(name) is not None for name in names)
+        return not self._present and any(self._given(name) is not None for name in names)
 
     def number(self, name: str) -> int | None:
         """Return a number; None if it is unset, or 0, by which Slurm's records mean unset; ENDLESS for UNLIMITED."""
@@ -307,13 +275,16 @@ def read(job: Request, record: Record | None) -> Asked:
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
     all_nodes = number("min_nodes") == ENDLESS
-    gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
+    per_node_and_socket = reader.tres("tres_per_node"), reader.tres("tres_per_socket")
+    wanted = {item.key for tres in (per_job, per_task, *per_node_and_socket) for item in tres if item.count}
+    wanted |= {GPU} if number("ntasks_per_tres") or any(key.startswith(f"{GPU}:") for key in wanted) else set()
+    cpus_of, memory_of = reader.tres("cpus_per_tres"), reader.tres("mem_per_tres")
     return Asked(
         release=release_of(job._release),
         min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
         max_nodes=_max_nodes(reader, record) if not all_nodes else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
-        featured_nodes=max(sum(map(int, COUNT.findall(reader.get(name) or ""))) for name in ("features", "prefer")),
+        featured_nodes=max(nodes_with_features(reader.get(name)) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
         stale_tasks=record is not None
         and job.num_tasks is None
@@ -339,13 +310,15 @@ def read(job: Request, record: Record | None) -> Asked:
         binds_gpus=_binds(reader.flags),
         update=record is not None,
         per_job=Counts.of(per_job),
-        per_node=Counts.of(reader.tres("tres_per_node")),
-        per_socket=Counts.of(reader.tres("tres_per_socket")),
+        per_node=Counts.of(per_node_and_socket[0]),
+        per_socket=Counts.of(per_node_and_socket[1]),
         per_task=Counts.of(per_task),
         others_per_job=max((item.count for item in per_job if item.name != GPU), default=0),
         cpus_in_task=per_task["cpu"],
-        cpus_per_gpu=gpu_cpus.total or None,
-        memory_per_gpu=gpu_memory.total or None,
+        cpus_per_gpu=Counts.of(cpus_of).total or None,
+        memory_per_gpu=Counts.of(memory_of).total or None,
+        cpus_per_other=_has_others(cpus_of, wanted),
+        memory_per_other=_has_others(memory_of, wanted),
         memory_per_node=per_node if named else None,
         memory_per_cpu=per_cpu if named else None,
         default_per_node=None if named else per_node,
@@ -361,6 +334,11 @@ def read(job: Request, record: Record | None) -> Asked:
         time_min=number("time_min"),
         deadline=bool(reader.get("deadline")),
     )
+
+
+def _has_others(tres: Tres, wanted: set[str]) -> bool:
+    """Return whether amounts for each of some GRES are for others than GPUs that the job asks for."""
+    return any(item.count and (item.name != GPU or item.key not in wanted) for item in tres)
 
 
 def _binds(flags: JobFlag) -> bool | None:

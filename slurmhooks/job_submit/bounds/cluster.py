@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.fields.constants import QosFlag
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.bounds import defaults
-from slurmhooks.job_submit.bounds.asked import GPU, Counts, Reader
+from slurmhooks.job_submit.bounds.asked import Reader
+from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.defaults import Defaults
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import NotationError, Tres

@@ -96,11 +96,11 @@ class _In(Nodes):
         """Return the bounds."""
         memory_per_node, named = self._memory_per_node()
         nodes = self.nodes
-        per_cpu = memory_per_node.limit
         if named and self.memory_per_cpu:
-            per_cpu = self.memory_per_cpu
-        elif memory_per_node.limit < ENDLESS:
-            per_cpu = quotient(memory_per_node.limit * nodes.least, self.cpus.least)
+            per_cpu = Range(min(memory_per_node.least, self.memory_per_cpu), self.memory_per_cpu)
+        else:
+            most = quotient(memory_per_node.limit, self._fewest_beside_others())
+            per_cpu = Range.of(memory_per_node.least // self.cpus_per_node.limit, most)
         return Bounds(
             nodes=nodes,
             tasks=self.tasks,
@@ -111,7 +111,7 @@ class _In(Nodes):
             gpu_types=self.types,
             memory=Range.of(memory_per_node.least * self.used, memory_per_node.limit * nodes.limit),
             memory_per_node=memory_per_node,
-            memory_per_cpu=Range.of(min(memory_per_node.least, per_cpu), per_cpu),
+            memory_per_cpu=per_cpu,
             licenses=self._licenses(),
             time=self._time(),
             whole_nodes=self.whole,
@@ -133,7 +133,7 @@ class _In(Nodes):
         )
         if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
             most = max(most, self._cpus_of_gpus())
-        if asked.per_socket and self.cpus_per_gpu:
+        if (asked.per_socket and self.cpus_per_gpu) or asked.cpus_per_other:
             most = ENDLESS
         most *= unused
         if self.whole or self.binds:
@@ -181,7 +181,7 @@ class _In(Nodes):
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
         enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
-        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread):
+        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread or asked.cpus_per_other):
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
         if (self.whole or self.binds) and self.partition.nodes is None:
@@ -189,6 +189,14 @@ class _In(Nodes):
         elif whole_cores and most < ENDLESS:
             most = self.in_cores(most)
         return Range.of(least, min(most, self._on_node(lambda node: node.cpus)))
+
+    def _fewest_beside_others(self) -> int:
+        """Return the least CPUs on a node if the other ones have all tasks that they may have."""
+        asked, least = self.asked, self.cpus_per_node.least
+        if not asked.ntasks_per_node:
+            return least
+        tasks = self.tasks.least - (self.nodes.limit - 1) * asked.ntasks_per_node
+        return max(least, tasks * asked.fewest_cpus_per_task)
 
     def _memory_per_node(self) -> tuple[Range, bool]:
         """Return the memory on one node, and whether the request names it."""
@@ -199,6 +207,8 @@ class _In(Nodes):
             return Range.of(asked.memory_per_node, asked.memory_per_node), True
         if asked.memory_per_cpu is not None:
             return self._multiple(self.memory_per_cpu or 0, self.charged), True
+        if asked.memory_per_other:
+            return Range.of(0, self._on_node(lambda node: node.memory)), True
         if asked.memory_per_gpu is not None:
             return self._multiple(asked.memory_per_gpu, self._charged_gpus()), True
         if self.gpus.limit and self.forgets:

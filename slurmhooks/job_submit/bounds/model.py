@@ -68,7 +68,7 @@ class Bounds:
         gpu_types: GPUs in total by type; the key None is those whose type Slurm chooses.
         memory: memory in total, in MiB.
         memory_per_node: memory on one node, in MiB.
-        memory_per_cpu: memory for each CPU, in MiB, rounded up.
+        memory_per_cpu: memory for each CPU, in MiB, rounded up, on the node that gives the fewest CPUs.
         licenses: licenses by name; those of another cluster have their "@server".
         time: the time limit in minutes.
         whole_nodes: the job gets all CPUs and GRES of its nodes.

@@ -120,6 +120,8 @@ class Nodes:
         asked = self.asked
         if asked.spread and asked.per_job and not asked.num_tasks:
             return ENDLESS  # from 25.05 on, each node of the partition gives a GPU, even if the job names fewer
+        if asked.cpus_per_other:
+            return ENDLESS
         tasks = asked.num_tasks or 0
         if asked.ntasks_per_tres and self.has_gpus:
             tasks = max(tasks, self._named_gpus(least) * asked.ntasks_per_tres)

@@ -5,6 +5,7 @@ from slurmhooks.fields.constants import JobFlag
 from tests.unit.policies.cases import Case
 
 LOWER = 'lowering = "accept"'
+ONE_NODE = {"max_nodes": 1, "bitflags": JobFlag.USE_MIN_NODES}
 
 MEMORY = {
     "require_memory": [
@@ -42,8 +43,14 @@ MEMORY = {
             {"min_mem_per_cpu": 2049},
             "at most 2G of memory per CPU in ",
         ),
-        Case('per_cpu = "2G"', {"min_mem_per_node": 4096, "min_cpus": 2}),
-        Case('per_cpu = "2G"', {"min_mem_per_node": 4097, "min_cpus": 2}, "asked for 2049M"),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 4096, "min_cpus": 2}, None, ONE_NODE),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 4096, "min_cpus": 2, "max_nodes": 1}),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 4097, "min_cpus": 2, "max_nodes": 1}, "up to 2049M: use"),
+        Case(
+            'per_cpu = "2G"',
+            {"min_mem_per_node": 4096, "num_tasks": 4, "min_cpus": 4, "min_nodes": 2},
+            "asked for up to 4G: use --mem-per-cpu",
+        ),
         Case('per_cpu = "2G"', {"min_mem_per_cpu": 0}, "asked for all"),
         Case('per_node = "10G"', {"min_mem_per_node": 10241}, uid=0),
         Case('per_node = "10G"', {"min_mem_per_node": 10241}, "10G", record={"min_mem_per_cpu": 1}),

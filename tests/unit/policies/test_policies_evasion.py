@@ -10,6 +10,7 @@ import pytest
 
 from slurmhooks.config import model as config
 from slurmhooks.errors import Reject
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.policies import asking
 from slurmhooks.policies import rules as all_rules
@@ -41,6 +42,13 @@ LISTS_OF_QOS = {
     ],
 }
 COUNTS = {
+    "node_count": [
+        *(Case("most = 1", {"features": f"a*{count}"}, "up to 2")
+          for count in ("2", "+2", " 2", "\t02", "-4294967294", "4294967298", "9223372032559808514")),
+        *(Case("most = 1", {field: text}, "up to 2")
+          for field in ("features", "prefer") for text in ("(a)*+2", "[a*+1&c*+1]", "[(a&b)*+1&c*1]")),
+        *(Case("most = 1", {"features": f"a*{count}"}) for count in ("1", "+1", "0", "-2", "9" * 5000)),
+    ],
     "licenses": [
         *(Case("most = { a = 9 }", {"licenses": f"a{count}"}, "at most 9 of a")
           for count in (":+50", ": 50", ":\t+0050", "=+50", ":" + "0" * 30 + "50", ":+5,a:+5", ":1234567890")),
@@ -64,6 +72,18 @@ def test_counts(rules: Rules, rule: str, case: Case) -> None:
 def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
     """A rule concerns a job if any of its QOS matches; all must be allowed, and all exempt for an exemption."""
     case.show(rules(case.toml(rule)))
+
+
+NAMES = ["health\ufe0fcheck", "h\u034fealthcheck", "healthcheck\u3164", "\uffa0healthcheck", "\u2800HealthCheck",
+         "healthcheck\U000e0101", "health\u200bcheck", "healthcheck\udcff"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names(rules: Rules, name: str) -> None:
+    """A reserved name with characters that cannot be seen is that name."""
+    Case('names = ["healthcheck"]', {"name": name}, "is reserved").show(
+        rules(Case('names = ["healthcheck"]', {}).toml("reserved_names"))
+    )
 
 
 GPU = "gres/gpu"
@@ -109,11 +129,22 @@ ATTACKS = {
         Case("per_node = 1000", {"shared": 0, "min_mem_per_cpu": 200}, "asked for"),
         Case("per_node = 200", {"num_tasks": 8, "ntasks_per_tres": 1, "mem_per_tres": f"{GPU}:100"}, "asked for"),
         Case('per_node = "40G"', {"tres_per_job": f"{GPU}:8", "mem_per_tres": f"{GPU}:40960"}, "asked for"),
+        Case("per_node = 200", {"tres_per_node": "gres/tape:2", "mem_per_tres": "gres/tape:200"}, "unlimited amount"),
+        Case("per_node = 200", {"tres_per_node": f"{GPU}:k:1", "mem_per_tres": f"{GPU}:a100:9"}, "unlimited amount"),
+        Case("per_cpu = 200", {"mem_per_tres": "gres/tape:200"}, "asked for", record={"tres_per_node": "gres/tape:2"}),
+        Case("per_node = 200", {"num_tasks": 2},
+             record={"min_mem_per_node": 0, "bitflags": JobFlag(0)}),
+        Case("per_node = 200", {"num_tasks": 2}, "asked for all",
+             record={"min_mem_per_node": 0, "bitflags": JobFlag.JOB_MEM_SET}),
+        Case("per_node = 200", {"tres_per_job": f"{GPU}:a100:2", "mem_per_tres": f"{GPU}:100", "max_nodes": 1}),
     ],
     "cpu_count": [
         Case("most = 4", {"shared": 0}, "asked for whole nodes (--exclusive)"),
         Case("most = 4", {"tres_per_job": f"{GPU}:1", "ntasks_per_tres": 8}, "asked for"),
         Case("least = 4", {"num_tasks": 4, "overcommit": 1}, "asked for 1"),
+        Case("most = 4", {"tres_per_node": "gres/tape:2", "cpus_per_tres": "gres/tape:2"}, "unlimited amount"),
+        Case("most = 4", {"tres_per_node": "gres/tape:2", "cpus_per_tres": f"{GPU}:2"}, "unlimited amount"),
+        Case("most = 4", {"cpus_per_tres": "gres/tape:2"}, "unlimited amount", record={"tres_per_node": f"{GPU}:2"}),
         Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "ntasks_per_node": 8}, "asked for up to 16"),
         Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "pn_min_cpus": 8}, "asked for up to 16"),
         Case("least = 4", {"min_cpus": 1}, "asked for 1", record={"min_cpus": 4, "num_tasks": 4}),
@@ -142,12 +173,22 @@ ATTACKS = {
         Case("nodes = 1", {"req_nodes": "n[1-4]"}, "at most 1 node"),
     ],
     "require_time": [Case("", {"time_limit": UNLIMITED}, "name a time limit", record={"time_limit": 60})],
+    "time_ceiling": [
+        Case("limit = 10", {"end_time": 1000 + 3600}, "at most 00:10:00", record={"time_limit": 5, "end_time": 1300}),
+        Case("limit = 10", {"end_time": 1000 + 600}, record={"time_limit": 5, "end_time": 1300}),
+        Case("limit = 10", {"end_time": 0}, record={"time_limit": 50, "end_time": 4000}),
+    ],
     "maintenance": [
         Case(f'{SOON}jobs = "refuse"', {"time_limit": UNLIMITED}, "only start afterwards", record={"time_limit": 1}),
         Case(f'{SOON}jobs = "refuse"', {"begin_time": 1}, "only start afterwards",
              record={"time_limit": UNLIMITED, "begin_time": 4000000000}),
     ],
     "guard_updates": [
+        Case('changes = ["time_limit"]', {"end_time": 900}, "EndTime", record={"time_limit": 5, "end_time": 1300}),
+        Case('changes = ["time_limit"]\nlowering = "accept"', {"end_time": 900},
+             record={"time_limit": 5, "end_time": 1300}),
+        Case('changes = ["time_limit"]\nlowering = "accept"', {"end_time": 9000}, "EndTime",
+             record={"time_limit": 5, "end_time": 1300}),
         Case('changes = ["time_limit"]\npartitions = ["gpu"]', {"partition": "debug", "time_limit": 50}, "TimeLimit",
              record={"partition": "gpu", "time_limit": 5}),
         Case('changes = ["partition"]\npartitions = ["gpu"]', {"partition": "debug"}, "Partition",

@@ -54,8 +54,10 @@ if not TYPE_CHECKING:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name == "__version__":
-            from slurmhooks import _version as module
-        elif name == "hook":
+            from slurmhooks._version import __version__
+
+            return __version__
+        if name == "hook":
             from slurmhooks.hooks import hook as module
         elif name == "UNLIMITED":
             from slurmhooks import values as module

@@ -105,10 +105,8 @@ static void log_failed_start(PyStatus status, const char *directory)
 static void finish_paths(void)
 {
     static const char *const paths[][2] = {
-        {"executable", SLURMHOOKS_PYTHON_EXECUTABLE},
-        {"_base_executable", SLURMHOOKS_PYTHON_EXECUTABLE},
-        {"prefix", SLURMHOOKS_PYTHON_PREFIX},
-        {"exec_prefix", SLURMHOOKS_PYTHON_PREFIX},
+        {"executable", SLURMHOOKS_PYTHON_EXECUTABLE}, {"_base_executable", SLURMHOOKS_PYTHON_EXECUTABLE},
+        {"prefix", SLURMHOOKS_PYTHON_PREFIX},         {"exec_prefix", SLURMHOOKS_PYTHON_PREFIX},
         {"_stdlib_dir", SLURMHOOKS_PYTHON_STDLIB},
     };
 

@@ -26,8 +26,8 @@ def preload(name: str) -> None:
     """
     with suppress(Exception):
         service.entry(name)
-        for module in ("plain", "plain_toml"):
-            importlib.import_module(f"slurmhooks.config.{module}")
+        for module in ("config.plain", "config.plain_toml", "hooks.hook"):
+            importlib.import_module(f"slurmhooks.{module}")
         # The tables of the plugin that slurmctld has loaded: the files may be replaced while it runs.
         installed()
 

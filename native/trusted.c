@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,13 +61,16 @@ static int open_file(int folder, const char *name, int flags, const char *compon
     return -1;
 }
 
-/* Open an entry of a folder, the link itself if it is one. RET a descriptor, or -1 with errno. */
-static int open_entry(int folder, const char *name)
+/*
+ * Open an entry of a folder, the link itself if it is one. IN last: it should be a file, or a link to one. RET a
+ * descriptor, or -1 with errno.
+ */
+static int open_entry(int folder, const char *name, bool last)
 {
     /* An automounter mounts a folder for O_PATH only together with O_DIRECTORY. */
-    int fd = openat(folder, name, BY_PATH | O_DIRECTORY);
+    int fd = last ? -1 : openat(folder, name, BY_PATH | O_DIRECTORY);
 
-    return fd < 0 && errno == ENOTDIR ? openat(folder, name, BY_PATH) : fd;
+    return last || (fd < 0 && errno == ENOTDIR) ? openat(folder, name, BY_PATH) : fd;
 }
 
 /*
@@ -117,7 +121,7 @@ static int open_by_component(int *here, char *left, char *why, size_t size)
             return -1;
         }
         snprintf(walked + walked_length, sizeof(walked) - walked_length, "%s%s", walked_length > 1 ? "/" : "", name);
-        int entry = open_entry(*here, name);
+        int entry = open_entry(*here, name, !*rest);
         int failed = entry < 0 || check(entry, walked, &status, why, size);
         if (!failed && !*rest && S_ISREG(status.st_mode)) {
             close(entry);

@@ -14,14 +14,14 @@ Importing this package needs neither Slurm nor compiled code. It is cheap, becau
 handler does it.
 """
 
-from slurmhooks.hooks.hook import hook
 from slurmhooks.log import log
-from slurmhooks.values import UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
     from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError
+    from slurmhooks.hooks.hook import hook
+    from slurmhooks.values import UNLIMITED
 
 __all__ = [
     "UNLIMITED",
@@ -50,15 +50,19 @@ def replaying() -> bool:
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import the exceptions and the version on first use: few launches need the former, and none the latter."""
+        """Import the rest on first use: most commands need none of it, and launches only a part."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name == "__version__":
             from slurmhooks._version import __version__
 
             return __version__
-        from slurmhooks import errors
-
-        exception = getattr(errors, name)
-        globals()[name] = exception
-        return exception
+        if name == "hook":
+            from slurmhooks.hooks import hook as module
+        elif name == "UNLIMITED":
+            from slurmhooks import values as module
+        else:
+            from slurmhooks import errors as module
+        value = getattr(module, name)
+        globals()[name] = value
+        return value

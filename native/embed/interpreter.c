@@ -58,8 +58,8 @@ static PyStatus fill(PyConfig *config, const char *directory)
         {&config->program_name, SLURMHOOKS_PYTHON_EXECUTABLE},
         {&config->executable, SLURMHOOKS_PYTHON_EXECUTABLE},
         {&config->base_executable, SLURMHOOKS_PYTHON_EXECUTABLE},
-        {&config->prefix, SLURMHOOKS_PYTHON_PREFIX},
-        {&config->exec_prefix, SLURMHOOKS_PYTHON_PREFIX},
+        /* Otherwise CPython looks for pyvenv.cfg and for the files of its own build. */
+        {&config->home, SLURMHOOKS_PYTHON_BASE_PREFIX},
         {&config->base_prefix, SLURMHOOKS_PYTHON_BASE_PREFIX},
         {&config->base_exec_prefix, SLURMHOOKS_PYTHON_BASE_PREFIX},
     };
@@ -98,15 +98,15 @@ static void log_failed_start(PyStatus status, const char *directory)
 }
 
 /*
- * Set the paths that PyConfig cannot set. The environment variable PYTHONEXECUTABLE overrides its `executable` even in
- * an isolated configuration (Modules/getpath.py), and it has no member for the sources of the modules that are frozen
- * into libpython, such as os.
+ * Set the paths that PyConfig cannot set. Its `home` replaces the prefixes, and the environment variable
+ * PYTHONEXECUTABLE its `executable`, even in an isolated configuration (Modules/getpath.py); and it has no member for
+ * the sources of the modules that are frozen into libpython, such as os.
  */
 static void finish_paths(void)
 {
     static const char *const paths[][2] = {
-        {"executable", SLURMHOOKS_PYTHON_EXECUTABLE},
-        {"_base_executable", SLURMHOOKS_PYTHON_EXECUTABLE},
+        {"executable", SLURMHOOKS_PYTHON_EXECUTABLE}, {"_base_executable", SLURMHOOKS_PYTHON_EXECUTABLE},
+        {"prefix", SLURMHOOKS_PYTHON_PREFIX},         {"exec_prefix", SLURMHOOKS_PYTHON_PREFIX},
         {"_stdlib_dir", SLURMHOOKS_PYTHON_STDLIB},
     };
 

@@ -28,6 +28,8 @@ ENVIRONMENTAL = {
     *(errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTSUP),
 }
 """Errors that the machine or a given path causes, such as a full disk; any other OSError is a bug in slurmhooks."""
+MOST_COLUMNS, LEAST_COLUMNS = 80, 50
+"""As click's own."""
 
 
 class Commands(click.Group):
@@ -100,7 +102,17 @@ def summary(command: str) -> str:
     raise AssertionError(f"no module for the command {command}")
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def width() -> int:
+    """Return the columns of help texts as click computes them, which imports shutil for that."""
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        number = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size(1).columns
+    except OSError:
+        number = 0
+    return max(min(number or MOST_COLUMNS, MOST_COLUMNS) - 2, LEAST_COLUMNS)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "terminal_width": width()})
 @click.version_option(__version__)
 def main() -> None:
     """Python at the plugin points of Slurm: SPANK, cli_filter, job_submit, site_factor, prep, jobcomp, scrun.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters, progress
-from slurmhooks.config import model as config
+from slurmhooks.config import keys
 from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
@@ -25,6 +25,7 @@ from slurmhooks.site.manifest import Line, Point
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:
+    from slurmhooks.config.model import Config
     from slurmhooks.lua.library import Lua
 
 
@@ -92,7 +93,7 @@ class Loaded:
         files = []
         given = [os.path.abspath(path) for path in paths]
         for path in given:
-            toml = os.path.join(path, config.FILE_NAME) if os.path.isdir(path) else path
+            toml = os.path.join(path, site.FILE_NAME) if os.path.isdir(path) else path
             if toml.endswith(".toml") and os.path.exists(toml):
                 if len(given) > 1:
                     self.findings.append(f"{toml}: check it alone: it names its hook files itself")
@@ -101,7 +102,7 @@ class Loaded:
             found = loading.files_in(path)
             files += found
             if not found:
-                self.findings.append(f"{path}: contains neither {config.FILE_NAME} nor hook files (*.py)")
+                self.findings.append(f"{path}: contains neither {site.FILE_NAME} nor hook files (*.py)")
         self._guard(partial(self._load_alone, files))
 
     def _load_config_alone(self, link: Path) -> None:
@@ -135,7 +136,7 @@ class Loaded:
         self._watch_link(link)
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
-        sections = {name: getattr(read, name) for name in type(read).model_fields}
+        sections = {name: getattr(read, name) for name in keys.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         if script is not None and not os.path.exists(script):
@@ -261,7 +262,7 @@ def guard_as_slurmctld() -> None:
         trusted.guard(user)
 
 
-def _log_words(read: config.Config) -> tuple[str, str]:
+def _log_words(read: "Config") -> tuple[str, str]:
     """Return level and limit of the log as words of the manifest."""
     return read.log.level, str(read.log.limit)
 

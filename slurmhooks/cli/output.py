@@ -4,6 +4,7 @@
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -55,16 +56,22 @@ class JsonOption(click.Option):
     """``--json``: print one JSON document to standard output, and nothing else."""
 
     def __init__(self, *args: Any, model: Any, **settings: Any) -> None:
-        """Add the option; ``model`` is the type of the document, for pydantic."""
+        """Add the option; see :func:`json_option`."""
         super().__init__(*args, **settings)
-        self.model = model
+        self._model = model
+
+    @property
+    def model(self) -> Any:
+        """The type of the document, for pydantic."""
+        return self._model() if isinstance(self._model, FunctionType) else self._model
 
 
 def json_option(model: Any) -> Callable[[Command], Command]:
     """Add ``--json`` to a command, which gets it as ``as_json`` and prints the document with :func:`document`.
 
     Args:
-        model: the type of the document: a model or dataclass, or a list, dictionary or union of these.
+        model: the type of the document: a model or dataclass, or a list, dictionary or union of these; or a function
+            that returns it, for types of modules that the help of the command does not need.
     """
 
     def note(context: click.Context, option: click.Parameter, value: bool) -> bool:

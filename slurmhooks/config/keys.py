@@ -73,6 +73,14 @@ class Key:
             return False
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
+    def convert(self, value: Any) -> Any:
+        """Return what a valid value means to the model."""
+        if self.kind == TEXTS:
+            return tuple(value)
+        if self.kind == FLOAT:
+            return float(value)
+        return size(value) if self.kind >= SIZE else value
+
     def _is_text(self, value: object) -> bool:
         if type(value) is not str or not value or (self.words and value not in self.words):
             return False

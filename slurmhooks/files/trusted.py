@@ -75,7 +75,7 @@ def read(path: str) -> bytes:
 
 def open_file(path: str) -> int:
     """Open a file for reading; the caller closes the descriptor. Raise as :func:`read` does."""
-    folder, here, names = _walk(path)
+    folder, here, names = _walk(path, to_file=True)
     try:
         _refuse_special(path, posix.fstat(here))
         descriptor = posix.open(names[-1], TO_READ, dir_fd=folder)
@@ -198,8 +198,12 @@ def _check_entry(folder: int, name: str, path: str) -> str | None:
     return real(path) if S_ISLNK(status.st_mode) else None
 
 
-def _walk(path: str) -> tuple[int, int, list[str]]:
+def _walk(path: str, *, to_file: bool = False) -> tuple[int, int, list[str]]:
     """Check every component of a path.
+
+    Args:
+        path: of a file or folder.
+        to_file: it should be a file, so that nothing need be mounted at its last component.
 
     Returns:
         two O_PATH descriptors, for the folder of the file and for the file, which the caller closes; and the components
@@ -223,7 +227,7 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
             name = left.pop()
             if name in ("", "."):
                 continue
-            below = _open_below(here, name)
+            below = posix.open(name, BY_PATH, dir_fd=here) if to_file and not left else _open_below(here, name)
             posix.close(folder)
             folder, here, above = here, below, status
             status = posix.fstat(here)

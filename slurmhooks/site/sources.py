@@ -13,10 +13,11 @@ from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
+    from slurmhooks.config.keys import Key
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
+OTHERS = ("policy", "policies", "policy_defaults", "health")
+"""Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
 DEPLOYED = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to the home."""
 
@@ -85,15 +88,22 @@ def read_config(link: Path) -> Config:
 def located_config(link: Path) -> tuple[Path, Config]:
     """Return the path of a configuration, see :func:`located`, and its content; no content if it does not exist.
 
+    The model, whose import is slow, reads only what slurmhooks.config.plain does not read, and says what is invalid.
+
     Raises:
         ConfigError: it is invalid, cannot be read, or is a dangling link; another user could have written it; or it was
             replaced meanwhile.
     """
-    from slurmhooks.config import model as config
+    from slurmhooks.config import plain
 
     path = located_path(link)
     _refuse_hidden(str(path))
-    read = config.read(path)
+    tables = _valid(str(path), plain.TABLES)
+    read: Any = plain.Plain(tables) if tables is not None else None
+    if read is None:
+        from slurmhooks.config import model
+
+        read = model.read(path)
     try:
         refuse_replaced(str(link), str(path))
     except LoadError as error:
@@ -238,10 +248,10 @@ def values(path: str) -> Values:
         ConfigError: it is invalid, or another user could have written it.
     """
     _refuse_hidden(path)
-    tables = _valid(path)
-    if tables is not None:
-        from slurmhooks.config import keys
+    from slurmhooks.config import keys
 
+    tables = _valid(path, keys.TABLES, OTHERS)
+    if tables is not None:
         return lambda table, key: tables.get(table, {}).get(key, keys.TABLES[table][key].default)
     from pathlib import Path
 
@@ -249,9 +259,17 @@ def values(path: str) -> Values:
     return lambda table, key: getattr(getattr(config, table), key)
 
 
-def _valid(path: str) -> dict[str, Any] | None:
-    """Return the tables of a configuration if it is valid according to slurmhooks.config.keys; otherwise None."""
-    from slurmhooks.config import keys, plain_toml
+def _valid(
+    path: str, known: Mapping[str, Mapping[str, Key]], ignored: Iterable[str] = ()
+) -> dict[str, dict[str, Any]] | None:
+    """Return the tables of a configuration if it is valid according to keys; otherwise None.
+
+    Args:
+        path: path of the file.
+        known: the keys of each table.
+        ignored: tables that are neither checked nor returned.
+    """
+    from slurmhooks.config import plain_toml
 
     try:
         text = trusted.read(path).decode("utf-8-sig")
@@ -267,14 +285,13 @@ def _valid(path: str) -> dict[str, Any] | None:
             tables = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError):
             return None
-    # These tables are for slurmctld, or for slurmhooks_health, which needs the model.
-    for name in ("policy", "policies", "policy_defaults", "health"):
+    for name in ignored:
         tables.pop(name, None)
     for name, entries in tables.items():
-        known = keys.TABLES.get(name)
-        if known is None or not isinstance(entries, dict):
+        rows = known.get(name)
+        if rows is None or not isinstance(entries, dict):
             return None
-        if any(key not in known or not known[key].is_valid(value) for key, value in entries.items()):
+        if any(key not in rows or not rows[key].is_valid(value) for key, value in entries.items()):
             return None
     return tables
 

@@ -26,7 +26,8 @@ def preload(name: str) -> None:
     """
     with suppress(Exception):
         service.entry(name)
-        importlib.import_module("slurmhooks.config.model")
+        for module in ("config.plain", "config.plain_toml", "hooks.hook"):
+            importlib.import_module(f"slurmhooks.{module}")
         # The tables of the plugin that slurmctld has loaded: the files may be replaced while it runs.
         installed()
 

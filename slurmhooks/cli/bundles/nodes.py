@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks.cli import controllers, documents
+from slurmhooks.cli import documents
 from slurmhooks.cli.findings import Finding, Findings
 
 if TYPE_CHECKING:
     import subprocess
 
+    from slurmhooks.cli import controllers
     from slurmhooks.cli.bundles.store import Store
 
 MARK = "slurmhooks-status "
@@ -62,6 +63,7 @@ class Machine:
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
+    from slurmhooks.cli import controllers
     from slurmhooks.cli.bundles import archive, contents
     from slurmhooks.cli.bundles.store import Store
     from slurmhooks.site import manifest
@@ -98,7 +100,7 @@ def this(sysconfdir: Path) -> Machine:
     )
 
 
-def _point(running: controllers.Running, present: str | None, store: "Store") -> Point:
+def _point(running: "controllers.Running", present: str | None, store: "Store") -> Point:
     """Return which bundle a plugin has loaded: the one that its configuration is in, or that of the present files."""
     fault = running.fault.findings if running.fault is not None else []
     bundle = None if fault or running.generation is None else present

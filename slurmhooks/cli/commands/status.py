@@ -6,13 +6,16 @@ import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from slurmhooks.cli import output, parameters
-from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
 from slurmhooks.files import slurm_conf
+
+if TYPE_CHECKING:
+    from slurmhooks.cli.bundles import nodes as machines
 
 CURRENT = "current"
 
@@ -84,6 +87,8 @@ def command(
 
     The exit code is 1 if a machine has other files than this one, or does not answer.
     """
+    from slurmhooks.cli.bundles import nodes as machines
+
     here = machines.this(sysconfdir)
     if as_report:
         click.echo(machines.MARK + output.as_json(here))
@@ -108,7 +113,9 @@ def command(
         raise Findings(report.findings)
 
 
-def compare(here: machines.Machine, others: list[machines.Machine], wanted: list[str], expected: str | None) -> Report:
+def compare(
+    here: "machines.Machine", others: "list[machines.Machine]", wanted: list[str], expected: str | None
+) -> Report:
     """Compare machines.
 
     Args:
@@ -138,7 +145,7 @@ def compare(here: machines.Machine, others: list[machines.Machine], wanted: list
     return Report(expected, here.kept, rows, list(dict.fromkeys(findings)), manifests=manifests)
 
 
-def _row(machine: machines.Machine, expected: str | None, kept: list[str]) -> Row:
+def _row(machine: "machines.Machine", expected: str | None, kept: list[str]) -> Row:
     state = _state(machine.bundle, machine.deployed, expected, kept)
     return Row(where=machine.name, bundle=machine.bundle, state=state, at=machine.at)
 

@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show what happened to a request: which rules ran, what they changed, and which one refused it and why."""
 
+from __future__ import annotations
+
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from slurmhooks.cli import documents, output, parameters
-from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described, keys_of
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, word
 from slurmhooks.files import slurm_conf
 from slurmhooks.log import quoted, visible
+
+if TYPE_CHECKING:
+    from slurmhooks.cli.decisions import Decision, Job, Log, Step
 
 JOB = r"(\d+)(?:[_+]\d+)?"
 ID = r"[0-9a-f]{8}|[0-9a-f]{12}"
 PATIENCE = 20.0
 """Seconds that scontrol and sacct may take."""
+
+
+def _document() -> Any:
+    from slurmhooks.cli.decisions import Decision
+
+    return list[Decision]
 
 
 @click.command("why")
@@ -27,7 +37,7 @@ PATIENCE = 20.0
 @click.option(
     "--from", "hosts", multiple=True, metavar="HOST", help="Also ask this machine, by ssh: the other controller."
 )
-@output.json_option(list[Decision])
+@output.json_option(_document)
 @parameters.sysconfdir_option
 def command(
     what: str | None, user: str | None, last: int | None, hosts: tuple[str, ...], as_json: bool, sysconfdir: Path
@@ -42,6 +52,8 @@ def command(
     """
     if what is None and user is None and last is None:
         raise click.UsageError("name a job, an error or a request, or --user or --last")
+    from slurmhooks.cli.decisions import Log, keys_of
+
     parameters.use(sysconfdir)
     folder = _folder()
     log = Log(folder)
@@ -88,7 +100,9 @@ def _ask(host: str, what: str | None, user: str | None, last: int | None) -> lis
     """Return the decisions in the log of another machine."""
     import json
 
+    from slurmhooks.cli import documents
     from slurmhooks.cli import hosts as machines
+    from slurmhooks.cli.decisions import Decision
 
     words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"])]
     text = machines.ask(host, "why", "--json", *words, *([] if what is None else [what]))
@@ -133,6 +147,8 @@ def _ids(decision: Decision) -> set[str | None]:
 
 def _ask_slurm(job: str) -> Job | None:
     """Return what slurmctld knows about a job, or else accounting."""
+    from slurmhooks.cli.decisions import accounted, described
+
     text = _run("scontrol", "--oneliner", "show", "job", job)
     facts = None if text is None else described(text)
     if facts is None:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A configuration without its model, for processes that start often: the import of pydantic takes longer than the rest.
+
+It has the attributes of :class:`slurmhooks.config.sections.Config`, with the same values.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from slurmhooks.config import keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from slurmhooks.config.sections import Health, PolicyDefaults
+    from slurmhooks.hooks.rollout import Rollout
+
+TABLES = {**keys.TABLES, "policy": keys.POLICY}
+"""The tables that a file may have; for any other one the model is needed."""
+
+
+class Plain:
+    """A valid file without ready-made rules, health checks and modes of handlers."""
+
+    policies = ()
+    policy: SimpleNamespace
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
+        """Store the values of a file, and the defaults of the other keys.
+
+        Args:
+            tables: those of the file; all of TABLES, and valid according to their keys.
+        """
+        for name, rows in TABLES.items():
+            given = tables.get(name, {})
+            values = {key: row.convert(given[key]) if key in given else row.default for key, row in rows.items()}
+            setattr(self, name, SimpleNamespace(**values))
+        self.policy = SimpleNamespace(**vars(self.policy), modes={})
+
+    @property
+    def health(self) -> Health:
+        """What nodes do without this table."""
+        from slurmhooks.config import sections
+
+        return sections.Health()
+
+    @property
+    def policy_defaults(self) -> PolicyDefaults:
+        """What rules do without this table."""
+        from slurmhooks.config import sections
+
+        return sections.PolicyDefaults()
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return the modes of handlers: none."""
+        return {}

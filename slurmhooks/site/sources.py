@@ -205,7 +205,7 @@ def values(path: str) -> Values:
     if tables is not None:
         from slurmhooks.config import keys
 
-        return lambda table, key: tables.get(table, {}).get(key, keys.TABLES[table][key].default)
+        return lambda table, key: tables.get(table, {}).get(key, getattr(keys.TABLES[table], key).default)
     from pathlib import Path
 
     config = read_config(Path(path))
@@ -213,7 +213,7 @@ def values(path: str) -> Values:
 
 
 def _valid(path: str) -> dict[str, Any] | None:
-    """Return the tables of a configuration if it is valid according to slurmhooks.config.keys; otherwise None."""
+    """Return the tables of a configuration if it is valid according to its keys; otherwise None."""
     from slurmhooks.config import keys, plain_toml
 
     try:
@@ -234,12 +234,20 @@ def _valid(path: str) -> dict[str, Any] | None:
     for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)
     for name, entries in tables.items():
-        known = keys.TABLES.get(name)
-        if known is None or not isinstance(entries, dict):
+        table = keys.TABLES.get(name) or _of_controller(name)
+        if table is None or not isinstance(entries, dict):
             return None
+        known = keys.rows(table)
         if any(key not in known or not known[key].is_valid(value) for key, value in entries.items()):
             return None
     return tables
+
+
+def _of_controller(name: str) -> type | None:
+    """Return the table of this name that only slurmctld's processes read; None if it has none."""
+    from slurmhooks.config import controller
+
+    return controller.TABLES.get(name)
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 else:
     for table in (*keys.TABLES.values(), *controller.TABLES.values()):
         fields = {name: _field(key) for name, key in keys.rows(table).items()}
-        globals()[table.__name__] = create_model(
-            table.__name__, __base__=Section, __doc__=table.__doc__, __module__=__name__, **fields
-        )
+        model = create_model(table.__name__, __base__=Section, __module__=__name__, **fields)
+        model.__doc__ = table.__doc__
+        globals()[table.__name__] = model
 
 
 def _brake(value: Any) -> Any:

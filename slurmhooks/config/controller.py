@@ -5,10 +5,6 @@ from __future__ import annotations
 
 from slurmhooks.config.keys import BOOL, FLOAT, INT, SIZE, SIZE_OR_UNLIMITED, TEXT, TEXTS, Table, key
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 def plugin_name(value: str | None) -> str | None:
     """Return the name of a jobcomp plugin."""
@@ -206,7 +202,7 @@ class Metrics(Table):
     )
 
 
-TABLES: dict[str, Any] = {
+TABLES: dict[str, type] = {
     "job_submit": JobSubmit,
     "job_end": JobEnd,
     "priority": Priority,

@@ -158,7 +158,7 @@ class Log(Table):
     )
 
 
-TABLES: dict[str, Any] = {
+TABLES: dict[str, type] = {
     "hooks": Hooks,
     "spank": Spank,
     "cli_filter": CliFilter,

@@ -203,9 +203,7 @@ def values(path: str) -> Values:
     _refuse_hidden(path)
     tables = _valid(path)
     if tables is not None:
-        from slurmhooks.config import keys
-
-        return lambda table, key: tables.get(table, {}).get(key, getattr(keys.TABLES[table], key).default)
+        return lambda table, key: tables.get(table, {}).get(key, getattr(_table(table), key).default)
     from pathlib import Path
 
     config = read_config(Path(path))
@@ -234,7 +232,7 @@ def _valid(path: str) -> dict[str, Any] | None:
     for name in ("policy", "policies", "policy_defaults", "health"):
         tables.pop(name, None)
     for name, entries in tables.items():
-        table = keys.TABLES.get(name) or _of_controller(name)
+        table = _table(name)
         if table is None or not isinstance(entries, dict):
             return None
         known = keys.rows(table)
@@ -243,8 +241,12 @@ def _valid(path: str) -> dict[str, Any] | None:
     return tables
 
 
-def _of_controller(name: str) -> type | None:
-    """Return the table of this name that only slurmctld's processes read; None if it has none."""
+def _table(name: str) -> type | None:
+    """Return the keys of a table; None if it does not exist."""
+    from slurmhooks.config import keys
+
+    if name in keys.TABLES:
+        return keys.TABLES[name]
     from slurmhooks.config import controller
 
     return controller.TABLES.get(name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 
 from slurmhooks.config import controller, keys
 from slurmhooks.config.model import Config
+from slurmhooks.site.sources import values
 
 OTHERS = {"policy", "policies", "policy_defaults", "health"}
 """Tables that no launch reads."""
@@ -85,3 +87,11 @@ def test_launches_read_what_is_meant(table: str, key: str, value: Any) -> None:
     if row.is_valid(value) and row.kind not in (keys.SIZE, keys.SIZE_OR_UNLIMITED):
         meant = read(table, key, value)
         assert (list(meant) if row.kind == keys.TEXTS else meant) == value
+
+
+@pytest.mark.parametrize(("table", "key"), EVERY_KEY)
+def test_defaults_without_the_model(tmp_path: Path, table: str, key: str) -> None:
+    """Launches and commands get the default of each key of a file that does not have it, whatever its table is."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_text("[hooks]\n")
+    assert values(str(path))(table, key) == getattr(getattr(Config(), table), key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml and its tables, from the keys of slurmhooks.config.keys; see slurmhooks.config.model.
+"""The model of slurmhooks.toml and its tables, from the keys of keys.py and controller.py; see slurmhooks.config.model.
 
 Launches avoid this module where they can, because it imports pydantic, which is slow.
 """

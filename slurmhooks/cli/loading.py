@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters, progress
-from slurmhooks.config import keys
+from slurmhooks.config import plain
 from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
@@ -136,7 +136,7 @@ class Loaded:
         self._watch_link(link)
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
-        sections = {name: getattr(read, name) for name in keys.TABLES}
+        sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         if script is not None and not os.path.exists(script):

@@ -27,7 +27,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from slurmhooks.config.keys import FILE_MODES
+from slurmhooks.config.controller import FILE_MODES
 from slurmhooks.files import durable
 from slurmhooks.log import log
 from slurmhooks.processes.control import VERDICTS

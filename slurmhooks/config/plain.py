@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from slurmhooks.config import keys
+from slurmhooks.config import controller, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from slurmhooks.config.sections import Health, PolicyDefaults
     from slurmhooks.hooks.rollout import Rollout
 
-TABLES = {**keys.TABLES, "policy": keys.POLICY}
-"""The tables that a file may have; for any other one the model is needed."""
+TABLES = {
+    name: keys.rows(table)
+    for name, table in {**keys.TABLES, **controller.TABLES, "policy": controller.PolicyTexts}.items()
+}
+"""The keys of the tables that a file may have; for any other one the model is needed."""
 
 
 class Plain:

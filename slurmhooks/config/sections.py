@@ -1,46 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml and its tables, from the keys of slurmhooks.config.keys; see slurmhooks.config.model.
+"""The model of slurmhooks.toml and its tables, from the keys of keys.py and controller.py; see slurmhooks.config.model.
 
 Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from slurmhooks.config import keys
+from slurmhooks.config import controller, keys
 from slurmhooks.hooks.rollout import KEYS, Rollout
 
+__all__ = ("Config", "Decisions", "JobEnd", "JobSubmit", "Metrics", "Policy", "Section")
+
 Name = Annotated[str, Field(min_length=1)]
-Size = Annotated[int, BeforeValidator(keys.size)]
-SizeOrUnlimited = Annotated[int | None, BeforeValidator(keys.size)]
-Folder = Annotated[str | None, AfterValidator(keys.absolute)]
-PluginName = Annotated[str | None, AfterValidator(keys.plugin_name)]
-
-
-class _Words:
-    """Makes a text one of the words of a key."""
-
-    def __init__(self, key: keys.Key) -> None:
-        """Store the key."""
-        self._words = key.words
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of the words."""
-        return handler.generate_schema(Literal[self._words])
-
-
-def _field(key: keys.Key, *, strict: bool | None = None) -> Any:
-    """Return the field of a model for a key."""
-    limits: dict[str, Any] = {"ge": key.least, "le": key.most}
-    if key.kind == keys.TEXT and not key.words and key.check is None:
-        limits["min_length"] = 1
-    given = {name: value for name, value in limits.items() if value is not None}
-    strict = False if key.kind == keys.TEXTS else strict
-    return Field(default=key.default, description=key.description, strict=strict, **given)
+TYPES: dict[int, Any] = {
+    keys.BOOL: bool,
+    keys.INT: int,
+    keys.FLOAT: float,
+    keys.TEXT: str,
+    keys.TEXTS: Name,
+    keys.SIZE: Annotated[int, BeforeValidator(keys.size)],
+    keys.SIZE_OR_UNLIMITED: Annotated[int | None, BeforeValidator(keys.size)],
+}
+"""The types of values, by their kinds; of TEXTS, the type of one."""
 
 
 class Section(BaseModel):
@@ -49,99 +34,37 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Hooks(Section):
-    """``[hooks]``: the sources of handlers."""
-
-    paths: tuple[Name, ...] = _field(keys.HOOKS["paths"])
-    modules: tuple[Name, ...] = _field(keys.HOOKS["modules"])
-    packages: tuple[Name, ...] = _field(keys.HOOKS["packages"])
-    require: tuple[Name, ...] = _field(keys.HOOKS["require"])
-
-
-class Workers(Section):
-    """The keys that the sections of all slurmctld plugins share: each plugin has its own worker processes."""
-
-    reload: bool = _field(keys.WORKERS["reload"])
-    workers: int = _field(keys.WORKERS["workers"])
-    timeout: float = _field(keys.WORKERS["timeout"])
-    memory_limit: SizeOrUnlimited = _field(keys.WORKERS["memory_limit"])
-    process_limit: int = _field(keys.WORKERS["process_limit"])
-    open_file_limit: int = _field(keys.WORKERS["open_file_limit"])
-    no_new_privs: bool = _field(keys.WORKERS["no_new_privs"])
+def _field(key: keys.Key) -> Any:
+    """Return the type and the field of a model for a key."""
+    of_value: Any = Literal[key.words] if key.words else TYPES[key.kind]
+    limits: dict[str, Any] = {"ge": key.least, "le": key.most}
+    if key.kind == keys.TEXTS:
+        of_value, limits["strict"] = tuple[of_value, ...], False
+    elif key.kind == keys.TEXT and not key.words and key.check is None:
+        limits["min_length"] = 1
+    if key.default is None:
+        of_value = of_value | None
+    if key.check is not None:
+        of_value = Annotated[of_value, AfterValidator(key.check)]
+    given = {name: value for name, value in limits.items() if value is not None}
+    return of_value, Field(default=key.default, description=key.description, **given)
 
 
-class OfAnyUser(Workers):
-    """The keys that sections have in common if their workers use no files of SlurmUser."""
-
-    user: str | None = _field(keys.OF_ANY_USER["user"])
-
-
-class JobSubmit(OfAnyUser):
-    """``[job_submit]``: for slurmctld."""
-
-    on_unavailable: Annotated[str, _Words(keys.JOB_SUBMIT["on_unavailable"])] = _field(
-        keys.JOB_SUBMIT["on_unavailable"]
-    )
-    lua: str | None = _field(keys.JOB_SUBMIT["lua"])
-    lua_on_error: Annotated[str, _Words(keys.JOB_SUBMIT["lua_on_error"])] | None = _field(
-        keys.JOB_SUBMIT["lua_on_error"]
-    )
-    lua_order: int = _field(keys.JOB_SUBMIT["lua_order"])
+def _model(table: type, base: type[BaseModel]) -> type[BaseModel]:
+    """Return the model of a table."""
+    fields = {name: _field(key) for name, key in keys.rows(table).items()}
+    model = create_model(table.__name__, __base__=base, __module__=__name__, **fields)
+    model.__doc__ = table.__doc__
+    return model
 
 
-class Deliveries(Section):
-    """The keys of sections whose calls wait in a spool."""
-
-    timeout: float = _field(keys.DELIVERIES["timeout"])
-    tries: int = _field(keys.DELIVERIES["tries"])
-    backoff: float = _field(keys.DELIVERIES["backoff"])
-    backoff_limit: float = _field(keys.DELIVERIES["backoff_limit"])
-
-
-class JobEnd(Deliveries, Workers):
-    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
-
-    workers: int = _field(keys.JOB_END["workers"])
-    next: PluginName = _field(keys.JOB_END["next"])
-    spool: Folder = _field(keys.JOB_END["spool"])
-    spool_size: Size = _field(keys.JOB_END["spool_size"])
-    fsync: Annotated[str, _Words(keys.JOB_END["fsync"])] = _field(keys.JOB_END["fsync"])
-
-
-class Power(Deliveries):
-    """``[power]``: for ResumeProgram, SuspendProgram, ResumeFailProgram and RebootProgram."""
-
-    timeout: float = _field(keys.POWER["timeout"])
-
-
-class Priority(OfAnyUser):
-    """``[priority]``: for slurmctld, when it computes priorities."""
-
-    workers: int = _field(keys.PRIORITY["workers"])
-    timeout: float = _field(keys.PRIORITY["timeout"])
-
-
-class Prep(OfAnyUser):
-    """``[prep]``: for slurmctld, when jobs start and end."""
-
-    timeout: float = _field(keys.PREP["timeout"])
-    on_unavailable: Annotated[str, _Words(keys.PREP["on_unavailable"])] = _field(keys.PREP["on_unavailable"])
-
-
-class Spank(Section):
-    """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
-
-
-class Scrun(Section):
-    """``[scrun]``: for scrun."""
-
-    lua: str | None = _field(keys.SCRUN["lua"])
-
-
-class CliFilter(Section):
-    """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
-
-    lua: str | None = _field(keys.CLI_FILTER["lua"])
+if TYPE_CHECKING:
+    from slurmhooks.config.controller import Decisions, JobEnd, JobSubmit, Metrics, PolicyTexts, Power, Prep, Priority
+    from slurmhooks.config.keys import CliFilter, Hooks, Log, Lua, Scrun, Spank
+else:
+    for table in (*keys.TABLES.values(), *controller.TABLES.values()):
+        globals()[table.__name__] = _model(table, Section)
+    PolicyTexts = _model(controller.PolicyTexts, BaseModel)
 
 
 def _brake(value: Any) -> Any:
@@ -169,19 +92,6 @@ class Health(Section):
     checks: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made checks, each with its name in the key check"
     )
-
-
-class Lua(Section):
-    """``[lua]``: for Lua scripts."""
-
-    version: Annotated[str, _Words(keys.LUA["version"])] | None = _field(keys.LUA["version"])
-
-
-class Log(Section):
-    """``[log]``: what is written to Slurm's log."""
-
-    level: Annotated[str, _Words(keys.LOG["level"])] = _field(keys.LOG["level"])
-    limit: int = _field(keys.LOG["limit"])
 
 
 Mode = Literal["enforce", "warn", "observe", "off"]
@@ -225,15 +135,11 @@ class Policy(Section):
         return Rollout(**{key: getattr(self, key) for key in KEYS})
 
 
-class Policies(BaseModel):
+class Policies(PolicyTexts):
     """``[policy]``: what users are told by rules; its other tables are the modes of handlers, by their labels."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, Policy] = Field(init=False)
-
-    refusals: Annotated[str, _Words(keys.POLICY["refusals"])] = _field(keys.POLICY["refusals"])
-    rule_ids: bool = _field(keys.POLICY["rule_ids"])
-    notices: Annotated[str, _Words(keys.POLICY["notices"])] = _field(keys.POLICY["notices"])
 
     @property
     def modes(self) -> dict[str, Policy]:
@@ -265,26 +171,6 @@ class PolicyDefaults(Section):
         description="the partition of jobs that name none; by default rules ask slurmctld, which needs a build"
         " with Slurm's sources",
     )
-
-
-class Decisions(Section):
-    """``[decisions]``: the decision log of slurmctld's plugins."""
-
-    enabled: bool = _field(keys.DECISIONS["enabled"])
-    folder: Folder = _field(keys.DECISIONS["folder"])
-    max_size: Size = _field(keys.DECISIONS["max_size"])
-    keep: int = _field(keys.DECISIONS["keep"])
-    sample: float = _field(keys.DECISIONS["sample"], strict=False)
-    include: tuple[Annotated[str, _Words(keys.DECISIONS["include"])], ...] = _field(keys.DECISIONS["include"])
-
-
-class Metrics(Section):
-    """``[metrics]``: the metrics of slurmctld's plugins; off by default."""
-
-    sockets: Folder = _field(keys.METRICS["sockets"])
-    textfiles: Folder = _field(keys.METRICS["textfiles"])
-    interval: float = _field(keys.METRICS["interval"])
-    readers: Annotated[str, _Words(keys.METRICS["readers"])] = _field(keys.METRICS["readers"])
 
 
 class Config(Section):

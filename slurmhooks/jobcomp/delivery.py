@@ -23,7 +23,7 @@ from slurmhooks.wire.tables import TableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from slurmhooks.config.sections import Deliveries
+    from slurmhooks.config.controller import Deliveries
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.jobcomp.segment import Record
     from slurmhooks.jobcomp.spool import Spool

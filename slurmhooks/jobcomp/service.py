@@ -15,7 +15,7 @@ from slurmhooks.wire.message import Message, MessageError, decode, number_value,
 from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
 
 if TYPE_CHECKING:
-    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.config.controller import JobEnd
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables

@@ -11,7 +11,7 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
-    from slurmhooks.config.sections import JobEnd
+    from slurmhooks.config.controller import JobEnd
 
 FSYNC = ("never", "interval", "always")
 """As enum slurmhooks_fsync in native/jobcomp/spool.h."""

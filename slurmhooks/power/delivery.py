@@ -16,7 +16,7 @@ from slurmhooks.power.model import PowerNodes, ResumeJob, down, scontrol
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from slurmhooks.config.sections import Deliveries
+    from slurmhooks.config.controller import Deliveries
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.jobcomp.segment import Record
     from slurmhooks.jobcomp.spool import Spool

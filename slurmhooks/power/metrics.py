@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from slurmhooks.config.keys import FILE_MODES
+from slurmhooks.config.controller import FILE_MODES
 from slurmhooks.files import durable
 from slurmhooks.log import log
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slurmhooks.config.sections import Metrics
+    from slurmhooks.config.controller import Metrics
     from slurmhooks.jobcomp.spool import Spool
 
 FILE = "slurmhooks_power.prom"

@@ -14,7 +14,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.processes import process
 
 if TYPE_CHECKING:
-    from slurmhooks.config.sections import Workers
+    from slurmhooks.config.controller import Workers
     from slurmhooks.processes.settings import Settings
 
 OOM_SCORE = "500"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.config.sections import Workers
+    from slurmhooks.config.controller import Workers
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def located_config(link: Path) -> tuple[Path, Config]:
 
     path = located_path(link)
     _refuse_hidden(str(path))
-    tables = _valid(str(path), plain.TABLES)
+    tables = _valid(str(path), plain.TABLES.get)
     read: Any = plain.Plain(tables) if tables is not None else None
     if read is None:
         from slurmhooks.config import model
@@ -248,25 +248,34 @@ def values(path: str) -> Values:
         ConfigError: it is invalid, or another user could have written it.
     """
     _refuse_hidden(path)
-    from slurmhooks.config import keys
-
-    tables = _valid(path, keys.TABLES, OTHERS)
+    tables = _valid(path, _keys, OTHERS)
     if tables is not None:
-        return lambda table, key: tables.get(table, {}).get(key, keys.TABLES[table][key].default)
+        return lambda table, key: tables.get(table, {}).get(key, (_keys(table) or {})[key].default)
     from pathlib import Path
 
     config = read_config(Path(path))
     return lambda table, key: getattr(getattr(config, table), key)
 
 
+def _keys(name: str) -> Mapping[str, Key] | None:
+    """Return the keys of a table; None if launches do not know it."""
+    from slurmhooks.config import keys
+
+    if name in keys.TABLES:
+        return keys.rows(keys.TABLES[name])
+    from slurmhooks.config import controller
+
+    return keys.rows(controller.TABLES[name]) if name in controller.TABLES else None
+
+
 def _valid(
-    path: str, known: Mapping[str, Mapping[str, Key]], ignored: Iterable[str] = ()
+    path: str, known: Callable[[str], Mapping[str, Key] | None], ignored: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]] | None:
-    """Return the tables of a configuration if it is valid according to keys; otherwise None.
+    """Return the tables of a configuration if it is valid according to its keys; otherwise None.
 
     Args:
         path: path of the file.
-        known: the keys of each table.
+        known: returns the keys of a table; None if the file may not have it.
         ignored: tables that are neither checked nor returned.
     """
     from slurmhooks.config import plain_toml
@@ -288,7 +297,7 @@ def _valid(
     for name in ignored:
         tables.pop(name, None)
     for name, entries in tables.items():
-        rows = known.get(name)
+        rows = known(name)
         if rows is None or not isinstance(entries, dict):
             return None
         if any(key not in rows or not rows[key].is_valid(value) for key, value in entries.items()):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,22 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from slurmhooks.config import keys
+from slurmhooks.config import controller, keys
 from slurmhooks.config.model import Config
+from slurmhooks.site.sources import values
 
 OTHERS = {"policy", "policies", "policy_defaults", "health"}
 """Tables that no launch reads."""
 
-EVERY_KEY = [(table, key) for table in keys.TABLES for key in keys.TABLES[table]]
+TABLES = {name: keys.rows(table) for name, table in {**keys.TABLES, **controller.TABLES}.items()}
+EVERY_KEY = [(table, key) for table in TABLES for key in TABLES[table]]
 NEAR = {
     bound + step
-    for table in keys.TABLES.values()
+    for table in TABLES.values()
     for key in table.values()
     for bound in (key.least, key.most)
     if bound is not None
     for step in (-1, -0.001, 0, 0.001, 1)
 }
-TEXTS = {word for table in keys.TABLES.values() for key in table.values() for word in key.words} | {
+TEXTS = {word for table in TABLES.values() for key in table.values() for word in key.words} | {
     *(
         "",
         " ",
@@ -45,8 +48,6 @@ SCALARS = st.one_of(
     st.sampled_from([int(number) for number in sorted(NEAR)]), st.sampled_from(sorted(TEXTS)),
 )  # fmt: skip
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3), st.dictionaries(st.text(max_size=3), SCALARS, max_size=1))
-CONVERTED = {("decisions", "sample")}
-"""The model also accepts a number in quotation marks or a boolean here, as it always has."""
 
 
 def read(table: str, key: str, value: Any) -> Any:
@@ -60,26 +61,37 @@ def read(table: str, key: str, value: Any) -> Any:
 def test_every_table_and_key_of_the_model() -> None:
     """Launches know each table and key that the model knows, except those that only slurmctld or a node reads."""
     models = {name: field.annotation for name, field in Config.model_fields.items() if name not in OTHERS}
-    assert list(keys.TABLES) == list(models)
+    assert set(TABLES) == set(models)
     for name, model in models.items():
         assert model is not None
         fields: dict[str, Any] = model.model_fields
-        assert {key: (row.default, row.description) for key, row in keys.TABLES[name].items()} == {
+        assert {key: (row.default, row.description) for key, row in TABLES[name].items()} == {
             key: (field.default, field.description) for key, field in fields.items()
         }
 
 
 @pytest.mark.parametrize(("table", "key"), EVERY_KEY)
 @given(value=VALUES)
-def test_launches_read_what_the_model_reads(table: str, key: str, value: Any) -> None:
-    """What is valid for launches is valid for the model, and the other way round, and means the same to both.
-
-    No launch reads sizes, whose meaning differs.
-    """
-    row = keys.TABLES[table][key]
-    is_valid = row.is_valid(value)
+def test_the_same_values_are_valid(table: str, key: str, value: Any) -> None:
+    """What is valid for launches is valid for the model, and the other way round, whatever the value is."""
+    is_valid = TABLES[table][key].is_valid(value)
     meant = read(table, key, value)
-    if is_valid or (table, key) not in CONVERTED:
-        assert is_valid == (meant is not NotImplemented), json.dumps(value)
-    if is_valid and row.kind not in (keys.SIZE, keys.SIZE_OR_UNLIMITED):
+    assert is_valid == (meant is not NotImplemented), json.dumps(value)
+
+
+@pytest.mark.parametrize(("table", "key"), EVERY_KEY)
+@given(value=VALUES)
+def test_launches_read_what_is_meant(table: str, key: str, value: Any) -> None:
+    """A valid value that is no size, which no launch reads, means to launches what it means to the model."""
+    row = TABLES[table][key]
+    if row.is_valid(value) and row.kind not in (keys.SIZE, keys.SIZE_OR_UNLIMITED):
+        meant = read(table, key, value)
         assert (list(meant) if row.kind == keys.TEXTS else meant) == value
+
+
+@pytest.mark.parametrize(("table", "key"), EVERY_KEY)
+def test_defaults_without_the_model(tmp_path: Path, table: str, key: str) -> None:
+    """Launches and commands get the default of each key of a file that does not have it, whatever its table is."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_text("[hooks]\n")
+    assert values(str(path))(table, key) == getattr(getattr(Config(), table), key)

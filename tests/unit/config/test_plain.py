@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.config import keys, plain
+from slurmhooks.config import plain
 from slurmhooks.config.model import Config
 from slurmhooks.site import sources as site
 
@@ -54,7 +54,6 @@ def test_the_same_values_as_the_model(drawn: dict[str, dict[str, Any]]) -> None:
 def test_every_table_of_the_model() -> None:
     """Each table of the model is either read without it, or named here as one that is not."""
     assert {*plain.TABLES, *LEFT} == set(Config.model_fields)
-    assert set(plain.TABLES["policy"]) == set(keys.POLICY)
 
 
 @pytest.mark.parametrize(

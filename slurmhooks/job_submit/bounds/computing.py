@@ -133,7 +133,7 @@ class _In(Nodes):
         )
         if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
             most = max(most, self._cpus_of_gpus())
-        if asked.per_socket and self.cpus_per_gpu:
+        if (asked.per_socket and self.cpus_per_gpu) or self.countless:
             most = ENDLESS
         most *= unused
         if self.whole or self.binds:
@@ -181,7 +181,7 @@ class _In(Nodes):
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
         enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
-        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread):
+        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread or self.countless):
             on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
         if (self.whole or self.binds) and self.partition.nodes is None:

@@ -166,6 +166,10 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"tres_per_socket": "gres/gpu:1"}, {"min_nodes": 1, "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
         ({"licenses": "a"}, {"partition": "smt", "num_tasks": 2, "min_cpus": 2}, "job.bounds.cpus.most", "2"),
         ({"partition": "whole"}, {"partition": "debug", "num_tasks": 1}, "job.bounds.gpus.most", "4"),
+        ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.cpus.most", "8"),
+        ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1 to 4"),
+        ({"tres_per_task": "gres/gpu:1"}, {}, "job.bounds.cpus.most", "1"),
+        ({"tres_per_task": "gres/gpu:1", "num_tasks": 1}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1"),
     ],
 )  # fmt: skip
 def test_updates(

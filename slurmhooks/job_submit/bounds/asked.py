@@ -32,6 +32,8 @@ FIELDS = (
     "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
+GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+"""The fields that may name GPUs."""
 COUNT = re.compile(r"\*\s*(\d+)")
 """The number of nodes with a feature, in ``a*2&b*4``."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
@@ -307,6 +309,10 @@ def read(job: Request, record: Record | None) -> Asked:
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
     all_nodes = number("min_nodes") == ENDLESS
+    gpus = [Counts.of(reader.tres(name)) for name in GPUS]
+    if not any(gpus):  # an update that clears the last of them does not always make slurmctld forget them
+        before = Reader(job, record, present=True)
+        gpus = [Counts({}, Counts.of(before.tres(name)).most) for name in GPUS]
     gpu_cpus, gpu_memory = (Counts.of(reader.tres(name)) for name in ("cpus_per_tres", "mem_per_tres"))
     return Asked(
         release=release_of(job._release),
@@ -338,10 +344,10 @@ def read(job: Request, record: Record | None) -> Asked:
         spread=JobFlag.SPREAD_JOB in reader.flags,
         binds_gpus=_binds(reader.flags),
         update=record is not None,
-        per_job=Counts.of(per_job),
-        per_node=Counts.of(reader.tres("tres_per_node")),
-        per_socket=Counts.of(reader.tres("tres_per_socket")),
-        per_task=Counts.of(per_task),
+        per_job=gpus[0],
+        per_node=gpus[1],
+        per_socket=gpus[2],
+        per_task=gpus[3],
         others_per_job=max((item.count for item in per_job if item.name != GPU), default=0),
         cpus_in_task=per_task["cpu"],
         cpus_per_gpu=gpu_cpus.total or None,

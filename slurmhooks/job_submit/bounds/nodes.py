@@ -82,7 +82,7 @@ class Nodes:
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
         if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
-        if asked.per_job and given is not None:
+        if asked.per_job.least and given is not None:
             most = min(most, asked.per_job.total)
         if self.partition.keeps_min_nodes:
             least = max(least, self.partition.min_nodes)

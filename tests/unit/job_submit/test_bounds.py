@@ -169,6 +169,10 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.cpus.most", "8"),
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1 to 4"),
         ({"tres_per_task": "gres/gpu:1"}, {}, "job.bounds.cpus.most", "1"),
+        ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2"}, "job.bounds.gpus", "0 to 2"),
+        ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2", "cpus_per_tres": "gres/gpu:2", "max_nodes": 1},
+         "job.bounds.cpus", "1 to 4"),
+        ({"tres_per_job": "", "tres_per_node": "gres/gpu:1"}, {"tres_per_job": "gres/gpu:2"}, "job.bounds.gpus", "1"),
         ({"tres_per_task": "gres/gpu:1", "num_tasks": 1}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1"),
     ],
 )  # fmt: skip
@@ -217,6 +221,13 @@ def test_what_slurm_allocates(
     job = FakeJob(release=release, partition="smt", num_tasks=1, min_cpus=1, min_mem_per_cpu=10)
     expression = "(job.bounds.cpus.most, job.bounds.memory_per_node.most)"
     assert ran(tmp_path, expression, release=release, job=job).text == expected
+
+
+@pytest.mark.parametrize(("fields", "expected"), [({}, "2"), ({"ntasks_per_core": 1}, "4")])
+def test_cores_for_gpus(tmp_path: Path, fields: dict[str, Any], expected: str) -> None:
+    """With one task for each core, each of the CPUs for a GPU may be a core."""
+    job = FakeJob(partition="smt", min_nodes=1, tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:2", **fields)
+    assert ran(tmp_path, "job.bounds.cpus.most", job=job).text == expected
 
 
 @pytest.mark.parametrize(("release", "expected"), [("22.05", "2 to 6"), ("24.11", "2")])

@@ -18,7 +18,9 @@ HOOK = """\
         return [value.least, most if isinstance(most, int) else None] if most is not None else value
 
     def tell_bounds(job, name, changed):
-        tell(name=name, changed=changed, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
+        cleared = "" in (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
+        bounds = {name: plain(value) for name, value in vars(job.bounds).items()}
+        tell(name=name, changed=changed, cleared=cleared, bounds=bounds)
 
     @hook.job_submit
     def submitted(job):
@@ -224,13 +226,17 @@ def job_of(name: str) -> str:
 def told(site: Site) -> dict[str, list[Any]]:
     """Return the bounds of each job, component or task: of the last change, and of later updates that change nothing.
 
-    All of them must hold.
+    All of them must hold. Of a job that keeps GPUs which an update has cleared, no later update knows them.
     """
     bounds: dict[str, list[Any]] = {}
+    cleared = set()
     for each in site.told():
         name = each["name"]
-        before = [] if each["changed"] else bounds.get(name) or bounds[job_of(name)]
-        bounds[name] = [*before, each["bounds"]]
+        if each["changed"]:
+            bounds[name] = [each["bounds"]]
+            cleared |= {name} if each["cleared"] else set()
+        elif name not in cleared:
+            bounds[name] = [*(bounds.get(name) or bounds[job_of(name)]), each["bounds"]]
     return bounds
 
 

@@ -208,12 +208,12 @@ class Nodes:
                 (counts.least.get(kind, 0) * times.least, counts.most.get(kind, 0) * times.limit)
                 for counts, times in fields
             ]
-            (job, _), _, _, (task, _) = ranges
+            (job, _), _, (socket, _), (task, _) = ranges
             least = max(least for least, _ in ranges)
             if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
                 least = min(least, int(len(asked.per_job.most) == 1))
-            if job and task:  # slurmctld may replace the number for the job by that for all tasks
-                least = min(job, task)
+            if job and (socket or task):  # slurmctld may replace the number for the job by that for all of these
+                least = min(number for number in (job, socket, task) if number)
             most = max(most for _, most in ranges)
             if job:  # it decides the nodes, each of which gets a GPU at least
                 most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)

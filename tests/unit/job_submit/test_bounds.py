@@ -169,6 +169,7 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.cpus.most", "8"),
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1 to 4"),
         ({"tres_per_task": "gres/gpu:1"}, {}, "job.bounds.cpus.most", "1"),
+        ({"tres_per_job": "gres/gpu:3"}, {"tres_per_socket": "gres/gpu:1"}, "job.bounds.gpus.least", "1"),
         ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2"}, "job.bounds.gpus", "0 to 2"),
         ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2", "cpus_per_tres": "gres/gpu:2", "max_nodes": 1},
          "job.bounds.cpus", "1 to 4"),

@@ -17,23 +17,24 @@ HOOK = """\
         most = getattr(value, "most", None)
         return [value.least, most if isinstance(most, int) else None] if most is not None else value
 
-    def tell_bounds(job, name, changed):
-        cleared = "" in (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
-        bounds = {name: plain(value) for name, value in vars(job.bounds).items()}
-        tell(name=name, changed=changed, cleared=cleared, bounds=bounds)
+    def tell_bounds(job, name, what):
+        tell(name=name, what=what, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
 
     @hook.job_submit
     def submitted(job):
-        tell_bounds(job, job.name, True)
+        tell_bounds(job, job.name, "submission")
+"""
+"""Tells the bounds of each job."""
+UPDATE_HOOK = """\
 
     @hook.job_modify
     def updated(job, record):
-        if record is not None:
-            task = "" if record.array_task_id is None else f"_{record.array_task_id}"
-            # What Slurm 24.11 computes for one component, it leaves in the request for the next one.
-            tell_bounds(job, record.name + task, job.comment is not None or job.num_tasks is not None)
+        task = "" if record.array_task_id is None else f"_{record.array_task_id}"
+        # What Slurm 24.11 computes for one component, it leaves in the request for the next one.
+        changes = job.comment is not None or job.num_tasks is not None
+        tell_bounds(job, record.name + task, "change" if changes else "release")
 """
-"""Tells the bounds of each job, those of an update by the name of the job, component or task (see run()).
+"""Tells the bounds of each update by the name of the job, component or task (see run()).
 
 Updates without a comment release a job and change nothing, unless slurmctld fills in a number of tasks.
 """
@@ -197,7 +198,7 @@ def prepared(cluster: Cluster, select: str = SELECT) -> Site:
         " starttime=now duration=1-0",
         check=True,
     )  # fmt: skip
-    site.hooks(HOOK)
+    site.hooks(HOOK + UPDATE_HOOK if cluster.has_sources else HOOK)
     cluster.put(JOB, SCRIPT, 0o755)
     return site
 
@@ -224,18 +225,18 @@ def job_of(name: str) -> str:
 
 
 def told(site: Site) -> dict[str, list[Any]]:
-    """Return the bounds of each job, component or task: of the last change, and of later updates that change nothing.
+    """Return the bounds of each job, component or task: of the last change, and of the release of an unchanged job.
 
-    All of them must hold. Of a job that keeps GPUs which an update has cleared, no later update knows them.
+    All of them must hold. Of a job that was changed, the record does not say all that later updates keep.
     """
     bounds: dict[str, list[Any]] = {}
-    cleared = set()
+    changed = set()
     for each in site.told():
         name = each["name"]
-        if each["changed"]:
+        if each["what"] != "release":
             bounds[name] = [each["bounds"]]
-            cleared |= {name} if each["cleared"] else set()
-        elif name not in cleared:
+            changed |= {name} if each["what"] == "change" else set()
+        elif name not in changed:
             bounds[name] = [*(bounds.get(name) or bounds[job_of(name)]), each["bounds"]]
     return bounds
 

@@ -126,11 +126,13 @@ class _In(Nodes):
         least = max(self._least_cpus(), self.used * self._fewest_on_node())
         # Each of the CPUs that the client has computed from --ntasks may be a core, if the tasks do not decide.
         each = self.cpus_for_one if asked.ntasks_per_tres or asked.num_tasks is None else 1
+        # Slurm gives CPUs to all tasks of each GPU, even if the job has fewer tasks.
+        tasks = max(self.tasks.limit, self.gpus.limit * (asked.ntasks_per_tres or 0))
         most = max(
             (asked.min_cpus or 1) * each,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
-            0 if asked.tasks_share_cpus else self.tasks.limit * self.cpus_per_task,
+            0 if asked.tasks_share_cpus else tasks * self.cpus_per_task,
             self.cpus_of_gpu * self.gpus.limit,
         )
         if (asked.per_job or asked.ntasks_per_tres) and self.cpus_of_gpu:

@@ -45,6 +45,7 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
         ({"num_tasks": 1, "ntasks_per_tres": 1, "features": "[a*1&b*1]"}, {"gpus": Range(1, 2)}),
         ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
+        ({"tres_per_node": "gres/gpu:1", "ntasks_per_tres": 2, "features": "[a*1&b*1]"}, {"cpus": Range(1, 4)}),
         ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
         ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),
         ({"tres_per_node": "gres/gpu:1", "min_nodes": 1, "max_nodes": 4}, {"gpus": Range(1, 4)}),

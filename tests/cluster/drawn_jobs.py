@@ -17,13 +17,26 @@ HOOK = """\
         most = getattr(value, "most", None)
         return [value.least, most if isinstance(most, int) else None] if most is not None else value
 
+    def tell_bounds(job, name, what):
+        tell(name=name, what=what, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
+
     @hook.job_submit
     def submitted(job):
-        tell(name=job.name, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
+        tell_bounds(job, job.name, "submission")
+"""
+"""Tells the bounds of each job."""
+UPDATE_HOOK = """\
 
     @hook.job_modify
-    def updated(job):
-        tell(name=job.comment, bounds={name: plain(value) for name, value in vars(job.bounds).items()})
+    def updated(job, record):
+        task = "" if record.array_task_id is None else f"_{record.array_task_id}"
+        # What Slurm 24.11 computes for one component, it leaves in the request for the next one.
+        changes = job.comment is not None or job.num_tasks is not None
+        tell_bounds(job, record.name + task, "change" if changes else "release")
+"""
+"""Tells the bounds of each update by the name of the job, component or task (see run()).
+
+Updates without a comment release a job and change nothing, unless slurmctld fills in a number of tasks.
 """
 PARTITIONS = """\
 PartitionName=debug Nodes=ALL Default=YES MaxTime=60 State=UP DefMemPerCPU=100
@@ -108,12 +121,25 @@ _eval_nodes_spread() of these releases passes a null pointer to eval_nodes_gres(
 name, if the job has GPUs in total: named, or computed from those of a task or the tasks of one. A user's plain
 `sbatch --spread-job --gpus=2` ends slurmctld 24.11.5, without JobSubmitPlugins.
 """
+DIVIDES = ((23, 2), (26, 5))
+"""The releases between which slurmctld itself divides by zero: those whose sources show it, and their neighbours."""
+TASKLESS = re.compile(
+    r"(?=.*(--ntasks-per-node|TasksPerNode))(?=.*(--gpus-per-task|--tres-per-task=\S*gpu|TresPerTask=gres))"
+    r".*(\*\d|=wide|-p wide|-w n\[)"
+)
+"""A job with GPUs and a number of tasks per node that may get nodes for which it has no task.
+
+_build_tasks_per_node_sock() divides by the number of tasks of each node. A user's plain
+`sbatch -n1 --ntasks-per-node=1 --gpus-per-task=1 --constraint='a*2'` ends slurmctld 24.11.5, without JobSubmitPlugins.
+"""
 
 
 def crashes(release: tuple[int, int], given: str, changes: str = "") -> bool:
     """Return whether a job with given options, and an update of it, would crash slurmctld."""
-    spreads = "--spread-job" in given and CRASHES[0] <= release < CRASHES[1]
-    return spreads and bool(OF_WHOLE_JOB.search(f"{given} {changes}"))
+    text = f"{given} {changes}"
+    if DIVIDES[0] <= release < DIVIDES[1] and TASKLESS.match(text):
+        return True
+    return "--spread-job" in given and CRASHES[0] <= release < CRASHES[1] and bool(OF_WHOLE_JOB.search(text))
 
 
 def options(generator: random.Random, release: tuple[int, int]) -> str:
@@ -124,7 +150,9 @@ def options(generator: random.Random, release: tuple[int, int]) -> str:
     components = [_options(generator, release) for _ in range(1 if generator.random() < 0.9 else 2)]
     if len(components) > 1:
         components = [re.sub(r"-a\S+ ?", "", component) for component in components]
-    return " : ".join(components)
+    text = " : ".join(components)
+    # An update of all components gives some of one to another.
+    return re.sub("--(spread-job|ntasks-per-node=.) ?", "", text) if crashes(release, text) else text
 
 
 def _options(generator: random.Random, release: tuple[int, int]) -> str:
@@ -145,8 +173,6 @@ def _options(generator: random.Random, release: tuple[int, int]) -> str:
         words = [word for word in words if not re.match("--segment|--exclusive=topo", word)]
     if release < (23, 11):
         words = [word for word in words if not re.match("--tres-per-task|-N 1,3", word)]
-    if crashes(release, " ".join(words)):
-        words.remove("--spread-job")
     return " ".join(words)
 
 
@@ -174,32 +200,50 @@ def prepared(cluster: Cluster, select: str = SELECT) -> Site:
         " starttime=now duration=1-0",
         check=True,
     )  # fmt: skip
-    site.hooks(HOOK)
+    site.hooks(HOOK + UPDATE_HOOK if cluster.has_sources else HOOK)
     cluster.put(JOB, SCRIPT, 0o755)
     return site
 
 
 def changes(generator: random.Random, site: Site, given: str) -> str:
     """Return changes by scontrol of a job with given options; Slurm refuses some."""
-    # Each of two components may have one half of what crashes.
-    possible = [each for each in CHANGES if not crashes(site.release, given, each)] or ["TimeLimit=3", "TimeLimit=7"]
-    text = " ".join(f"'{change}'" for change in generator.sample(possible, generator.choice([1, 1, 2])))
+    while True:
+        text = " ".join(f"'{change}'" for change in generator.sample(CHANGES, generator.choice([1, 1, 2])))
+        if not crashes(site.release, given, text):
+            break
     return text if site.release >= (23, 11) else text.replace("gres/", "gres:")
 
 
 def target(generator: random.Random, name: str, given: str) -> str:
-    """Return the name of what an update changes: a job, one of its components, or one of the tasks of an array."""
+    """Return the name of what an update changes: a job, one or all of its components, or a task of an array."""
     if " : " in given:
-        return generator.choice([name, f"{name}c"])
+        return generator.choice([name, f"{name}c", f"{name}w"])
     return generator.choice([name, f"{name}_1"]) if re.search(r"-a\d", given) else name
 
 
 def job_of(name: str) -> str:
     """Return the name of the job of a component or task."""
-    return re.sub(r"c$|_\d+$", "", name)
+    return re.sub(r"[cw]$|_\d+$", "", name)
 
 
-def bounds_of(told: Mapping[str, Any], name: str) -> Any:
+def told(site: Site) -> dict[str, list[Any]]:
+    """Return the bounds of each job, component or task: of the last change, and of the release of an unchanged job.
+
+    All of them must hold. Of a job that was changed, the record does not say all that later updates keep.
+    """
+    bounds: dict[str, list[Any]] = {}
+    changed = set()
+    for each in site.told():
+        name = each["name"]
+        if each["what"] != "release":
+            bounds[name] = [each["bounds"]]
+            changed |= {name} if each["what"] == "change" else set()
+        elif name not in changed:
+            bounds[name] = [*(bounds.get(name) or bounds[job_of(name)]), each["bounds"]]
+    return bounds
+
+
+def bounds_of(told: Mapping[str, list[Any]], name: str) -> list[Any]:
     """Return the bounds of a job, component or task; those of an array are those of its tasks without an update."""
     return told[name] if name in told else told[job_of(name)]
 
@@ -216,8 +260,8 @@ def run(
     Args:
         site: the cluster.
         jobs: the options of each job, by its name.
-        updates: the changes by scontrol, by the names of jobs, components (job and "c") or tasks (job, "_" and a
-            number); the job is cancelled if they are refused.
+        updates: the changes by scontrol, by the names of jobs, components (job and "c"), all components (job and "w")
+            or tasks (job, "_" and a number); the job is cancelled if they are refused.
         interactive: the names of jobs of salloc, which are not held.
         variables: environment variables of sbatch, by the names of jobs.
 
@@ -233,8 +277,9 @@ def run(
         else:
             lines.append(f"id=$({variables.get(name, '')} sbatch --parsable -H -o /dev/null {words} 2> said.{name})")
         for each in (each for each in updates if job_of(each) == name):
-            component = f"+{int(each.endswith('c'))}" if len(parts) > 1 else ""
-            suffix = component or each.removeprefix(name)
+            suffix = each.removeprefix(name)
+            if len(parts) > 1:
+                suffix = {"": "+0", "c": "+1", "w": ""}[suffix]
             command = f"scontrol update JobId=$id{suffix} Comment={each} {updates[each]} || scancel $id"
             lines.append(f'[ -z "$id" ] || {{ {command}; }} 2> said.{name}')
     output = site.run("sh", "-c", "\n".join(lines)).stdout
@@ -255,7 +300,9 @@ def finish(site: Site) -> None:
 
     def ended() -> bool:
         nonlocal idle, same, running
-        text = site.run("sh", "-c", "sinfo -h -o %T; squeue -h -o '%A %T %r'", user="root").stdout
+        done = site.run("sh", "-c", "sinfo -h -o %T && squeue -h -o '%A %T %r'", user="root")
+        assert done.returncode == 0, f"slurmctld does not answer any more: {done.stderr}"
+        text = done.stdout
         waiting = re.findall(r"^(\d+) PENDING (.*)$", text, re.MULTILINE)
         before, running = running, set(re.findall(r"^(\d+) RUNNING ", text, re.MULTILINE))
         same = same + 1 if running and running == before else 0

@@ -61,15 +61,21 @@ def draw(site: Site, number: int, seed: int | None, note: Note, *, update: bool 
         if update:
             updates[drawn_jobs.target(generator, name, options)] = drawn_jobs.changes(generator, site, options)
     said = drawn_jobs.run(site, jobs, updates)
-    told = {each["name"]: each["bounds"] for each in site.told()}
+    told = drawn_jobs.told(site)
     given = drawn_jobs.given(site)
+
+    def changed(name: str) -> dict[str, str]:
+        job = drawn_jobs.job_of(name)
+        return {target: changes for target, changes in updates.items() if drawn_jobs.job_of(target) == job}
+
     wrong = [
-        f"{name} {jobs[drawn_jobs.job_of(name)]} + {updates.get(name)}: {', '.join(beyond)}\n"
+        f"{name} {jobs[drawn_jobs.job_of(name)]} + {changed(name)}: {', '.join(beyond)}\n"
         f"    {job['line']}\n    {bounds}"
         for name, job in given.items()
-        if (beyond := drawn_jobs.outside(job, bounds := drawn_jobs.bounds_of(told, name), without))
+        for bounds in drawn_jobs.bounds_of(told, name)
+        if (beyond := drawn_jobs.outside(job, bounds, without))
     ]
-    wrong += [f"{jobs[name]} + {updates.get(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
+    wrong += [f"{jobs[name]} + {changed(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
     counts = f"seed {used}: {len(wrong)} of {len(given)} that ran, of {number} jobs, outside of their bounds"
     if seed is None:
         note(DRAWN, counts)
@@ -97,13 +103,14 @@ def test_floors(site: Site) -> None:
     if site.release < (23, 11):
         jobs = {name: options for name, options in jobs.items() if "tres-per-task" not in options}
     said = drawn_jobs.run(site, jobs)
-    told = {each["name"]: each["bounds"] for each in site.told()}
+    told = drawn_jobs.told(site)
     given = drawn_jobs.given(site)
     assert len(given) > len(jobs) / 2, said  # a busy machine may start some too late
     for name, job in given.items():
-        assert not drawn_jobs.outside(job, told[name]), (jobs[name], job["line"])
+        for bounds in told[name]:
+            assert not drawn_jobs.outside(job, bounds), (jobs[name], job["line"])
         if site.cluster.has_sources:  # otherwise the bounds know no limits of partitions
-            nodes, cpus = (told[name][what][0] for what in ("nodes", "cpus"))
+            nodes, cpus = (told[name][0][what][0] for what in ("nodes", "cpus"))
             assert int(job["NumNodes"]) == nodes, (jobs[name], job["line"])
             assert drawn_jobs.needed(job)["cpus"][0] <= cpus <= int(job["NumCPUs"]), (jobs[name], job["line"])
 

@@ -148,10 +148,10 @@ def trials(site: Site, number: int, generator: random.Random) -> dict[str, Trial
 
 def by_job(site: Site) -> dict[str, list[Given]]:
     """Return what slurmctld gave to each job that ran: to its components, or its tasks."""
-    told = {each["name"]: each["bounds"] for each in site.told()}
+    told = drawn_jobs.told(site)
     jobs: dict[str, list[Given]] = {}
     for name, job in sorted(drawn_jobs.given(site).items()):
-        jobs.setdefault(drawn_jobs.job_of(name), []).append(Given(job, drawn_jobs.bounds_of(told, name)))
+        jobs.setdefault(drawn_jobs.job_of(name), []).append(Given(job, drawn_jobs.bounds_of(told, name)[0]))
     return jobs
 
 

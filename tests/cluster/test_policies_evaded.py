@@ -18,6 +18,7 @@ MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
 CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
 KIND = 'rule = "require_features"\none_of = ["a"]'
 SHORT = 'rule = "time_ceiling"\nlimit = 10\npartitions = ["gpu"]'
+DEBUG = 'rule = "task_count"\nmost = 1\npartitions = ["debug"]'
 LICENSES = 'rule = "licenses"\nmost = { ansys = 2 }'
 WITHOUT_SOURCES = '[policy_defaults]\nupdates = "refuse"\ndefault_partition = "debug"\n'
 """What rules cannot ask slurmctld in such a build."""
@@ -36,7 +37,8 @@ class Try(NamedTuple):
         update: changes by scontrol before the job starts.
         environment: variables of sbatch.
         plain: the job must be accepted without a word, because nothing in it can exceed the limit.
-        target: what the update changes: a task ("_1") or the second component ("c") of the job; "": the job.
+        target: what the update changes: a task ("_1"), the second component ("c") or all components ("w") of the job;
+            "": the job.
     """
 
     rule: str
@@ -87,6 +89,13 @@ TRIES = [
     Try(CPUS, "-n1 : -n1", update="NumTasks=5", target="c"),
     Try(MEMORY, "-n1 : -n1 --mem=100", update="MinMemoryNode=300", target="c"),
     Try(CPUS, "-n1 -a0-1", update="NumTasks=4", target="_1", plain=True),
+    # What slurmctld computes in an update of all components for one, it may leave for the next.
+    Try(DEBUG, "-p gpu -N2 --gpus=4 --ntasks-per-gpu=1 : -p debug -N1", update="TimeLimit=3", target="w"),
+    Try(DEBUG, "-p gpu -n3 -N2 --ntasks-per-node=3 : -p debug -N1", update="TimeLimit=3", target="w"),
+    # GPUs for the tasks of a job that has no number of tasks.
+    Try(CPUS, "-p gpu", update="TresPerTask=gres/gpu:1"),
+    Try(GPUS, "-p gpu -N1-2", update="TresPerTask=gres/gpu:1"),
+    Try(CPUS, "--gpus=1 --cpus-per-gpu=2", update="TresPerTask=gres/gpu:1"),
     # Whole cores, of which the job uses one thread.
     Try(CPUS, "-p smt -n4 --threads-per-core=1"),
     Try(CPUS, "-p smt -n4 --ntasks-per-core=1"),
@@ -242,6 +251,7 @@ class Given:
 BROKEN: dict[str, Callable[[Given], bool]] = {
     NODES: lambda given: given.nodes > 1,
     TASKS: lambda given: given.tasks > 2,
+    DEBUG: lambda given: given.partition == "debug" and given.tasks > 1,
     CPUS: lambda given: given.cpus > 4,
     GPUS: lambda given: given.gpus > 2,
     MEMORY: lambda given: given.memory > 200,

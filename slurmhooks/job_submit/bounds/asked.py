@@ -32,6 +32,8 @@ FIELDS = (
     "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
+GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+"""The fields that may name GPUs."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
 RECORD_NAMES = {"reservation": "resv_name"}
@@ -275,8 +277,13 @@ def read(job: Request, record: Record | None) -> Asked:
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
     all_nodes = number("min_nodes") == ENDLESS
-    per_node_and_socket = reader.tres("tres_per_node"), reader.tres("tres_per_socket")
-    wanted = {item.key for tres in (per_job, per_task, *per_node_and_socket) for item in tres if item.count}
+    lists = [reader.tres(name) for name in GPUS]
+    gpus = [Counts.of(tres) for tres in lists]
+    if not any(gpus):  # an update that clears the last of them does not always make slurmctld forget them
+        cleared = [Reader(job, record, present=True).tres(name) for name in GPUS]
+        gpus = [Counts({}, Counts.of(tres).most) for tres in cleared]
+        lists += cleared
+    wanted = {item.key for tres in lists for item in tres if item.count}
     wanted |= {GPU} if number("ntasks_per_tres") or any(key.startswith(f"{GPU}:") for key in wanted) else set()
     cpus_of, memory_of = reader.tres("cpus_per_tres"), reader.tres("mem_per_tres")
     return Asked(
@@ -309,10 +316,10 @@ def read(job: Request, record: Record | None) -> Asked:
         spread=JobFlag.SPREAD_JOB in reader.flags,
         binds_gpus=_binds(reader.flags),
         update=record is not None,
-        per_job=Counts.of(per_job),
-        per_node=Counts.of(per_node_and_socket[0]),
-        per_socket=Counts.of(per_node_and_socket[1]),
-        per_task=Counts.of(per_task),
+        per_job=gpus[0],
+        per_node=gpus[1],
+        per_socket=gpus[2],
+        per_task=gpus[3],
         others_per_job=max((item.count for item in per_job if item.name != GPU), default=0),
         cpus_in_task=per_task["cpu"],
         cpus_per_gpu=Counts.of(cpus_of).total or None,

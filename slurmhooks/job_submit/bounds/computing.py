@@ -81,6 +81,8 @@ class _In(Nodes):
         """
         super().__init__(asked, partition, kept)
         self.forgets = forgets
+        # Of the CPUs for GPUs, each may be a core, as of --mincpus.
+        self.cpus_of_gpu = self.cpus_per_gpu * self.cpus_for_one
         # By how much the CPUs of whole cores exceed the threads that the job uses of them, and those of sockets its.
         threads = quotient(self.threads, asked.threads_per_core or self.threads)
         others = partition.largest_socket if partition.defaults.whole_sockets else 1
@@ -124,16 +126,18 @@ class _In(Nodes):
         least = max(self._least_cpus(), self.used * self._fewest_on_node())
         # Each of the CPUs that the client has computed from --ntasks may be a core, if the tasks do not decide.
         each = self.cpus_for_one if asked.ntasks_per_tres or asked.num_tasks is None else 1
+        # Slurm gives CPUs to all tasks of each GPU, even if the job has fewer tasks.
+        tasks = max(self.tasks.limit, self.gpus.limit * (asked.ntasks_per_tres or 0))
         most = max(
             (asked.min_cpus or 1) * each,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
-            0 if asked.tasks_share_cpus else self.tasks.limit * self.cpus_per_task,
-            self.cpus_per_gpu * self.gpus.limit,
+            0 if asked.tasks_share_cpus else tasks * self.cpus_per_task,
+            self.cpus_of_gpu * self.gpus.limit,
         )
-        if (asked.per_job or asked.ntasks_per_tres) and self.cpus_per_gpu:
+        if (asked.per_job or asked.ntasks_per_tres) and self.cpus_of_gpu:
             most = max(most, self._cpus_of_gpus())
-        if (asked.per_socket and self.cpus_per_gpu) or asked.cpus_per_other:
+        if (asked.per_socket and self.cpus_of_gpu) or self.countless or asked.cpus_per_other:
             most = ENDLESS
         most *= unused
         if self.whole or self.binds:
@@ -155,7 +159,7 @@ class _In(Nodes):
         largest = self.gpus_per_node.limit
 
         def cpus(nodes: int) -> int:
-            on_node = max(self.cpus_per_gpu * min(max(gpus - nodes + 1, 1), largest), self._cpus_on_node())
+            on_node = max(self.cpus_of_gpu * min(max(gpus - nodes + 1, 1), largest), self._cpus_on_node())
             tasks = (self.tasks.limit - nodes + 1) * self.cpus_per_task
             return (nodes - 1) * on_node + (on_node if asked.ntasks_per_node else max(on_node, tasks))
 
@@ -181,8 +185,9 @@ class _In(Nodes):
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
         enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
-        if asked.ntasks_per_node and enough and not (self.whole or self.binds or asked.spread or asked.cpus_per_other):
-            on_node = max(self._cpus_on_node(), self.cpus_per_gpu * self.gpus_per_node.limit)
+        decided = not (self.whole or self.binds or asked.spread or self.countless or asked.cpus_per_other)
+        if asked.ntasks_per_node and enough and decided:
+            on_node = max(self._cpus_on_node(), self.cpus_of_gpu * self.gpus_per_node.limit)
             most = min(most, on_node * unused)
         if (self.whole or self.binds) and self.partition.nodes is None:
             most = ENDLESS

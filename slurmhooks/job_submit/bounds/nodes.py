@@ -53,6 +53,10 @@ class Nodes:
         if per_core < self.threads:
             self.cpus_per_task = self.in_cores(self.cpus_per_task)
         self.cpus_per_gpu = max(asked.cpus_per_gpu or partition.defaults.cpu_per_gpu or 0, kept)
+        # An update may give GPUs to the tasks of a job that has no number of tasks: if the GPUs bring CPUs, slurmctld
+        # gives to it as many of both as fit on each node.
+        countless = asked.update and asked.num_tasks is None and asked.release >= WHOLE_GPUS
+        self.countless = countless and bool(asked.per_task) and self.cpus_per_gpu > 0
         self.nodes = self._nodes()
         self.used = self._used()
         self.tasks = self._tasks()
@@ -78,7 +82,7 @@ class Nodes:
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
         if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
-        if asked.per_job and given is not None:
+        if asked.per_job.least and given is not None:
             most = min(most, asked.per_job.total)
         if self.partition.keeps_min_nodes:
             least = max(least, self.partition.min_nodes)
@@ -206,12 +210,12 @@ class Nodes:
                 (counts.least.get(kind, 0) * times.least, counts.most.get(kind, 0) * times.limit)
                 for counts, times in fields
             ]
-            (job, _), _, _, (task, _) = ranges
+            (job, _), _, (socket, _), (task, _) = ranges
             least = max(least for least, _ in ranges)
             if job and asked.overcommit and self.cpus_per_gpu and asked.release < WHOLE_GPUS:
                 least = min(least, int(len(asked.per_job.most) == 1))
-            if job and task:  # slurmctld may replace the number for the job by that for all tasks
-                least = min(job, task)
+            if job and (socket or task):  # slurmctld may replace the number for the job by that for all of these
+                least = min(number for number in (job, socket, task) if number)
             most = max(most for _, most in ranges)
             if job:  # it decides the nodes, each of which gets a GPU at least
                 most = max(*(most for _, most in ranges[:1] + ranges[2:]), nodes.limit)
@@ -221,6 +225,8 @@ class Nodes:
     def _tasks_with_gpus(self, tasks: Range) -> Range:
         """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
         release = self.asked.release
+        if self.countless:
+            return Range.of(tasks.least, ENDLESS)
         # An update of both does not always make slurmctld compute the GPUs from the new number of tasks.
         least = 1 if self.asked.update and release < WHOLE_GPUS else tasks.least
         if release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
@@ -234,9 +240,9 @@ class Nodes:
         least = max(typed, self.types[None].least if None in self.types else 0)
         most = sum(gpus.limit for gpus in self.types.values())
         nodes = self.partition.nodes
-        if self.whole and nodes:
+        if (self.whole or self.countless) and nodes:
             most = min(most, max(self._largest(nodes, lambda node: sum(node.gpus.values())), least))
-            if self.has_gpus and self.asked.release >= ALL_GRES:
+            if self.whole and self.has_gpus and self.asked.release >= ALL_GRES:
                 least = max(least, self._smallest(lambda node: sum(node.gpus.values())))
         return Range.of(least, most)
 
@@ -255,7 +261,7 @@ class Nodes:
             self.gpus.least if self.nodes.most == 1 else 0,
         )
         most = self.gpus.limit
-        if not self.whole:
+        if not (self.whole or self.countless):
             most = max(most - (self.used - 1), 1) if asked.per_job else most
             if asked.per_node and asked.per_job.most.keys() <= asked.per_node.most.keys():
                 most = min(most, asked.per_node.total)

@@ -45,6 +45,7 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
         ({"num_tasks": 1, "ntasks_per_tres": 1, "features": "[a*1&b*1]"}, {"gpus": Range(1, 2)}),
         ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
+        ({"tres_per_node": "gres/gpu:1", "ntasks_per_tres": 2, "features": "[a*1&b*1]"}, {"cpus": Range(1, 4)}),
         ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
         ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),
         ({"tres_per_node": "gres/gpu:1", "min_nodes": 1, "max_nodes": 4}, {"gpus": Range(1, 4)}),
@@ -166,6 +167,15 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"tres_per_socket": "gres/gpu:1"}, {"min_nodes": 1, "sockets_per_node": 1}, "job.bounds.gpus", "1 to 2"),
         ({"licenses": "a"}, {"partition": "smt", "num_tasks": 2, "min_cpus": 2}, "job.bounds.cpus.most", "2"),
         ({"partition": "whole"}, {"partition": "debug", "num_tasks": 1}, "job.bounds.gpus.most", "4"),
+        ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.cpus.most", "8"),
+        ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1 to 4"),
+        ({"tres_per_task": "gres/gpu:1"}, {}, "job.bounds.cpus.most", "1"),
+        ({"tres_per_job": "gres/gpu:3"}, {"tres_per_socket": "gres/gpu:1"}, "job.bounds.gpus.least", "1"),
+        ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2"}, "job.bounds.gpus", "0 to 2"),
+        ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2", "cpus_per_tres": "gres/gpu:2", "max_nodes": 1},
+         "job.bounds.cpus", "1 to 4"),
+        ({"tres_per_job": "", "tres_per_node": "gres/gpu:1"}, {"tres_per_job": "gres/gpu:2"}, "job.bounds.gpus", "1"),
+        ({"tres_per_task": "gres/gpu:1", "num_tasks": 1}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1"),
     ],
 )  # fmt: skip
 def test_updates(
@@ -213,6 +223,13 @@ def test_what_slurm_allocates(
     job = FakeJob(release=release, partition="smt", num_tasks=1, min_cpus=1, min_mem_per_cpu=10)
     expression = "(job.bounds.cpus.most, job.bounds.memory_per_node.most)"
     assert ran(tmp_path, expression, release=release, job=job).text == expected
+
+
+@pytest.mark.parametrize(("fields", "expected"), [({}, "2"), ({"ntasks_per_core": 1}, "4")])
+def test_cores_for_gpus(tmp_path: Path, fields: dict[str, Any], expected: str) -> None:
+    """With one task for each core, each of the CPUs for a GPU may be a core."""
+    job = FakeJob(partition="smt", min_nodes=1, tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:2", **fields)
+    assert ran(tmp_path, "job.bounds.cpus.most", job=job).text == expected
 
 
 @pytest.mark.parametrize(("release", "expected"), [("22.05", "2 to 6"), ("24.11", "2")])

@@ -207,6 +207,13 @@ def bare_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield instance
 
 
+@pytest.fixture(scope="module", params=[release for release in RELEASES if release == ONE_RELEASE])
+def bare_machine(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The same in another set, only of the release whose Python the tests name."""
+    with running(request.param, f"{NAME}-carried", 1) as instance:
+        yield instance
+
+
 @pytest.fixture
 def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
     """Return a function that brings up another bare cluster for this test, from a release and a name."""

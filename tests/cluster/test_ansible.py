@@ -18,6 +18,7 @@ from tests.cluster.calls import SERVE
 from tests.cluster.conftest import NAME, NODES, RELEASES, UNREACHABLE, Cluster, running
 from tests.cluster.lab import places
 from tests.cluster.lab.releases import version
+from tests.cluster.versions import HOOKS, TOML
 
 pytestmark = pytest.mark.one_release
 
@@ -28,19 +29,6 @@ PREFIX = "/opt/site/slurmhooks"
 PLUGIN_DIR = "/usr/local/lib/slurm"
 PLAY_SECONDS = 600.0
 RECAP = re.compile(r"^(ctl|n2) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE)
-TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n'
-HOOKS = """
-from slurmhooks import Reject, hook
-
-@hook.job_submit
-def refuse(job):
-    if job.comment == "refuse":
-        raise Reject("version {version}")
-
-@hook.spank.task_init
-def mark(spank):
-    spank.env["POLICY"] = "version {version}"
-"""
 NODE = f"""
 set -e
 pid=$(cat /run/slurmd-n2.pid); kill $pid; while kill -0 $pid 2> /dev/null; do sleep 0.1; done

@@ -2,13 +2,12 @@
 """Slurm where SchedMD's RPM packages have it (/usr/lib64/slurm), and a Python that is not the system's."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.carrying import HOOKS, SECONDS, checkout, hooked, pack
-from tests.cluster.conftest import NAME, ONE_RELEASE, RELEASES, Cluster, need_rootfs, running
+from tests.cluster.conftest import Cluster, need_rootfs
 from tests.cluster.lab import places
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
@@ -72,15 +71,8 @@ BUILD = f"""
 """
 
 
-@pytest.fixture(scope="module", params=[release for release in RELEASES if release == ONE_RELEASE])
-def machine(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of one node without slurmhooks, of the release whose Python the tests name."""
-    with running(request.param, f"{NAME}-carried", 1) as instance:
-        yield instance
-
-
 @pytest.fixture(scope="module")
-def redhat(machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def redhat(bare_machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A cluster with the layout of the RPM packages; its system's python3 says that it is 3.9, and does not run."""
     need_rootfs("22.05")
     root = Path(places.rootfs("22.05"))
@@ -88,13 +80,13 @@ def redhat(machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluste
     python = b"\0".join(
         str(path.relative_to(root)).encode() for part in PARTS for path in [root / part, *(root / part).rglob("*")]
     )
-    machine.put(pack(python, root, folder / "python.tar"), "/root/python.tar")
-    machine.put(checkout(folder), "/root/tree.tar")
-    machine.root("python3", "-", input=RELOCATE, check=True)
-    machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
-    machine.root("sh", "-ec", BUILD, check=True, timeout=SECONDS)
-    machine.restart()
-    return machine
+    bare_machine.put(pack(python, root, folder / "python.tar"), "/root/python.tar")
+    bare_machine.put(checkout(folder), "/root/tree.tar")
+    bare_machine.root("python3", "-", input=RELOCATE, check=True)
+    bare_machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
+    bare_machine.root("sh", "-ec", BUILD, check=True, timeout=SECONDS)
+    bare_machine.restart()
+    return bare_machine
 
 
 def test_the_folder_is_found(redhat: Cluster) -> None:

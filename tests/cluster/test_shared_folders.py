@@ -10,24 +10,12 @@ import pytest
 
 from tests.cluster import reporting
 from tests.cluster.conftest import Cluster
+from tests.cluster.versions import HOOKS, TOML
 
 pytestmark = pytest.mark.one_release
 
 SERVER, CLIENT = "/srv/shared", "/opt/shared"
 ADMIN, NOBODY = 1500, 65534
-TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n'
-HANDLERS = """
-from slurmhooks import Reject, hook
-
-@hook.job_submit
-def refuse(job):
-    if job.comment == "refuse":
-        raise Reject("version {version}")
-
-@hook.spank.task_init
-def mark(spank):
-    spank.env["POLICY"] = "version {version}"
-"""
 MOUNT = f"""
     mkdir -p {SERVER}/site/hooks.d {CLIENT}
     cp /etc/slurm/*.conf {SERVER}/site
@@ -50,7 +38,7 @@ def shared(cluster: Cluster) -> Iterator[Cluster]:
     """A cluster whose policy is in a folder that a file server shares."""
     cluster.put(Path(__file__).with_name("squash.py"), "/root/squash.py")
     cluster.put(TOML, f"{SERVER}/site/slurmhooks.toml")
-    cluster.put(HANDLERS.format(version=1), f"{SERVER}/site/hooks.d/site.py")
+    cluster.put(HOOKS.format(version=1), f"{SERVER}/site/hooks.d/site.py")
     done = cluster.root("sh", "-ec", MOUNT)
     if done.returncode:
         pytest.skip(f"{reporting.SKIPPED} ROOT SQUASH WAS TESTED: {done.stderr.strip()}")
@@ -104,7 +92,7 @@ def test_deploy_on_the_server(shared: Cluster) -> None:
     """On a client, `deploy` and `compile` change nothing and say where to do it; once on the server is enough."""
     work = "/srv/admins"
     shared.put(TOML, f"{work}/policy/slurmhooks.toml")
-    shared.put(HANDLERS.format(version=2), f"{work}/policy/hooks.d/site.py")
+    shared.put(HOOKS.format(version=2), f"{work}/policy/hooks.d/site.py")
     shared.root("sh", "-ec", f"chown -R {ADMIN}:{ADMIN} {work}; chmod -R g+w {work}; chmod 2775 {work}", check=True)
     shared.root("slurmhooks", "bundle", f"{work}/policy", "--output", f"{work}/policy.tar", check=True)
     for command in (["deploy", "/root/policy.tar"], ["compile"]):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is made on one machine and carried to others, which have neither network nor compiler: images and an archive."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.carrying import CHECKOUT, HOOKS, SECONDS, checkout, hooked, pack
-from tests.cluster.conftest import NAME, ONE_RELEASE, RELEASES, Cluster, running
+from tests.cluster.conftest import Cluster
 from tests.cluster.dockerfile import play, stages
 from tests.cluster.lab import places
 
@@ -38,27 +38,20 @@ CLEAR = f"""
 """
 
 
-@pytest.fixture(scope="module", params=[release for release in RELEASES if release == ONE_RELEASE])
-def machine(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of one node without slurmhooks, of the release whose Python the tests name."""
-    with running(request.param, f"{NAME}-carried", 1) as instance:
-        yield instance
-
-
 @pytest.fixture(scope="module")
-def built(machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def built(bare_machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A cluster on which the first stage of the Dockerfile was played, with the archive for other machines."""
     folder = tmp_path_factory.mktemp("carried")
-    wheels = Path(places.cache(), "wheels", machine.release)
+    wheels = Path(places.cache(), "wheels", bare_machine.release)
     names = b"\0".join(path.name.encode() for path in wheels.glob("*.whl"))
-    machine.put(checkout(folder), "/root/tree.tar")
-    machine.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
+    bare_machine.put(checkout(folder), "/root/tree.tar")
+    bare_machine.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
     unpack = "rm -r /opt/slurmhooks; for name in tree wheels; do mkdir $name; tar -C $name -xf $name.tar; done"
-    machine.root("sh", "-ec", f"cd /root; {unpack}", check=True)
-    machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
-    play(machine, dict(stages(DOCKERFILE))["build"], TREE, {"PIP_OPTIONS": f"--no-index --find-links={WHEELS}"})
-    machine.root("sh", "-ec", MAKE, check=True, timeout=SECONDS)
-    return machine
+    bare_machine.root("sh", "-ec", f"cd /root; {unpack}", check=True)
+    bare_machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
+    play(bare_machine, dict(stages(DOCKERFILE))["build"], TREE, {"PIP_OPTIONS": f"--no-index --find-links={WHEELS}"})
+    bare_machine.root("sh", "-ec", MAKE, check=True, timeout=SECONDS)
+    return bare_machine
 
 
 def test_the_image(built: Cluster) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import names
 from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Index, Name, Unary, inside, name_of
-from slurmhooks.adopt.values import ANY, Value
+from slurmhooks.adopt.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -255,8 +255,3 @@ def _common(exits: Iterable[Exit]) -> set[str]:
 
 def _matches(result: str, text: str) -> bool:
     return result in ("", text) or (result == SOME and text not in ("nil", "false"))
-
-
-def first_result(value: Value) -> Value:
-    """Return a value without the exits of the call that it came from."""
-    return ANY if value is ANY else Value(nil=value.nil, kind=value.kind, role=value.role, users=value.users)

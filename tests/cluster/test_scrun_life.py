@@ -33,29 +33,16 @@ def test_create_start_state_delete(alice: User) -> None:
     alice.expect_nothing_left()
 
 
-def test_kill(alice: User) -> None:
-    """A killed container is staged out."""
+@pytest.mark.parametrize("ending", ["kill demo KILL", "delete --force demo"])
+def test_end_of_a_running_container(alice: User, ending: str) -> None:
+    """A killed or deleted container is staged out, and its job ends."""
     install(alice.cluster, COPY)
     alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.start("demo")
     alice.wait_output("demo", "started")
     assert alice.status("demo") == "running"
-    alice.sh(f"{alice.scrun} kill demo KILL")
-    alice.wait_trace("demo out")
-    alice.wait_job_over()
-    alice.expect_nothing_left()
-
-
-def test_delete_of_a_running_container(alice: User) -> None:
-    """A deleted container is staged out, and its job ends."""
-    install(alice.cluster, COPY)
-    alice.bundle(*LONG)
-    assert alice.create("demo")[0] == 0
-    alice.start("demo")
-    alice.wait_output("demo", "started")
-    assert alice.status("demo") == "running"
-    alice.sh(f"{alice.scrun} delete --force demo", check=False)
+    alice.sh(f"{alice.scrun} {ending}", check=not ending.startswith("delete"))
     alice.wait_trace("demo out")
     alice.wait_job_over()
     alice.expect_nothing_left()

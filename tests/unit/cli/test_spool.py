@@ -27,6 +27,7 @@ def call(folder: SpoolFolder, *arguments: str) -> Result:
 def test_without_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a spool, the command says which plugin would create one."""
     monkeypatch.setenv("SLURM_CONF", "")
+    (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
     done = CliRunner().invoke(main, ["spool", "--sysconfdir", str(tmp_path)])
     assert done.exit_code == 1
     assert "JobCompType=jobcomp/python" in done.output

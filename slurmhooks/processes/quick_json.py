@@ -22,6 +22,7 @@ def _finite(text: str) -> float:
     return number
 
 
+to_json({})  # imports modules at its first call, when a handler may have left no way to do so
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 

@@ -122,8 +122,10 @@ def test_another_user_for_ever(host: Host) -> None:
 
 PASSES = {
     "a thread that never ends": "threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()",
+    # The thread may not wait for Python before the interval is long, or the handler may never get it back.
     "a thread that keeps Python": (
-        "threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start(); sys.setswitchinterval(1000)"
+        "begin = threading.Event(); loop = lambda: begin.wait() and [None for _ in iter(int, 1)]\n"
+        "threading.Thread(target=loop).start(); sys.setswitchinterval(1000); begin.set()"
     ),
     "atexit": "atexit.register(time.sleep, 1000)",
     "a program left behind": (

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A client of libslurm that asks for a heterogeneous job without a script, as salloc does, but sends an environment with
- * each component: components ACCOUNT NODES... It prints "allocated", or Slurm's error, which goes to stderr.
+ * A client of libslurm that asks for a heterogeneous job without a script, as salloc does, but sends an environment
+ * with each component: components ACCOUNT NODES... It prints "allocated", or Slurm's error, which goes to stderr.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@ handler does it.
 
 from slurmhooks.log import log
 
-TYPE_CHECKING = False
+TYPE_CHECKING = bool(())  # an editor's completion leaves out what follows a plain False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
     from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError

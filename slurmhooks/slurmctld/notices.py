@@ -23,7 +23,7 @@ MOST = 16 << 20
 """Maximum bytes of the decision log that are read after a restart."""
 MARK = "notice"
 """Key of a handler in the decision log: the user has read its notice."""
-_NEEDLE = b'"notice": true'
+_NEEDLE = b'"notice":true'
 
 
 class Notices:

@@ -41,7 +41,7 @@ TARGETS = [
     Target("wire_answer", ("wire/apply.c", "wire/pack.c"), ("memory.c", "output.c"), tables=True),
     Target(
         "wire_query",
-        ("slurmctld/queries.c", "slurmctld/pages.c", "wire/apply.c", "wire/pack.c"),
+        ("slurmctld/queries.c", "slurmctld/pages.c", "slurmctld/cursors.c", "wire/apply.c", "wire/pack.c"),
         ("memory.c", "output.c"),
         defines=("-DSLURMHOOKS_SOURCE",),
     ),

@@ -91,10 +91,17 @@ static bool visible(const void *record, const struct slurmhooks_event *event)
     return event->unasked || ((const struct row *)record)->byte;
 }
 
-static const struct slurmhooks_records found = {"found", "name", sizeof(struct row), find, walk, NULL, NULL,
-                                                false,   false};
-static const struct slurmhooks_records walked = {"walked", "number", sizeof(struct row), NULL, walk, visible, NULL,
-                                                 true,     true};
+static const struct slurmhooks_records found = {
+    .table = "found", .key = "name", .size = sizeof(struct row), .find = find, .walk = walk};
+static const struct slurmhooks_records walked = {
+    .table = "walked",
+    .key = "number",
+    .size = sizeof(struct row),
+    .walk = walk,
+    .visible = visible,
+    .accounting = true,
+    .moves = true,
+};
 static int locks;
 
 const struct slurmhooks_records *slurmhooks_records(const char *table)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which notices a user reads, and what is remembered after a restart."""
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.log import log
+from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld import notices
 from slurmhooks.worker import told
 from tests.unit.slurmctld.site_of_rules import Worker
@@ -96,8 +96,8 @@ def test_restored_from_the_decision_log(tmp_path: Path, memory: told.Told, monke
     yesterday = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.localtime(time.time() - 86400))
     lines = [decision | {"time": now}, decision | {"time": yesterday, "by": 1001}]
     file = tmp_path / "job_submit.jsonl"
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    file.write_text(text + '{"notice": true\n[{"notice": true}]\n{"notice": true, "time": 5}\n' + text[:200])
+    text = b"".join(quick_json.encode(line) + b"\n" for line in lines)
+    file.write_bytes(text + b'{"notice":true\n[{"notice":true}]\n{"notice":true,"time":5}\n' + text[:200])
     restarted = told.Told()
     monkeypatch.setattr(told, "told", restarted)
     notices.restore({"decisions": {"file": str(file)}})

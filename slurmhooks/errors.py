@@ -88,3 +88,12 @@ class LoadError(SlurmhooksError):
         """Store the findings; see the class."""
         super().__init__("\n".join(findings))
         self.findings = list(findings)
+
+
+class ReplacedError(ConfigError, LoadError):
+    """A configuration or a hook file was replaced while it was read, as Kubernetes does it; reading it again helps."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        """Store the findings; see LoadError."""
+        SlurmhooksError.__init__(self, "\n".join(findings))
+        self.findings = list(findings)

@@ -13,7 +13,7 @@ from slurmhooks.fields.number_rows import Number, Tagged
 from slurmhooks.fields.rows import Computed, Gres, Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.lua import job_fields
-from slurmhooks.lua.job_constants import table_constants
+from slurmhooks.lua.job_constants import numbers
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.testing.option_names import NAMES
@@ -113,7 +113,7 @@ def slurm_table(family: str, release: Release) -> frozenset[str]:
         family: ``job_submit``, ``cli_filter`` or ``scrun``.
         release: of Slurm.
     """
-    known = {*SLURM, *table_constants(release)}
+    known = {*SLURM, *numbers(release), "CLUSTER_NAME"}
     if family == "job_submit":
         known |= OF_JOB_SUBMIT
         if release >= (24, 11):

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from slurmhooks.config.sections import Config, Policy, Section
-from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import paths, trusted
 
 __all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
@@ -41,7 +41,7 @@ def read(path: Path) -> Config:
         text = trusted.read(str(path)).decode("utf-8-sig")
     except FileNotFoundError as error:
         if not paths.is_absent(str(path)):
-            raise ConfigError([f"{path}: was replaced while it was read: try again"]) from error
+            raise ReplacedError([f"{path}: was replaced while it was read: try again"]) from error
         return Config()
     except LoadError as error:
         raise ConfigError(error.findings) from error

@@ -81,7 +81,7 @@ def script() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(site.script_of("scrun")), 0
+            return 0, _bytes(site.again(lambda: site.script_of("scrun"))), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 

@@ -45,6 +45,11 @@ NO_TEXT = (
 
 def table_constants(release: Release) -> dict[str, object]:
     """Return the members of the table ``slurm`` of a release that are not functions."""
+    return numbers(release) | {"CLUSTER_NAME": _cluster_name()}
+
+
+def numbers(release: Release) -> dict[str, object]:
+    """Return those that are numbers, which do not depend on the cluster."""
     table: dict[str, object] = {}
     codes = _codes()
     if release >= (23, 2):
@@ -58,7 +63,6 @@ def table_constants(release: Release) -> dict[str, object]:
     for name, since in FLAGS.items():
         if since <= release:
             table[name] = float(getattr(constants, name))
-    table["CLUSTER_NAME"] = _cluster_name()
     return table
 
 

@@ -114,7 +114,7 @@ def of_site() -> tuple[Config, list[Handler]]:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a check is invalid.
     """
-    path, read = site.located_config(site.config_path())
+    path, read = site.again(lambda: site.located_config(site.config_path()))
     made, found = of_config(read, path)
     if found:
         raise LoadError(found)

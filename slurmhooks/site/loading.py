@@ -104,14 +104,17 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
     from slurmhooks.site import dependencies
     from slurmhooks.site import sources as site
 
-    if watch is not None:
-        watch.file(site.located(str(link)))
-    path, config = site.located_config(link)
-    if watch is not None:
-        for pattern in dependencies.patterns_of(path, config):
-            (watch.glob if paths.has_magic(pattern) else watch.file)(pattern)
-    sources = site.sources_of(path, config, link)
-    named = Configured(path, config, sources, scripts(config, path) if scripts is not None else ())
+    def read() -> Configured:
+        if watch is not None:
+            watch.file(site.located(str(link)))
+        path, config = site.located_config(link)
+        if watch is not None:
+            for pattern in dependencies.patterns_of(path, config):
+                (watch.glob if paths.has_magic(pattern) else watch.file)(pattern)
+        sources = site.sources_of(path, config, link)
+        return Configured(path, config, sources, scripts(config, path) if scripts is not None else ())
+
+    named = site.again(read)
     if watch is not None:
         for source in named.all_sources:
             if source.path is not None:
@@ -150,8 +153,8 @@ def of_line(args: Sequence[str], *, known: bool = False, with_model: bool = Fals
             configured.append(named)
             return named.sources, named.require
 
-        sources, rest, require = site.of_plugstack(args, by_model if with_model else site.sources)
-        named = configured[0] if configured else Named(sources, require)
+        sources, rest, require = site.again(lambda: site.of_plugstack(args, by_model if with_model else site.sources))
+        named = configured[-1] if configured else Named(sources, require)
         named.rest = rest
     named.scripts = [source for source in named.sources if source.scripted]
     named.sources = [source for source in named.sources if not source.scripted]
@@ -180,11 +183,13 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
     else:
         from slurmhooks.site import sources as site
 
-        # Resolve the link once for both calls, so that their results belong together.
-        link = site.config_name()
-        path = site.located(link)
-        named = Named(*site.sources(path, link))
-        script = site.script_of(point, path, link) if read is not None else None
+        def configured() -> tuple[Named, str | None]:
+            # Resolve the link once for both calls, so that their results belong together.
+            link = site.config_name()
+            path = site.located(link)
+            return Named(*site.sources(path, link)), site.script_of(point, path, link) if read is not None else None
+
+        named, script = site.again(configured)
         if script is not None:
             # A script runs before the handlers of hook files of the same order, as for job_submit.
             named.sources.insert(0, loader.Source(path=script))

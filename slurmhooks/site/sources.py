@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 from _stat import S_ISREG
 
-from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import home, paths, plugstack, slurm_conf, trusted
 from slurmhooks.handlers import loader
 from slurmhooks.log import log
@@ -15,12 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
+    from typing import Any, TypeVar
 
     from slurmhooks.config.keys import Key
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
 
+    Result = TypeVar("Result")
     Read = Callable[[str | None], tuple[list[Source], Sequence[str]]]
     Values = Callable[[str, str], Any]
     """Returns the value of a key of a table."""
@@ -29,6 +30,8 @@ FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
 OTHERS = ("policy", "policies", "policy_defaults", "health")
 """Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
+TRIES = 3
+"""How often a configuration is read that is replaced each time."""
 DEPLOYED = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to the home."""
 
@@ -65,6 +68,31 @@ def located_path(path: Path) -> Path:
     return type(path)(located(str(path)))
 
 
+def again(read: Callable[[], Result]) -> Result:
+    """Return what a function returns; call it again if the files that it reads are replaced meanwhile."""
+    for _ in range(TRIES - 1):
+        try:
+            return read()
+        except ReplacedError:
+            pass
+    return read()
+
+
+class _Unchanged:
+    """A block that reads what a link leads to. At its end, the link must still lead there; see refuse_replaced()."""
+
+    def __init__(self, link: str, path: str) -> None:
+        self._link = link
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        if kind is None or (self._link != self._path and paths.real(self._link) != self._path):
+            refuse_replaced(self._link, self._path)
+
+
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     """Return the configuration and the sources that it names.
 
@@ -76,13 +104,17 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
         LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
     """
     link = path or config_path()
-    path, config = located_config(link)
-    return config, sources_of(path, config, link)
+
+    def read() -> tuple[Config, list[Source]]:
+        path, config = located_config(link)
+        return config, sources_of(path, config, link)
+
+    return again(read)
 
 
 def read_config(link: Path) -> Config:
     """Return the configuration; see :func:`located_config`."""
-    return located_config(link)[1]
+    return again(lambda: located_config(link))[1]
 
 
 def located_config(link: Path) -> tuple[Path, Config]:
@@ -91,23 +123,20 @@ def located_config(link: Path) -> tuple[Path, Config]:
     The model, whose import is slow, reads only what slurmhooks.config.plain does not read, and says what is invalid.
 
     Raises:
-        ConfigError: it is invalid, cannot be read, or is a dangling link; another user could have written it; or it was
-            replaced meanwhile.
+        ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
+        ReplacedError: it was replaced meanwhile.
     """
     from slurmhooks.config import plain
 
     path = located_path(link)
-    _refuse_hidden(str(path))
-    tables = _valid(str(path), plain.TABLES.get)
-    read: Any = plain.Plain(tables) if tables is not None else None
-    if read is None:
-        from slurmhooks.config import model
+    with _Unchanged(str(link), str(path)):
+        _refuse_hidden(str(path))
+        tables = _valid(str(path), plain.TABLES.get)
+        read: Any = plain.Plain(tables) if tables is not None else None
+        if read is None:
+            from slurmhooks.config import model
 
-        read = model.read(path)
-    try:
-        refuse_replaced(str(link), str(path))
-    except LoadError as error:
-        raise ConfigError(error.findings) from error
+            read = model.read(path)
     return path, read
 
 
@@ -122,10 +151,9 @@ def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
     Raises:
         LoadError: a folder exists but cannot be listed, or a name is relative to another folder than it seems.
     """
-    _refuse_misplaced(str(link), str(path), names_of(config))
-    named = _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
-    refuse_replaced(str(link), str(path))
-    return named
+    with _Unchanged(str(link), str(path)):
+        _refuse_misplaced(str(link), str(path), names_of(config))
+        return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
 
 
 def _sources(patterns: Sequence[str], modules: Iterable[str], packages: Iterable[str], base: str) -> list[Source]:
@@ -182,7 +210,7 @@ def refuse_replaced(link: str, path: str) -> None:
         path: where it led to.
 
     Raises:
-        LoadError: it leads elsewhere now, or the file is gone.
+        ReplacedError: it leads elsewhere now, or the file is gone.
     """
     if link == path:
         return
@@ -192,7 +220,7 @@ def refuse_replaced(link: str, path: str) -> None:
     from slurmhooks.files import misplaced
 
     if gone or not misplaced.is_in_bundle(path):
-        raise LoadError([f"{link}: was replaced while it was read, and {path} is outdated: try again"])
+        raise ReplacedError([f"{link}: was replaced while it was read, and {path} is outdated: try again"])
 
 
 def sources(path: str | None = None, link: str | None = None) -> tuple[list[Source], Sequence[str]]:
@@ -210,12 +238,12 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     """
     link = link or path or config_name()
     path = located(path or link)
-    value = values(path)
-    log.limit(value("log", "level"), value("log", "limit"))
-    patterns, packages = value("hooks", "paths"), value("hooks", "packages")
-    _refuse_misplaced(link, path, [*patterns, *packages])
-    named = _sources(patterns, value("hooks", "modules"), packages, path.rpartition("/")[0])
-    refuse_replaced(link, path)
+    with _Unchanged(link, path):
+        value = values(path)
+        log.limit(value("log", "level"), value("log", "limit"))
+        patterns, packages = value("hooks", "paths"), value("hooks", "packages")
+        _refuse_misplaced(link, path, [*patterns, *packages])
+        named = _sources(patterns, value("hooks", "modules"), packages, path.rpartition("/")[0])
     return named, value("hooks", "require")
 
 
@@ -233,8 +261,9 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     """
     link = link or path or config_name()
     path = located(path or link)
-    name: str | None = values(path)(point, "lua")
-    _refuse_misplaced(link, path, [] if name is None else [name])
+    with _Unchanged(link, path):
+        name: str | None = values(path)(point, "lua")
+        _refuse_misplaced(link, path, [] if name is None else [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
@@ -361,8 +390,8 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
         # meanwhile.
         link, _, last = of_line(pattern).rpartition("/")
         folder = link if paths.has_magic(link) else paths.real(link)
-        named = _expand([f"{folder}/{last}"], "/")
-        refuse_replaced(link, folder)
+        with _Unchanged(link, folder):
+            named = _expand([f"{folder}/{last}"], "/")
         return named, rest, ()
     if config is not None:
         config = paths.below(slurm_conf.directory(), config)
@@ -370,6 +399,8 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
             raise LoadError([no_such(config)])
     try:
         named, require = read(config)
+    except ReplacedError:
+        raise
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require

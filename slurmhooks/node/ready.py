@@ -12,7 +12,6 @@ from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.terms import Terms
 from slurmhooks.node import checks
 from slurmhooks.node.rows import packed, unpacked
-from slurmhooks.site import sources as site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def of_site() -> tuple[Config, list[Handler]]:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a check is invalid.
     """
+    from slurmhooks.site import sources as site  # not needed if there is a manifest
+
     path, read = site.again(lambda: site.located_config(site.config_path()))
     made, found = of_config(read, path)
     if found:

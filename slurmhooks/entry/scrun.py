@@ -18,6 +18,7 @@ from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.log import ERROR, log
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.model import Container
+from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 from slurmhooks.values import text_from_c
 
@@ -81,7 +82,7 @@ def script() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(site.again(lambda: site.script_of("scrun"))), 0
+            return 0, _bytes(replaced.again(lambda: site.script_of("scrun"))), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 

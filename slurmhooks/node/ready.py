@@ -113,9 +113,10 @@ def of_site() -> tuple[Config, list[Handler]]:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a check is invalid.
     """
-    from slurmhooks.site import sources as site  # not needed if there is a manifest
+    from slurmhooks.site import replaced  # not needed if there is a manifest
+    from slurmhooks.site import sources as site
 
-    path, read = site.again(lambda: site.located_config(site.config_path()))
+    path, read = replaced.again(lambda: site.located_config(site.config_path()))
     made, found = of_config(read, path)
     if found:
         raise LoadError(found)

@@ -103,6 +103,7 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
     from slurmhooks.files import paths
     from slurmhooks.site import dependencies
     from slurmhooks.site import sources as site
+    from slurmhooks.site.replaced import again
 
     def read() -> Configured:
         if watch is not None:
@@ -114,7 +115,7 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
         sources = site.sources_of(path, config, link)
         return Configured(path, config, sources, scripts(config, path) if scripts is not None else ())
 
-    named = site.again(read)
+    named = again(read)
     if watch is not None:
         for source in named.all_sources:
             if source.path is not None:
@@ -143,6 +144,7 @@ def of_line(args: Sequence[str], *, known: bool = False, with_model: bool = Fals
         named.rest = plugstack.split(args)[2]
     else:
         from slurmhooks.site import sources as site
+        from slurmhooks.site.replaced import again
 
         configured: list[Named] = []
 
@@ -153,7 +155,7 @@ def of_line(args: Sequence[str], *, known: bool = False, with_model: bool = Fals
             configured.append(named)
             return named.sources, named.require
 
-        sources, rest, require = site.again(lambda: site.of_plugstack(args, by_model if with_model else site.sources))
+        sources, rest, require = again(lambda: site.of_plugstack(args, by_model if with_model else site.sources))
         named = configured[-1] if configured else Named(sources, require)
         named.rest = rest
     named.scripts = [source for source in named.sources if source.scripted]
@@ -182,6 +184,7 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
         named, lua = _in_manifest(rows), manifest.of_scripts(rows)[0]
     else:
         from slurmhooks.site import sources as site
+        from slurmhooks.site.replaced import again
 
         def configured() -> tuple[Named, str | None]:
             # Resolve the link once for both calls, so that their results belong together.
@@ -189,7 +192,7 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
             path = site.located(link)
             return Named(*site.sources(path, link)), site.script_of(point, path, link) if read is not None else None
 
-        named, script = site.again(configured)
+        named, script = again(configured)
         if script is not None:
             # A script runs before the handlers of hook files of the same order, as for job_submit.
             named.sources.insert(0, loader.Source(path=script))

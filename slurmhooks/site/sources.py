@@ -10,18 +10,18 @@ from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import home, paths, plugstack, slurm_conf, trusted
 from slurmhooks.handlers import loader
 from slurmhooks.log import log
+from slurmhooks.site.replaced import Unchanged, again, refuse_replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-    from typing import Any, TypeVar
+    from typing import Any
 
     from slurmhooks.config.keys import Key
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
 
-    Result = TypeVar("Result")
     Read = Callable[[str | None], tuple[list[Source], Sequence[str]]]
     Values = Callable[[str, str], Any]
     """Returns the value of a key of a table."""
@@ -30,8 +30,6 @@ FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
 OTHERS = ("policy", "policies", "policy_defaults", "health")
 """Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
-TRIES = 3
-"""How often a configuration is read that is replaced each time."""
 DEPLOYED = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to the home."""
 
@@ -66,31 +64,6 @@ def located(path: str) -> str:
 def located_path(path: Path) -> Path:
     """Return what :func:`located` returns."""
     return type(path)(located(str(path)))
-
-
-def again(read: Callable[[], Result]) -> Result:
-    """Return what a function returns; call it again if the files that it reads are replaced meanwhile."""
-    for _ in range(TRIES - 1):
-        try:
-            return read()
-        except ReplacedError:
-            pass
-    return read()
-
-
-class _Unchanged:
-    """A block that reads what a link leads to. At its end, the link must still lead there; see refuse_replaced()."""
-
-    def __init__(self, link: str, path: str) -> None:
-        self._link = link
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        if kind is None or (self._link != self._path and paths.real(self._link) != self._path):
-            refuse_replaced(self._link, self._path)
 
 
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
@@ -129,7 +102,7 @@ def located_config(link: Path) -> tuple[Path, Config]:
     from slurmhooks.config import plain
 
     path = located_path(link)
-    with _Unchanged(str(link), str(path)):
+    with Unchanged(str(link), str(path)):
         _refuse_hidden(str(path))
         tables = _valid(str(path), plain.TABLES.get)
         read: Any = plain.Plain(tables) if tables is not None else None
@@ -151,7 +124,7 @@ def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
     Raises:
         LoadError: a folder exists but cannot be listed, or a name is relative to another folder than it seems.
     """
-    with _Unchanged(str(link), str(path)):
+    with Unchanged(str(link), str(path)):
         _refuse_misplaced(str(link), str(path), names_of(config))
         return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
 
@@ -187,7 +160,7 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
     """Refuse names in a configuration that lead to other files beside the link to it, where they seem to be.
 
     Raises:
-        LoadError: there are such names; or as :func:`refuse_replaced`.
+        LoadError: there are such names; or as :func:`slurmhooks.site.replaced.refuse_replaced`.
     """
     if link == path:
         return
@@ -197,30 +170,6 @@ def _refuse_misplaced(link: str, path: str, names: Iterable[str]) -> None:
     findings = misplaced.findings(link, path, names)
     if findings:
         raise LoadError(findings)
-
-
-def refuse_replaced(link: str, path: str) -> None:
-    """Refuse what was read or listed since a link was resolved, if the files may have been removed meanwhile.
-
-    Kubernetes lets the link to a volume lead to the new version, and then removes the files of the old one, one by one.
-    A bundle stays when ``slurmhooks deploy`` replaces it.
-
-    Args:
-        link: a file or folder, which may be a link.
-        path: where it led to.
-
-    Raises:
-        ReplacedError: it leads elsewhere now, or the file is gone.
-    """
-    if link == path:
-        return
-    gone = isinstance(paths.state(path), int)
-    if not gone and paths.real(link) == path:
-        return
-    from slurmhooks.files import misplaced
-
-    if gone or not misplaced.is_in_bundle(path):
-        raise ReplacedError([f"{link}: was replaced while it was read, and {path} is outdated: try again"])
 
 
 def sources(path: str | None = None, link: str | None = None) -> tuple[list[Source], Sequence[str]]:
@@ -238,7 +187,7 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     """
     link = link or path or config_name()
     path = located(path or link)
-    with _Unchanged(link, path):
+    with Unchanged(link, path):
         value = values(path)
         log.limit(value("log", "level"), value("log", "limit"))
         patterns, packages = value("hooks", "paths"), value("hooks", "packages")
@@ -261,7 +210,7 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     """
     link = link or path or config_name()
     path = located(path or link)
-    with _Unchanged(link, path):
+    with Unchanged(link, path):
         name: str | None = values(path)(point, "lua")
         _refuse_misplaced(link, path, [] if name is None else [name])
     return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
@@ -390,7 +339,7 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
         # meanwhile.
         link, _, last = of_line(pattern).rpartition("/")
         folder = link if paths.has_magic(link) else paths.real(link)
-        with _Unchanged(link, folder):
+        with Unchanged(link, folder):
             named = _expand([f"{folder}/{last}"], "/")
         return named, rest, ()
     if config is not None:

@@ -51,6 +51,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.handlers.view",
     "slurmhooks.site.loading",
     "slurmhooks.site.manifest",  # for a line in the manifest; otherwise slurmhooks.site
+    "slurmhooks.site.replaced",
     "slurmhooks.site.sources",
     "slurmhooks.files.slurm_conf",
     "_slurmhooks_spank",  # the compiled view
@@ -62,7 +63,7 @@ MAY_BE_IMPORTED = {
 }
 """Anything else must be worth a comment here: structlog costs 60-90 ms, pydantic 16-30, glob 5, typing and re 2-10."""
 
-WITHOUT_A_MANIFEST = {"slurmhooks.files.paths", "slurmhooks.site.sources"}
+WITHOUT_A_MANIFEST = {"slurmhooks.files.paths", "slurmhooks.site.replaced", "slurmhooks.site.sources"}
 """What finds the hook files that a manifest names."""
 
 HOOKS = """

@@ -13,6 +13,7 @@ from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home, misplaced, paths, plugstack
+from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 
 UNFINISHED = "slurmhooks.d/unfinished"
@@ -51,7 +52,7 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     for line in spank_lines(folder):
         contents.line(line)
     try:
-        site.refuse_replaced(str(link), str(path))
+        replaced.refuse_replaced(str(link), str(path))
     except LoadError as error:
         raise Findings(error.findings) from error
     if contents.findings:

@@ -17,7 +17,7 @@ from slurmhooks.files import trusted
 from slurmhooks.handlers.loader import Source
 from slurmhooks.jobcomp import settings
 from slurmhooks.node import ready
-from slurmhooks.site import loading
+from slurmhooks.site import loading, replaced
 from slurmhooks.site import sources as site
 
 TEXT = """
@@ -54,14 +54,14 @@ def _printed(capsys: pytest.CaptureFixture[str]) -> str:
 READERS: dict[str, tuple[Callable[[pytest.CaptureFixture[str]], object], object]] = {
     "commands": (lambda _: _names(site.of_config()[1]), ["a.py", "b.py"]),
     "workers": (lambda _: _names(loading.of_config(site.config_path()).sources), ["a.py", "b.py"]),
-    "launches": (lambda _: _names(site.again(site.sources)[0]), ["a.py", "b.py"]),
+    "launches": (lambda _: _names(replaced.again(site.sources)[0]), ["a.py", "b.py"]),
     "a line of plugstack.conf": (lambda _: _names(loading.of_line([], known=False).sources), ["a.py", "b.py"]),
     "a line with a GLOB": (lambda _: _names(loading.of_line(["policy/*.py"], known=False).sources), ["a.py", "b.py"]),
     "cli_filter": (
         lambda _: _names(loading.of_point("cli_filter", known=False, read=lambda *_: []).sources),
         ["x.lua", "a.py", "b.py"],
     ),
-    "scrun": (lambda _: Path(site.again(lambda: site.script_of("scrun")) or "nothing").name, "x.lua"),
+    "scrun": (lambda _: Path(replaced.again(lambda: site.script_of("scrun")) or "nothing").name, "x.lua"),
     "Lua": (lambda _: (site.lua_version() or "nothing")[:2], "5."),
     "jobcomp": (_printed, "next"),
     "sections": (lambda _: (site.read_config(site.config_path()).job_end.next or "nothing")[:-1], "next"),

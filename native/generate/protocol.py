@@ -61,6 +61,13 @@ def main(output: Path) -> None:
             lines += [enumeration(name, prefix, (*point.functions, "COUNT"))]
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
+    callbacks = {spec.name.removeprefix("spank."): spec for spec in POINTS["spank"].hooks}
+    costly = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.costs_per)
+    lines += ["", "/* The callbacks that not every variant of the SPANK plugin exports. */"]
+    lines += [f"#define SLURMHOOKS_COSTLY_CALLBACKS(X) {costly}"]
+    tasks = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.contexts == ("remote",))
+    lines += ["", "/* The callbacks that slurmstepd calls while it starts and ends tasks. */"]
+    lines += [f"#define SLURMHOOKS_TASK_CALLBACKS(X) {tasks}"]
     plugins = " ".join(f"X({point.name}, {point.member})" for point in POINTS.values() if point.member)
     lines += ["", "/* The plugins that have workers, and the members of slurm_conf_t that name them. */"]
     lines += [f"#define SLURMHOOKS_PLUGINS(X) {plugins}"]

@@ -252,10 +252,9 @@ static const char *missing_callbacks(void)
 /* RET whether this variant exports each callback that has a handler. */
 static int fits(const struct manifest_line *manifest)
 {
-    /* Every variant exports the other callbacks (meson.build), so launches need not look them up. */
-    static const unsigned not_in_all_variants = BIT(CALLBACK_job_prolog) | BIT(CALLBACK_job_epilog) |
-                                                BIT(CALLBACK_user_init) | BIT(CALLBACK_task_post_fork) |
-                                                BIT(CALLBACK_task_exit);
+#define OR_BIT(name) | BIT(CALLBACK_##name)
+    /* Every variant exports the other callbacks, so launches need not look them up. */
+    static const unsigned not_in_all_variants = 0 SLURMHOOKS_COSTLY_CALLBACKS(OR_BIT);
 
     for (int i = 0; i < CALLBACK_COUNT; i++)
         if (manifest->calls[i] && not_in_all_variants & BIT(i) && !exported(i))
@@ -269,9 +268,8 @@ static int fits(const struct manifest_line *manifest)
  */
 static int tasks_need_python(const struct line *line, spank_t spank)
 {
-    const unsigned *calls = line->manifest->calls;
-    unsigned tasks = calls[CALLBACK_user_init] | calls[CALLBACK_task_init_privileged] | calls[CALLBACK_task_init] |
-                     calls[CALLBACK_task_post_fork] | calls[CALLBACK_task_exit];
+#define OR_CALLS(name) | line->manifest->calls[CALLBACK_##name]
+    unsigned tasks = 0 SLURMHOOKS_TASK_CALLBACKS(OR_CALLS);
     uint32_t step = 0;
 
     if (!line->to_check && !(tasks & BIT(S_CTX_REMOTE)))

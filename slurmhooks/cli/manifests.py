@@ -13,7 +13,7 @@ from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
 from slurmhooks.files.paths import matches
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest, variants
 
 PLUGIN = "spank_python.so"
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -72,7 +72,7 @@ def choose_variant(folder: Path, name: str) -> str:
 
     Args:
         folder: the PluginDir.
-        name: one of :data:`slurmhooks.manifest.VARIANTS`.
+        name: one of :data:`slurmhooks.site.variants.VARIANTS`.
 
     Returns:
         what the variant exports, for the user.
@@ -84,7 +84,7 @@ def choose_variant(folder: Path, name: str) -> str:
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
-    before, extra = manifest.exported(variant_of(target)), manifest.exported(name)
+    before, extra = variants.exported(variant_of(target)), variants.exported(name)
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         advice = (
             f"it must become a link to {variant}: run 'slurmhooks compile' where the folder of the plugins can be"
@@ -98,7 +98,7 @@ def choose_variant(folder: Path, name: str) -> str:
             if not set(extra) <= set(before):
                 raise Finding(f"{target}: {error.strerror}: {advice}") from error
             return f"stays as it is ({error.strerror}); it exports what the handlers need, and more, which costs time"
-    if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
+    if any(callback in extra and callback not in before for callback in variants.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
     return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
 

@@ -262,9 +262,9 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
     """Log and return True if a hook has handlers, but this variant of the plugin does not export its callback."""
     if not any(registry.handlers(f"spank.{name}") for name in missing):
         return False
-    from slurmhooks.site import manifest
+    from slurmhooks.site import variants
 
-    log.user(dispatch.report_findings(manifest.never_called(registry, missing)))
+    log.user(dispatch.report_findings(variants.never_called(registry, missing)))
     return True
 
 

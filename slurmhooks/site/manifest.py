@@ -48,18 +48,6 @@ FILE_NAME = "slurmhooks.manifest"
 FORMAT = 2
 MOST_ARGUMENTS = 63
 """Maximum number of arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
-JOB_CALLBACKS = ("job_prolog", "job_epilog")
-"""For each job, slurmd starts one process for each of these that a plugin exported when slurmd started."""
-TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
-"""If contain_spank is set, slurmstepd clones itself for each of these that a plugin exports."""
-VARIANTS: dict[str, tuple[str, ...]] = {
-    "minimal": (),
-    "job": JOB_CALLBACKS,
-    "task": TASK_CALLBACKS,
-    "full": JOB_CALLBACKS + TASK_CALLBACKS,
-}
-"""The libraries spank_python-NAME.so that native/meson.build links, with the costly callbacks that each exports."""
-COSTLY_CALLBACKS = VARIANTS["full"]
 
 
 class Line:
@@ -196,33 +184,6 @@ def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
         if of == point:
             contexts[name] = contexts.get(name, 0) | _bits(handler.contexts)
     return contexts
-
-
-def variant(registries: Iterable[Registry]) -> str:
-    """Return the name of the smallest plugin variant that exports every callback with a handler."""
-    wanted = {name for registry in registries for name in calls(registry)} & set(COSTLY_CALLBACKS)
-    return next(name for name, exported in VARIANTS.items() if wanted <= set(exported))
-
-
-def exported(variant: str) -> tuple[str, ...]:
-    """Return the costly callbacks that a variant exports; all of them for the installed plugin ("")."""
-    return VARIANTS.get(variant, COSTLY_CALLBACKS)
-
-
-def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
-    """Return a finding for each handler that Slurm would never call.
-
-    Args:
-        registry: the handlers.
-        missing: the callbacks that the installed plugin does not export.
-    """
-    return [
-        f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
-        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if name in JOB_CALLBACKS else "")
-        for name in missing
-        for handler in registry.handlers(f"spank.{name}")
-    ]
 
 
 def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:

@@ -39,7 +39,8 @@ BEFORE: tuple[tuple[Path, Context, str], ...] = (
     (STEPD, "remote", "user_init"),
 )
 """Processes, contexts and callbacks before the tasks, in Slurm's order."""
-IN_TASKS = ("task_init_privileged", "task_post_fork", "task_init")
+STARTING = ("task_init_privileged", "task_post_fork", "task_init")
+"""Callbacks for each task before its program starts, in Slurm's order."""
 AFTER: tuple[tuple[Path, Context, str], ...] = (
     (STEPD, "remote", "exit"),
     (SRUN, "local", "exit"),
@@ -236,7 +237,7 @@ class _Run:
         ids = {each["task_pid"]: each["task_global_id"] for each in items}
         self.items |= {"job_pid_to_global_id": ids, "job_pid_to_local_id": ids, **self.given}
         done, ended, step_goes_on = [], set(), True
-        for callback in IN_TASKS:
+        for callback in STARTING:
             for path, own in zip(paths, items, strict=True):
                 if not step_goes_on or (path in ended and callback in OF_TASKS):
                     continue

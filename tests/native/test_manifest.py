@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest, variants
 from tests.native.hosting import Host, Run
 from tests.native.manifests import compile_manifest
 from tests.native.test_spank import CALLBACKS
@@ -400,12 +400,12 @@ def test_what_each_variant_exports(host: Host) -> None:
     """Each variant exports the callbacks that 'slurmhooks compile' assumes."""
     folder = host.build.plugins
     for name, path in {
-        **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in manifest.VARIANTS},
+        **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in variants.VARIANTS},
         "": folder / "spank_python.so",
     }.items():
         # The plugins are not opened, because that needs symbols of Slurm.
         lines = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
         symbols = {line.split()[-1] for line in lines.splitlines()}
-        exported = {call for call in manifest.COSTLY_CALLBACKS if f"slurm_spank_{call}" in symbols}
-        assert exported == set(manifest.exported(name)), path
+        exported = {call for call in variants.COSTLY_CALLBACKS if f"slurm_spank_{call}" in symbols}
+        assert exported == set(variants.exported(name)), path
         assert "slurm_spank_task_init" in symbols

@@ -17,7 +17,7 @@ from slurmhooks.cli.commands import check, reload
 from slurmhooks.cli.commands import compile as compile_command
 from slurmhooks.cli.findings import Findings
 from slurmhooks.files import plugstack
-from slurmhooks.site import manifest
+from slurmhooks.site import variants
 from slurmhooks.worker import requests
 
 
@@ -171,12 +171,10 @@ def _other_lines(store: Store, bundle: str) -> list[str]:
 
 def _offer(folder: Path, callbacks: Iterable[str]) -> None:
     """Choose a SPANK plugin that exports the callbacks of both the present handlers and the new ones."""
-    present = set(manifest.exported(manifests.variant_of(folder / manifests.PLUGIN)))
-    wanted = present | set(callbacks) & set(manifest.COSTLY_CALLBACKS)
-    if wanted != present:
-        manifests.choose_variant(
-            folder, next(name for name, exported in manifest.VARIANTS.items() if wanted <= set(exported))
-        )
+    present = set(variants.exported(manifests.variant_of(folder / manifests.PLUGIN)))
+    needed = present | set(callbacks) & set(variants.COSTLY_CALLBACKS)
+    if needed != present:
+        manifests.choose_variant(folder, variants.smallest(needed))
 
 
 def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:

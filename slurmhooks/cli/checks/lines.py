@@ -7,7 +7,7 @@ from slurmhooks.cli import build_record, manifests
 from slurmhooks.files import plugstack
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.site import manifest
+from slurmhooks.site import variants
 from slurmhooks.site.manifest import MOST_ARGUMENTS, Line
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 
@@ -19,9 +19,9 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
         lines: the lines of plugstack.conf.
         plugin: path of spank_python.so.
     """
-    present = manifest.exported(manifests.variant_of(plugin))
-    missing = [name for name in manifest.COSTLY_CALLBACKS if name not in present]
-    return [finding for line in lines for finding in manifest.never_called(line.registry, missing)]
+    present = variants.exported(manifests.variant_of(plugin))
+    missing = [name for name in variants.COSTLY_CALLBACKS if name not in present]
+    return [finding for line in lines for finding in variants.never_called(line.registry, missing)]
 
 
 def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[str]:

@@ -10,7 +10,7 @@ from slurmhooks.cli import build_record, configuration, loading, manifests, para
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
-from slurmhooks.site import manifest
+from slurmhooks.site import variants
 
 
 @click.command("compile")
@@ -63,7 +63,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = 
             raise Findings([*missing, "the manifest was not written"])
     else:
         # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
-        chosen = manifests.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+        chosen = manifests.choose_variant(folder, variants.of(line.registry for line in loaded.lines))
         note(f"{folder / manifests.PLUGIN}: {chosen}")
     text = manifests.text_of(loaded, record, folder)
     changed = manifests.changed_since(began, loaded)

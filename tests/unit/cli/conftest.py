@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
 from slurmhooks.handlers.definitions import PACKAGE
-from slurmhooks.site.manifest import VARIANTS
+from slurmhooks.site.variants import VARIANTS
 
 Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"

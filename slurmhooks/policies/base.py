@@ -16,6 +16,7 @@ from slurmhooks.handlers.registry import TRY
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
+from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,44 +42,6 @@ _NAMES = (
     ("groups", "jobs of members of {}"),
 )
 """The keys that select jobs, in words."""
-
-OPTIONS = {
-    "account": ("--account", "Account"),
-    "begin_time": ("--begin", "StartTime"),
-    "cpus_per_gpu": ("--cpus-per-gpu", "CpusPerTres"),
-    "deadline": ("--deadline", "Deadline"),
-    "dependency": ("--dependency", "Dependency"),
-    "end_time": ("--time", "EndTime"),
-    "exc_nodes": ("--exclude", "ExcNodeList"),
-    "features": ("--constraint", "Features"),
-    "gpu": ("--gpus=1", "TresPerJob=gres/gpu:1"),
-    "gpu_type": ("--gpus=TYPE:1", "TresPerJob=gres/gpu:TYPE:1"),
-    "gpus": ("--gpus or --nodes", "TresPerJob or NumNodes"),
-    "gpus_per_node": ("--gpus-per-node", "TresPerNode"),
-    "licenses": ("--licenses", "Licenses"),
-    "mail_user": ("--mail-user", "MailUser"),
-    "mem": ("--mem", "MinMemoryNode"),
-    "mem_per_cpu": ("--mem-per-cpu", "MinMemoryCPU"),
-    "mem_per_gpu": ("--mem-per-gpu", "MemPerTres"),
-    "min_nodes": ("--nodes", "NumNodes"),
-    "name": ("--job-name", "JobName"),
-    "nice": ("--nice", "Nice"),
-    "num_tasks": ("--ntasks", "NumTasks"),
-    "partition": ("--partition", "Partition"),
-    "prefer": ("--prefer", "Prefer"),
-    "priority": ("--priority", "Priority"),
-    "qos": ("--qos", "QOS"),
-    "req_nodes": ("--nodelist", "ReqNodeList"),
-    "reservation": ("--reservation", "ReservationName"),
-    "time_limit": ("--time", "TimeLimit"),
-    "work_dir": ("--chdir", "WorkDir"),
-}
-"""How users set fields and amounts, by sbatch and by scontrol update."""
-
-
-def option_of(request: Request, name: str) -> str:
-    """Return how the command that the user runs sets something; without an entry in OPTIONS, its name."""
-    return OPTIONS.get(name, (name, name))[request.modify]
 
 
 class Rule(BaseModel):

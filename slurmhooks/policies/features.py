@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, matches, option_of
+from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import Count, Word, Words, listed
+from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,9 @@ from slurmhooks.fields.number_rows import Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
-from slurmhooks.policies.base import Rule, option_of, with_end_time
+from slurmhooks.policies.base import Rule, with_end_time
 from slurmhooks.policies.kinds import Words, listed
+from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

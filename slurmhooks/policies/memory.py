@@ -9,8 +9,9 @@ from pydantic import Field, model_validator
 
 from slurmhooks.job_submit.bounds.counts import GPU
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, option_of
+from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Mebibytes, shown_memory
+from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
-from slurmhooks.policies.base import OPTIONS, Rule
+from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import unit_of
+from slurmhooks.policies.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

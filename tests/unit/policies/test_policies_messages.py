@@ -13,7 +13,7 @@ from slurmhooks.config import model as config
 from slurmhooks.fields.constants import MailType
 from slurmhooks.handlers import loader
 from slurmhooks.policies import asking, source
-from slurmhooks.policies.base import OPTIONS
+from slurmhooks.policies.options import OPTIONS
 from slurmhooks.policies.rules import RULES
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED

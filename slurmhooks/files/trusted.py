@@ -24,9 +24,6 @@ CHUNK = 1 << 16
 MOST_LINKS = 40
 """Symbolic links on one path, as in the kernel."""
 BY_PATH = posix.O_PATH | posix.O_NOFOLLOW | posix.O_CLOEXEC
-MOST_FINDINGS = 20
-"""Findings on one tree: users who can write to a folder choose how many files are in it."""
-TO_LIST = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 # Without O_NONBLOCK, opening a FIFO would wait for a writer.
 TO_READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
 
@@ -89,7 +86,7 @@ def open_file(path: str) -> int:
         # The name may denote another file by now; check the open one.
         status = posix.fstat(descriptor)
         _refuse_special(path, status)
-        _refuse_exposed(path, _join(names), descriptor, status)
+        refuse_exposed(path, _join(names), descriptor, status)
     except BaseException:
         posix.close(descriptor)
         raise
@@ -116,88 +113,6 @@ def check(path: str) -> None:
         return
 
 
-def check_tree(folder: str) -> list[str]:
-    """Return findings on a folder, and on everything in it, that another user could have written.
-
-    Folders below are opened by their paths: nobody else can rename anything in a folder that has passed. For the same
-    reason the tree is still the same when Python imports from it. A folder that has not passed is not entered.
-
-    Raises:
-        LoadError: another user could have written the path to the folder; see :func:`read`.
-        OSError: the folder does not exist.
-    """
-    findings: list[str] = []
-    seen: set[tuple[int, int]] = set()
-    left = [real(folder)]
-    while left and len(findings) < MOST_FINDINGS:
-        path = left.pop()
-        try:
-            left += _check_folder(path, seen, findings)
-        except LoadError as error:
-            findings += error.findings
-        except (FileNotFoundError, NotADirectoryError):  # deleted meanwhile, or a file that a link leads to
-            continue
-        except OSError as error:
-            # A process cannot import anything from a folder that it may not enter, and a user only harms themselves.
-            if guarded() and posix.access(path, posix.X_OK, effective_ids=True):
-                from slurmhooks.log import visible
-
-                findings.append(f"{visible(path)}: {error.strerror}, so it is unknown who could have written to it")
-    if len(findings) >= MOST_FINDINGS:
-        findings.append(f"{folder}: there may be more such files; the check ended here")
-    return findings
-
-
-def _check_folder(path: str, seen: set[tuple[int, int]], findings: list[str]) -> list[str]:
-    """Check a folder and its files; return the paths of what is to be checked next; raise as :func:`read` does.
-
-    Args:
-        path: its path without links.
-        seen: device and inode of each folder that has been checked: links may lead to the same one.
-        findings: findings on its files are added.
-    """
-    folder = posix.open(path, TO_LIST)
-    try:
-        status = posix.fstat(folder)
-        identity = status.st_dev, status.st_ino
-        if identity in seen:
-            return []
-        seen.add(identity)
-        _refuse_exposed(path, path, folder, status, sticky_is_safe=False, recursive=True)
-        further = []
-        for name in posix.listdir(folder):
-            try:
-                below = _check_entry(folder, name, f"{path}/{name}")
-            except LoadError as error:
-                findings += error.findings
-                if len(findings) >= MOST_FINDINGS:
-                    break
-            except OSError:  # deleted meanwhile, or a link that leads nowhere
-                continue
-            else:
-                if below is not None:
-                    further.append(below)
-        return further
-    finally:
-        posix.close(folder)
-
-
-def _check_entry(folder: int, name: str, path: str) -> str | None:
-    """Check a file or a link in a folder; return the path of a folder, or of what a link leads to."""
-    status = posix.stat(name, dir_fd=folder, follow_symlinks=False)
-    if S_ISDIR(status.st_mode):
-        return path
-    if status.st_uid == 0 and not status.st_mode & (S_IWGRP | S_IWOTH):  # usual, and safe in every process
-        return None
-    here = posix.open(name, BY_PATH, dir_fd=folder)
-    try:
-        status = posix.fstat(here)
-        _refuse_exposed(path, path, here, status)
-    finally:
-        posix.close(here)
-    return real(path) if S_ISLNK(status.st_mode) else None
-
-
 def _walk(path: str, *, to_file: bool = False) -> tuple[int, int, list[str]]:
     """Check every component of a path.
 
@@ -222,7 +137,7 @@ def _walk(path: str, *, to_file: bool = False) -> tuple[int, int, list[str]]:
     folder = posix.dup(here)
     try:
         status = posix.fstat(here)
-        _refuse_exposed(path, "/", here, status)
+        refuse_exposed(path, "/", here, status)
         while left:
             name = left.pop()
             if name in ("", "."):
@@ -234,8 +149,8 @@ def _walk(path: str, *, to_file: bool = False) -> tuple[int, int, list[str]]:
             names.append(name)
             if not S_ISDIR(status.st_mode):
                 # In a folder that everybody can write to, sticky or not, any user could have created this file.
-                _refuse_exposed(path, _join(names[:-1]), folder, above, sticky_is_safe=False)
-            _refuse_exposed(path, _join(names), here, status)
+                refuse_exposed(path, _join(names[:-1]), folder, above, sticky_is_safe=False)
+            refuse_exposed(path, _join(names), here, status)
             if name == "..":
                 del names[-2:]
             if S_ISLNK(status.st_mode):
@@ -291,7 +206,7 @@ def _error(name: str, path: str) -> OSError:
     return OSError(number, posix.strerror(number), path)
 
 
-def _refuse_exposed(
+def refuse_exposed(
     path: str,
     component: str,
     descriptor: int,

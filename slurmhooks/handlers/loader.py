@@ -266,11 +266,13 @@ def _add_packages(folder: str) -> list[str]:
     """Let hook files import the packages of a folder, which precede installed ones; return findings."""
     import posix
 
+    from slurmhooks.files import trusted_trees
+
     if folder in sys.path:  # added by an earlier load; it may have become unsafe
         sys.path.remove(folder)
     try:
         # Python's import system, which runs what is in the folder, does not check who could have written it.
-        findings = trusted.check_tree(folder)
+        findings = trusted_trees.check(folder)
         # These packages must not shadow modules that other code needs.
         names = {name.partition(".")[0] for name in posix.listdir(folder)}
     except LoadError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.errors import LoadError
-from slurmhooks.files import trusted
+from slurmhooks.files import trusted, trusted_trees
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.loader import Source
 from tests.unit.files.trusted.conftest import (
@@ -107,7 +107,7 @@ def test_all_findings_up_to_a_limit(hooks: Path, write: Write) -> None:
     assert commands == {f"chmod o-w {hooks.parent / name}" for name in names}
     for number in range(100):
         make_world_writable(write(f"lib/{number}.py", ""))
-    assert len(findings(hooks)) == trusted.MOST_FINDINGS + 1
+    assert len(findings(hooks)) == trusted_trees.MOST_FINDINGS + 1
 
 
 @root
@@ -136,7 +136,7 @@ def test_a_folder_of_packages_that_cannot_be_listed(hooks: Path, monkeypatch: py
     real = os.open
 
     def fail(name: str, flags: int, *, dir_fd: int | None = None) -> int:
-        if flags == trusted.TO_LIST and name == str(closed):
+        if flags == trusted_trees.TO_LIST and name == str(closed):
             raise PermissionError(13, "Permission denied", name)
         return real(name, flags, dir_fd=dir_fd)
 

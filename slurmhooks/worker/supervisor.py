@@ -9,7 +9,6 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from typing import Any
 
 from slurmhooks.collector import reporting
 from slurmhooks.collector.collector import Collector
@@ -22,20 +21,10 @@ from slurmhooks.processes.deliverer import Keeper
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, periodic, service, status, told
+from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.orphans import Orphans
-from slurmhooks.worker.polling import POLL, Looker
 from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
 
-RETRY = 60.0
-"""Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
-starts after 0.1 seconds."""
-PAUSE = 10.0
-"""Seconds before such a generation is replaced if another one is in service."""
-REPEAT = 60.0
-"""Seconds before unchanged files that failed to load are loaded again, and the error is logged again."""
-ACCIDENTS = 3
-"""Number of unexpected ends of a generation, or its worker, before it goes into service, after which requests are
-refused at once, without waiting for the next attempt."""
 DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
 """Seconds that workers have to clean up when slurmctld ends, and that a replaced generation has in addition to the time
@@ -59,13 +48,8 @@ class Supervisor:
         self._number = 0
         self._loading: int | None = None
         self._serving: int | None = None
-        self._watch: Watch | None = None
         self._good: Watch | None = None
         self._orphans = Orphans()
-        self._fault: dict[str, Any] | None = None  # why the newest files are not in force, and since when
-        self._reload = True
-        self._accidents = 0
-        self._retry_at: float | None = None
         self._requests = Requests()
         self._collector = Collector()
         self._power = Keeper()
@@ -76,7 +60,7 @@ class Supervisor:
         self._wakes = wakes
         for end in (self._wake, wakes):
             end.setblocking(False)
-        self._looker = Looker(lambda: wakes.send(b"."))
+        self._attempts = Attempts(lambda: wakes.send(b"."))
 
     def run(self) -> None:
         """Serve until slurmctld ends."""
@@ -98,8 +82,7 @@ class Supervisor:
         sources = [self._client, self._wake, *self._requests.sockets, *(c.connection for c in self._children.values())]
         for source in sources:
             poller.register(source, select.POLLIN)
-        wait = POLL if self._retry_at is None else min(POLL, max(0.0, self._retry_at - time.monotonic()))
-        ready = {fd for fd, _ in poller.poll(wait * 1000 + 1)}
+        ready = {fd for fd, _ in poller.poll(self._attempts.wait() * 1000 + 1)}
         # Not only the socket: a process that slurmctld has forked may keep it open.
         if os.getppid() != self._parent:
             return False
@@ -190,10 +173,10 @@ class Supervisor:
         elif message.kind == Control.LOADED:
             child.loaded(message)
             assert child.settings is not None
-            self._watch, self._reload = child.watch, child.settings.reload
+            self._attempts.watch, self._attempts.follows = child.watch, child.settings.reload
         elif message.kind == Control.FAILED:
             line, findings = child.failed(message)
-            self._watch, self._accidents = child.watch, 0
+            self._attempts.invalid(child.watch)
             self._refuse(number, line, findings)
         elif message.kind == Control.WORKER:
             if not child.accepts_worker(message):
@@ -232,17 +215,12 @@ class Supervisor:
         """
         if number == self._loading:
             self._loading = None
-            since = time.time() if self._fault is None else self._fault["since"]
-            self._fault = {"since": since, "findings": findings or [line]}
+            self._attempts.failed(findings or [line], self._serving is not None)
             self._collector.refused()
-            if self._retry_at is None and (self._reload or self._serving is None):
-                self._retry_at = time.monotonic() + REPEAT
-            if self._serving is None and self._accidents in range(1, ACCIDENTS):
-                pass  # requests wait for the next generation, until their deadline
-            elif self._serving is None:
-                self._to_client(Message(Control.UNAVAILABLE, number, text=line))
-            else:
+            if self._serving is not None:
                 log.error("%s", STAYS)
+            elif not self._attempts.may_succeed():
+                self._to_client(Message(Control.UNAVAILABLE, number, text=line))
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
@@ -252,18 +230,9 @@ class Supervisor:
             number: of the generation.
             text: what happened.
         """
-        if self._serving is None:
-            self._accidents += 1
-            self._pause(min(RETRY, 0.05 * 2 ** min(self._accidents, 12)))
-        elif self._reload:
-            self._pause(PAUSE)
+        self._attempts.accident(self._serving is not None)
         text = f"{text}: see slurmctld's log"
         self._refuse(number, text, [text])
-
-    def _pause(self, seconds: float) -> None:
-        """Load the files again after some time, and not before, even if they have changed."""
-        self._retry_at = time.monotonic() + seconds
-        self._looker.pause(seconds)
 
     def _into_service(self, number: int, child: Child) -> None:
         """Put a generation into service, and let the previous one finish."""
@@ -271,11 +240,11 @@ class Supervisor:
         assert child.watch is not None
         child.deadline = None
         settings, before = child.settings, self._serving
-        self._serving, self._loading, self._accidents = number, None, 0
+        self._serving, self._loading = number, None
+        self._attempts.succeeded()
         if self._good is not None and self._good.plain() != child.watch.plain():
             report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
-        self._fault = None
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
@@ -295,7 +264,7 @@ class Supervisor:
         elif number == self._serving:
             log.error("the process that forks workers ended unexpectedly; starting another one")
             self._serving = None
-            self._retry_at = time.monotonic()
+            self._attempts.soon()
 
     def _own(self) -> set[int]:
         """Return the processes that the supervisor itself has forked."""
@@ -354,10 +323,9 @@ class Supervisor:
             return
         if self._collector.is_renewed:
             reporting.reporter, self._collector.is_renewed = self._collector.reporter, False
-            self._retry_at = now
-        due = self._requests.waiting or (self._retry_at is not None and now >= self._retry_at)
-        if due or (self._reload and self._watch is not None and self._looker.changed(self._watch)):
-            self._retry_at = None
+            self._attempts.soon()
+        if self._requests.waiting or self._attempts.are_due():
+            self._attempts.began()
             self._load()
 
     # Others
@@ -382,7 +350,7 @@ class Supervisor:
         """Handle the request of a command."""
         if asked.text == "status":
             self._requests.answer(
-                asked, status.of(service.point(self._entry), self._serving, self._children, self._fault)
+                asked, status.of(service.point(self._entry), self._serving, self._children, self._attempts.fault)
             )
         elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
             self._give_channel(asked)

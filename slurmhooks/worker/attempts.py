@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""When the supervisor loads the hooks again: their files have changed, or the last attempt has failed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.worker.polling import POLL, Looker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.files.watch import Watch
+
+RETRY = 60.0
+"""Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
+starts after 0.1 seconds."""
+PAUSE = 10.0
+"""Seconds before such a generation is replaced if another one is in service."""
+REPEAT = 60.0
+"""Seconds before unchanged files that failed to load are loaded again, and the error is logged again."""
+ACCIDENTS = 3
+"""Number of unexpected ends of a generation, or its worker, before it goes into service, after which requests are
+refused at once, without waiting for the next attempt."""
+
+
+class Attempts:
+    """Decides when the hooks are loaded.
+
+    Attributes:
+        watch: the files of the newest generation; None if no generation has said what they are.
+        follows: whether changed files are loaded.
+        fault: why the newest files are not in force, and since when; None: they are.
+    """
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        """Prepare for the first attempt; ``wake`` is called in a thread once the files have changed."""
+        self.watch: Watch | None = None
+        self.follows = True
+        self.fault: dict[str, Any] | None = None
+        self._accidents = 0
+        self._at: float | None = None
+        self._looker = Looker(wake)
+
+    def wait(self) -> float:
+        """Return the seconds until the next attempt, or the next check of the files."""
+        return POLL if self._at is None else min(POLL, max(0.0, self._at - time.monotonic()))
+
+    def are_due(self) -> bool:
+        """Tell whether the hooks are to be loaded now; never wait."""
+        is_due = self._at is not None and time.monotonic() >= self._at
+        return is_due or (self.follows and self.watch is not None and self._looker.changed(self.watch))
+
+    def began(self) -> None:
+        """Note that an attempt begins."""
+        self._at = None
+
+    def soon(self) -> None:
+        """Let the next attempt begin at once."""
+        self._at = time.monotonic()
+
+    def succeeded(self) -> None:
+        """Note that the newest files are in force."""
+        self._accidents, self.fault = 0, None
+
+    def invalid(self, watch: Watch | None) -> None:
+        """Note that the files were read, and are invalid."""
+        self.watch, self._accidents = watch, 0
+
+    def accident(self, is_serving: bool) -> None:
+        """Note that a generation, or its worker, ended before it went into service, although its files are valid."""
+        if not is_serving:
+            self._accidents += 1
+            self._pause(min(RETRY, 0.05 * 2 ** min(self._accidents, 12)))
+        elif self.follows:
+            self._pause(PAUSE)
+
+    def failed(self, findings: list[str], is_serving: bool) -> None:
+        """Note why an attempt has failed; ``is_serving``: another generation is in service."""
+        since = time.time() if self.fault is None else self.fault["since"]
+        self.fault = {"since": since, "findings": findings}
+        if self._at is None and (self.follows or not is_serving):
+            self._at = time.monotonic() + REPEAT
+
+    def may_succeed(self) -> bool:
+        """Tell whether there were only few accidents: then requests wait for the next attempt, until their deadline."""
+        return self._accidents in range(1, ACCIDENTS)
+
+    def _pause(self, seconds: float) -> None:
+        """Load the files again after some time, and not before, even if they have changed."""
+        self._at = time.monotonic() + seconds
+        self._looker.pause(seconds)

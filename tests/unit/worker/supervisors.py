@@ -13,7 +13,7 @@ from slurmhooks.processes import control
 from slurmhooks.wire.protocol import Control
 from tests.native.workers import PATIENCE, START, below
 
-HURRIED = "from slurmhooks.worker import supervisor; supervisor.REPEAT = 0.05;"
+HURRIED = "from slurmhooks.worker import attempts; attempts.REPEAT = 0.05;"
 GENERATION = "slurmhooks-gen"
 
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Shared by tests of which hook files a process loads."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.handlers.loader import Source
+from slurmhooks.site import sources as site
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def place_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SLURM_CONF point into tmp_path."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+
+
+def names(sources: Iterable[Source]) -> list[str | None]:
+    """Return the names of files and modules."""
+    return [Path(source.path).name if source.path else source.module for source in sources]
+
+
+def of_line(line: str) -> tuple[list[str | None], list[str]]:
+    """Return the sources of a line of plugstack.conf, and the arguments for handlers."""
+    sources, rest, _ = site.of_plugstack(line.split())
+    return names(sources), rest

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which hook files a line of plugstack.conf names, and which arguments are for handlers."""
+
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import plugstack
+from slurmhooks.site import sources as site
+from tests.unit.site.conftest import Write, of_line
+
+pytestmark = pytest.mark.usefixtures("place_slurm_conf")
+
+
+def test_a_line_without_arguments_loads_what_the_configuration_says(write: Write) -> None:
+    """``required spank_python.so`` is enough."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]\n')
+    assert of_line("") == (["a.py"], [])
+    assert of_line("failonerror") == (["a.py"], [])
+    assert of_line("failonerror -- fast=1") == (["a.py"], ["fast=1"])
+
+
+def test_a_line_with_a_glob_keeps_its_own_arguments(write: Write) -> None:
+    """A line with a glob has its own files and arguments, and does not read the configuration."""
+    write("slurmhooks.toml", "not toml")
+    write("lustre.d/b.py", "")
+    write("lustre.d/a.py", "")
+    assert of_line("lustre.d/*.py /scratch quota=5") == (["a.py", "b.py"], ["/scratch", "quota=5"])
+    assert of_line("failonerror lustre.d/a.py config=x") == (["a.py"], ["config=x"])
+
+
+def test_a_line_may_name_a_configuration(write: Write) -> None:
+    """config=FILE is relative to slurm.conf, or absolute."""
+    path = write("other.toml", '[hooks]\npaths = ["o.py"]\n')
+    assert of_line("config=other.toml failonerror") == (["o.py"], [])
+    assert of_line(f"config={path}") == (["o.py"], [])
+
+
+def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
+    """An invalid configuration raises LoadError with all findings."""
+    write("slurmhooks.toml", "[nope]\n[neither]\n")
+    with pytest.raises(LoadError) as caught:
+        site.of_plugstack([])
+    assert len(caught.value.findings) == 2
+    with pytest.raises(ConfigError):
+        site.of_config()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", (None, None, [])),
+        ("config=x", ("x", None, [])),
+        ("config=x failonerror", ("x", None, [])),
+        ("failonerror config=x *.py", ("x", "*.py", [])),
+        ("init_failure_mode=job failonerror a.py", (None, "a.py", [])),
+        ("a.py init_failure_mode=rest", (None, "a.py", ["init_failure_mode=rest"])),
+        ("-- fast=1 --", (None, None, ["fast=1", "--"])),
+        ("config=x failonerror -- fast=1", ("x", None, ["fast=1"])),
+        ("a.py -- x", (None, "a.py", ["--", "x"])),
+        ("a.py failonerror config=x", (None, "a.py", ["failonerror", "config=x"])),
+    ],
+)
+def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, list[str]]) -> None:
+    """Arguments for slurmhooks come first; all arguments after the GLOB are for handlers."""
+    assert plugstack.split(line.split()) == expected
+
+
+def test_a_wrong_init_failure_mode(write: Write) -> None:
+    """An invalid value is refused; the error lists the valid values."""
+    with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
+        site.of_plugstack(["init_failure_mode=jobs"])
+
+
+def test_a_line_whose_folder_is_a_link(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a line all come from the folder that the link leads to."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    inside = write("one/hooks.d/a.py", "")
+    (tmp_path / "current").symlink_to("one")
+    sources, rest, _ = site.of_plugstack(["current/hooks.d/*.py", "x"])
+    assert ([source.path for source in sources], rest) == ([str(inside)], ["x"])
+
+
+def test_a_line_before_the_first_deployment(tmp_path: Path) -> None:
+    """A line that names files of the deployed bundle has no hooks until one is deployed; then its folder must exist."""
+    for pattern in ("slurmhooks.d/current/hooks.d/*.py", f"{tmp_path}/slurmhooks.d/current/hooks.d/*.py"):
+        assert of_line(f"{pattern} x") == ([], ["x"])
+    (tmp_path / "slurmhooks.d").mkdir()
+    (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/1")
+    for _ in range(2):
+        with pytest.raises(LoadError, match=f"{tmp_path}/slurmhooks.d/bundles/1/hooks.d: does not exist"):
+            of_line("slurmhooks.d/current/hooks.d/*.py x")
+        (tmp_path / "slurmhooks.d" / "bundles" / "1").mkdir(parents=True, exist_ok=True)
+
+
+def test_a_line_whose_configuration_does_not_exist() -> None:
+    """A configuration that a line of plugstack.conf names must exist."""
+    with pytest.raises(LoadError, match=r"gone\.toml: does not exist; config= in plugstack\.conf names it"):
+        site.of_plugstack(["config=gone.toml"])

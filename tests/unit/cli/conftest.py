@@ -197,3 +197,11 @@ def documents_fit_their_schema(monkeypatch: pytest.MonkeyPatch) -> None:
         real(value)
 
     monkeypatch.setattr(output, "document", checked)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A batch script."""
+    path = tmp_path / "job.sh"
+    path.write_text("#!/bin/sh\n#SBATCH --account=physics --greet=Ada\nhostname\n")
+    return path

@@ -206,70 +206,6 @@ BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
     "slurmhooks.handlers.view",  # for container.job_env alone
     "_collections_abc",
 }
-MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
-    "slurmhooks.entry.site_handlers",
-    "slurmhooks.scrun",
-    "slurmhooks.scrun.cancel",
-    "slurmhooks.entry.scrun",
-    "slurmhooks.scrun.model",
-    "_slurmhooks_scrun",
-}
-"""What a container costs whose handlers do nothing."""
-
-STAGING = """
-from slurmhooks import hook, log
-
-@hook.scrun.stage_in
-def stage_in(container):
-    container.root_path = container.bundle + "/rootfs"
-    log.info("ran")
-
-@hook.scrun.stage_out
-def stage_out(container):
-    log.info(container.bundle)
-"""
-
-ANCHOR = """
-import sys
-
-before = set(sys.modules)
-
-
-class Native:
-    '''The compiled module, and a container: what stands for an address is the object itself.'''
-
-    def __init__(self):
-        self.logged, self.told = [], []
-
-    def values(self, container):
-        texts = ("id", "bundle", "orig_bundle", "root_path", "orig_root_path", "spool_dir", "config_file")
-        return {**dict.fromkeys(texts, "/box"), **dict.fromkeys(("job_id", "user_id", "group_id"), 0)}
-
-    def job_env(self, container):
-        return ["A=1"]
-
-    def cancelled(self, container):
-        return False
-
-    def ask(self, container, function, argument):
-        self.told.append((function, argument))
-        return False, 0, b""
-
-    def log(self, level, text):
-        self.logged.append(text.decode())
-
-    def job_is_over(self, job):
-        return False
-
-
-sys.modules["_slurmhooks_scrun"] = native = Native()
-sys.path.append(sys.argv[1])
-from slurmhooks.entry import scrun as entry
-
-answers = [entry.stage_in(native, True), entry.stage_out(native, True)]
-print(answers, native.told, native.logged)
-print(*(set(sys.modules) - before))
-"""
 
 
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
@@ -406,20 +342,3 @@ def test_a_line_of_scripts_without_a_manifest(tmp_path: Path, write: Callable[..
     assert "'ran'" in said
     assert "slurmhooks.config.model" not in imported
     assert not any(name.startswith("pydantic") for name in imported)
-
-
-def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """With a manifest, scrun's anchor imports only the listed modules; pydantic only for container.config."""
-    path = write("hooks.d/hooks.py", STAGING)
-    rows = ["slurmhooks-manifest 2 0x180b05", "scrun", f"source {path}", "log debug3 4096", "end", ""]
-    write("slurmhooks.manifest", "\n".join(rows))
-    script = write("anchor.py", ANCHOR)
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
-    assert said == (
-        "[(0, None, 0), (0, None, 0)] [('set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
-    )
-    assert set(imported.split()) - MAY_BE_IMPORTED_BY_THE_ANCHOR == set()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector, a process for which no other process waits."""
 
-import fcntl
 import json
 import os
 import signal
@@ -10,81 +9,18 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from slurmhooks.collector import collector, reporting
+from slurmhooks.collector import collector
 from slurmhooks.collector.collector import Collector
 from slurmhooks.config.model import Config
 from slurmhooks.config.sections import Decisions, Metrics
-from slurmhooks.processes import checked, descriptors
 from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Control, Result
 from tests.native.workers import wait_for
-
-Lines = Callable[[], list[dict[str, Any]]]
-DECISION: dict[str, Any] = {
-    "id": "0123456789ab",
-    "time": 1.5,
-    "hook": "job_submit",
-    "user_id": 0,
-    "verdict": "accepted",
-    "handlers": [{"handler": "limits:account", "outcome": "passed", "microseconds": 30}],
-    "microseconds": 40,
-}
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """The file of the decision log, whose folder does not exist yet."""
-    return tmp_path / "log" / "job_submit.jsonl"
-
-
-@pytest.fixture
-def lines(file: Path) -> Lines:
-    """Return the lines of the decision log."""
-
-    def read() -> list[dict[str, Any]]:
-        return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
-
-    return read
-
-
-@pytest.fixture
-def errors(tmp_path: Path) -> Path:
-    """The file that a collector has as its standard error."""
-    return tmp_path / "errors"
-
-
-@pytest.fixture
-def running(file: Path, errors: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
-    """A running collector that writes a decision log."""
-    monkeypatch.setattr(collector, "RETRY", 0.0)
-    monkeypatch.setattr(collector, "RETRY_MOST", 0.0)
-    found = Collector()
-    found.order(orders(file))
-    kept = os.dup(2)
-    with errors.open("w") as stderr:
-        os.dup2(stderr.fileno(), 2)
-    found.look(lambda: None)
-    os.dup2(kept, 2)
-    os.close(kept)
-    yield found
-    found.finish()
-
-
-def orders(file: Path, **settings: Any) -> dict[str, Any]:
-    """Return orders to write a decision log."""
-    decisions = {"file": str(file), "max_size": 1 << 30, "keep": 2, "sample": 1.0, **settings}
-    return {"point": "job_submit", "include": [], "generation": 1, "hooks": "abc", "decisions": decisions}
-
-
-def report(running: Collector, **changed: Any) -> bool:
-    """Report a decision."""
-    return running.reporter.report(reporting.DECISION, json.dumps(DECISION | changed).encode())
+from tests.unit.collector.conftest import DECISION, Lines, orders, report
 
 
 def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path) -> None:
@@ -331,78 +267,3 @@ def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> Non
     arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
     assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "False True\n"
     assert (tmp_path / "log" / "job_submit.jsonl").exists()
-
-
-def sparse() -> int:
-    """Return the descriptor of memory that is larger than the machine, and sealed."""
-    fd = os.memfd_create("sparse", os.MFD_ALLOW_SEALING)
-    os.ftruncate(fd, 1 << 40)
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, descriptors.SEALS)
-    return fd
-
-
-DAMAGED: dict[str, Callable[[], tuple[bytes, list[int]]]] = {
-    "empty": lambda: (b"{}", []),
-    "no JSON": lambda: (b"\xff", []),
-    "a list": lambda: (b"[]", []),
-    "deeply nested": lambda: (b"", [descriptors.sealed(b"[" * (1 << 20))]),
-    "many small values": lambda: (b"", [descriptors.sealed(b"[" + b"[]," * (20 << 20) + b"0]")]),
-    "no end": lambda: (b"", [os.open("/dev/zero", os.O_RDONLY)]),
-    "a pipe": lambda: (b"", [os.pipe()[0]]),
-    "not sealed": lambda: (b"", [os.memfd_create("open")]),
-    "huge": lambda: (b"", [sparse()]),
-    "two descriptors": lambda: (b"", [descriptors.sealed(b"{}"), descriptors.sealed(b"{}")]),
-    "no number": lambda: (json.dumps(DECISION | {"time": "now"}).encode(), []),
-    "not finite": lambda: (json.dumps(DECISION | {"time": float("nan")}).encode(), []),
-    "an infinite time": lambda: (json.dumps(DECISION).replace("1.5", "1e999").encode(), []),
-    "a year that does not exist": lambda: (json.dumps(DECISION | {"time": 1e15}).encode(), []),
-    "handlers that are no list": lambda: (json.dumps(DECISION | {"handlers": 7}).encode(), []),
-    "a handler without a name": lambda: (json.dumps(DECISION | {"handlers": [{}]}).encode(), []),
-    "a name that is a list": lambda: (json.dumps(DECISION | {"hook": [1]}).encode(), []),
-    "a user id of the wrong type": lambda: (json.dumps(DECISION | {"user_id": {}}).encode(), []),
-}
-
-
-@pytest.mark.parametrize("damaged", DAMAGED)
-def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damaged: str) -> None:
-    """Whatever a worker reports, and with whatever descriptors, the next decision is logged by the same process."""
-    pid = running.pid
-    data, fds = DAMAGED[damaged]()
-    for kind in (reporting.DECISION, reporting.RECORDED, 77):
-        socket.send_fds(running.reporter.socket, [reporting.HEADER.pack(kind, 0) + data], fds)
-    running.reporter.socket.send(b"x")
-    report(running, id="after")
-    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the next decision")
-    assert running.pid == pid
-
-
-def test_a_socket_that_was_shut_down_is_replaced(running: Collector, lines: Lines) -> None:
-    """A sender that shuts down the socket, which all share, ends reports only until generations get the next one."""
-    first = running.pid
-    running.reporter.socket.shutdown(socket.SHUT_RDWR)
-    wait_for(lambda: os.waitid(os.P_PID, first, os.WEXITED | os.WNOHANG | os.WNOWAIT), "the end of the collector")
-    assert running.ended(*os.waitpid(first, 0))
-    assert running.is_renewed
-    running.look(lambda: None)
-    report(running, id="after")
-    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the next decision")
-
-
-def test_damaged_reports_are_told(running: Collector, errors: Path) -> None:
-    """slurmctld's log says that reports were invalid, in one line that a hostile worker cannot shape."""
-    running.reporter.report(reporting.DECISION, json.dumps(DECISION | {"hook": "\x1b[2J" * 9999}).encode())
-    said = wait_for(lambda: errors.read_text(), "a line")
-    assert "reports of workers were invalid, and are ignored" in said
-    assert said.count("\n") == 1
-    assert said.rstrip("\n").isprintable()
-
-
-def test_names_are_limited(running: Collector, lines: Lines) -> None:
-    """Reports of ever more handlers do not fill the memory of the collector; decisions with known names still count."""
-    report(running)
-    for number in range(checked.MOST_NAMES // 100 + 1):
-        handlers = [{"handler": f"{number}:{each}", "outcome": "passed", "microseconds": 1} for each in range(100)]
-        wait_for(lambda many=handlers: report(running, handlers=many), "room for a report")  # type: ignore[misc]
-    wait_for(lambda: report(running, id="after"), "room for a report")
-    assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the last decision")
-    assert len({each["handler"] for line in lines() for each in line["handlers"]}) <= checked.MOST_NAMES

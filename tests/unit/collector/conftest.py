@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A running collector that writes a decision log."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.collector import collector, reporting
+from slurmhooks.collector.collector import Collector
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+DECISION: dict[str, Any] = {
+    "id": "0123456789ab",
+    "time": 1.5,
+    "hook": "job_submit",
+    "user_id": 0,
+    "verdict": "accepted",
+    "handlers": [{"handler": "limits:account", "outcome": "passed", "microseconds": 30}],
+    "microseconds": 40,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of the decision log, whose folder does not exist yet."""
+    return tmp_path / "log" / "job_submit.jsonl"
+
+
+@pytest.fixture
+def lines(file: Path) -> Lines:
+    """Return the lines of the decision log."""
+
+    def read() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+
+    return read
+
+
+@pytest.fixture
+def errors(tmp_path: Path) -> Path:
+    """The file that a collector has as its standard error."""
+    return tmp_path / "errors"
+
+
+@pytest.fixture
+def running(file: Path, errors: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    """A running collector that writes a decision log."""
+    monkeypatch.setattr(collector, "RETRY", 0.0)
+    monkeypatch.setattr(collector, "RETRY_MOST", 0.0)
+    found = Collector()
+    found.order(orders(file))
+    kept = os.dup(2)
+    with errors.open("w") as stderr:
+        os.dup2(stderr.fileno(), 2)
+    found.look(lambda: None)
+    os.dup2(kept, 2)
+    os.close(kept)
+    yield found
+    found.finish()
+
+
+def orders(file: Path, **settings: Any) -> dict[str, Any]:
+    """Return orders to write a decision log."""
+    decisions = {"file": str(file), "max_size": 1 << 30, "keep": 2, "sample": 1.0, **settings}
+    return {"point": "job_submit", "include": [], "generation": 1, "hooks": "abc", "decisions": decisions}
+
+
+def report(running: Collector, **changed: Any) -> bool:
+    """Report a decision."""
+    return running.reporter.report(reporting.DECISION, json.dumps(DECISION | changed).encode())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cluster import drawn_jobs
+from tests.cluster import allocations, drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 from tests.cluster.own_readers import seeded
@@ -51,7 +51,7 @@ def draw(site: Site, number: int, seed: int | None, note: Note, *, update: bool 
         seed: of the random options; None: a new one, and the test reports what it has compared.
         note: records a property of the test.
         update: change each job before it starts.
-        without: see drawn_jobs.outside().
+        without: see allocations.outside().
     """
     used, generator = (seed, random.Random(seed)) if seed is not None else seeded()
     jobs, updates = {}, {}
@@ -73,7 +73,7 @@ def draw(site: Site, number: int, seed: int | None, note: Note, *, update: bool 
         f"    {job['line']}\n    {bounds}"
         for name, job in given.items()
         for bounds in drawn_jobs.bounds_of(told, name)
-        if (beyond := drawn_jobs.outside(job, bounds, without))
+        if (beyond := allocations.outside(job, bounds, without))
     ]
     wrong += [f"{jobs[name]} + {changed(name)}: {text}" for name, text in said.items() if "slurmhooks" in text]
     counts = f"seed {used}: {len(wrong)} of {len(given)} that ran, of {number} jobs, outside of their bounds"
@@ -108,11 +108,11 @@ def test_floors(site: Site) -> None:
     assert len(given) > len(jobs) / 2, said  # a busy machine may start some too late
     for name, job in given.items():
         for bounds in told[name]:
-            assert not drawn_jobs.outside(job, bounds), (jobs[name], job["line"])
+            assert not allocations.outside(job, bounds), (jobs[name], job["line"])
         if site.cluster.has_sources:  # otherwise the bounds know no limits of partitions
             nodes, cpus = (told[name][0][what][0] for what in ("nodes", "cpus"))
             assert int(job["NumNodes"]) == nodes, (jobs[name], job["line"])
-            assert drawn_jobs.needed(job)["cpus"][0] <= cpus <= int(job["NumCPUs"]), (jobs[name], job["line"])
+            assert allocations.needed(job)["cpus"][0] <= cpus <= int(job["NumCPUs"]), (jobs[name], job["line"])
 
 
 @pytest.mark.soak

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cluster import drawn_jobs
+from tests.cluster import allocations, drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import seeded
@@ -35,14 +35,14 @@ class Given:
     """What slurmctld gave to a job, and what the bounds said about it.
 
     Attributes:
-        amounts: see drawn_jobs.amounts().
+        amounts: see allocations.amounts().
         named: the request names an amount of memory.
         names_gpus: the job has GPUs because the request names some: with whole nodes it gets them in any case.
         job: what scontrol showed.
     """
 
     def __init__(self, job: dict[str, str], bounds: dict[str, Any]) -> None:
-        self.amounts = {**drawn_jobs.amounts(job), "needed": drawn_jobs.needed(job)["cpus"]}
+        self.amounts = {**allocations.amounts(job), "needed": allocations.needed(job)["cpus"]}
         self.named = bool(bounds["names_memory"])
         self.job = job
         self.names_gpus = self.most("gpus") > 0 and bool(NAMED_GPUS.search(job["line"]))
@@ -94,7 +94,7 @@ LIMITS = [
         lambda given: given.memory("gpus_per_node") if given.names_gpus else None,
     ),
     Limit('rule = "licenses"\nmost = {{ ansys = {} }}', Given.licenses),
-    Limit('rule = "time_ceiling"\nlimit = {}', lambda given: drawn_jobs.minutes(given.job)),
+    Limit('rule = "time_ceiling"\nlimit = {}', lambda given: allocations.minutes(given.job)),
     Limit('rule = "node_count"\nleast = {}', lambda given: given.most("nodes"), floor=True),
     Limit('rule = "task_count"\nleast = {}', lambda given: given.most("tasks"), floor=True),
     Limit('rule = "cpu_count"\nleast = {}', lambda given: given.most("cpus"), floor=True),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cluster import drawn_jobs
+from tests.cluster import allocations, drawn_jobs
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
@@ -235,13 +235,13 @@ class Given:
     """What slurmctld gave to a job."""
 
     def __init__(self, job: dict[str, str]) -> None:
-        amounts = drawn_jobs.amounts(job)
+        amounts = allocations.amounts(job)
         self.nodes, self.tasks, self.cpus, self.gpus, self.memory = (
             max(amounts.get(name, [0])) for name in ("nodes", "tasks", "cpus", "gpus", "memory_per_node")
         )
         pairs = zip(amounts["memory_per_node"], amounts["cpus_per_node"], strict=True)
         self.memory_of_cpu = max((memory / max(cpus, 1) for memory, cpus in pairs), default=0)
-        self.minutes = drawn_jobs.minutes(job) or 0
+        self.minutes = allocations.minutes(job) or 0
         self.licenses = sum(int(count or 1) for count in re.findall(r"ansys(?:[:=](\d+))?", job["Licenses"]))
         self.task = int(job.get("ArrayTaskId", 0))
         self.partition = job["Partition"]

@@ -15,6 +15,7 @@ from tests.cluster import reporting
 from tests.cluster.calls import call
 from tests.cluster.containers import User, call_again_if_lost
 from tests.cluster.lab import places, releases
+from tests.cluster.spank.site import Site, site
 
 NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", os.environ.get("PYTEST_XDIST_WORKER"))))
 """The set of clusters that the fixtures use, separate from those of people and of other test processes."""
@@ -219,6 +220,14 @@ def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
     """Return a function that brings up another bare cluster for this test, from a release and a name."""
     with contextlib.ExitStack() as stack:
         yield lambda release, name: stack.enter_context(running(release, f"{NAME}-{name}", 1))
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: Cluster) -> Iterator[Site]:
+    """A site for SPANK; each test has its own hook file."""
+    with site(cluster) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        yield lent_site
 
 
 def pytest_unconfigure() -> None:

@@ -19,14 +19,6 @@ CONTAINS = (24, 5)
 """The first release with SlurmdParameters=contain_spank."""
 
 
-@pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test has its own hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
-
-
 CONTAINED = """
 def depth(n):
     return 0 if n == 0 else 1 + depth(n - 1)

@@ -2,24 +2,9 @@
 """Actions of handlers: environments, the task's command, the log, codes of refusals, calls of Slurm."""
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import pytest
 
 from tests.cluster.spank.noting import HEAD, NOTE
-from tests.cluster.spank.site import Site, settle, site
-
-if TYPE_CHECKING:
-    from tests.cluster.conftest import Cluster
-
-
-@pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test has its own hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
+from tests.cluster.spank.site import Site, settle
 
 
 def use(lent: Site, text: str) -> None:

@@ -3,30 +3,19 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slurmhooks.spank.callbacks import PLACES
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.functions import FUNCTIONS
-from tests.cluster.spank.site import HERE, HOOKS_D, SLURM_CONF, Site, job_id_of, site
+from tests.cluster.spank.site import HERE, HOOKS_D, SLURM_CONF, Site, job_id_of
 from tests.cluster.test_spank_failures import ROWS, Result
-
-if TYPE_CHECKING:
-    from tests.cluster.conftest import Cluster
 
 ALICE = 2001
 COUNTING = (HERE / "counting.py").read_text()
 MODES = ("python", "manifest")
-
-
-@pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test has its own hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
 
 
 def use(lent: Site, text: str, mode: str = "python", line: str = "required spank_python.so") -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from tests.cluster.spank.site import Site, settle
 
+IN_STEP = 8
+"""The number of callbacks in a step of one task."""
 HEAD = """
 import json, os, sys, threading, time
 from slurmhooks import Reject, hook, log

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes hook manifests for hosts."""
+"""Writes hook manifests for hosts, and launches with them."""
 
 from pathlib import Path
 
 from slurmhooks.handlers import loader
 from slurmhooks.site import manifest
-from tests.native.hosting import Host
+from tests.native.hosting import Host, Run
 
 
 def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hooks.py",)) -> Path:
@@ -40,3 +40,8 @@ def compile_scrun(host: Host, script: str | None) -> None:
     scrun = manifest.Point("scrun", sources, ("debug3", "4096"), path)
     watched = [str(host.folder / name) for name in ("hooks.py", "slurmhooks.toml")]
     (host.folder / "slurmhooks.manifest").write_text(manifest.render([], watched, host.build.slurm, (), [scrun]))
+
+
+def launch(host: Host, context: str, calls: str) -> Run:
+    """Run calls in a context; ``mapped`` at the end shows whether Python has started."""
+    return host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}\nmapped libpython")

@@ -2,14 +2,13 @@
 """With a hook manifest Python starts only for callbacks with handlers, and all calls have the same results."""
 
 import os
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from slurmhooks.site import manifest, variants
+from slurmhooks.site import manifest
 from tests.native.hosting import Host, Run
-from tests.native.manifests import compile_manifest
+from tests.native.manifests import compile_manifest, launch
 from tests.native.test_spank import CALLBACKS
 
 SITE = """
@@ -25,11 +24,6 @@ def user_init(spank):
 def post(spank):
     log.info("post")
 """
-
-
-def launch(host: Host, context: str, calls: str) -> Run:
-    """Run calls in a context; ``mapped`` at the end shows whether Python has started."""
-    return host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}\nmapped libpython")
 
 
 def has_python(run: Run) -> bool:
@@ -234,36 +228,6 @@ def test_a_start_that_fails(host: Host) -> None:
     assert [result.rc for result in run.of("call")] == [0, -3000, 0, 0]
 
 
-def use_variant(host: Host, name: str) -> None:
-    """Select another variant of the plugin, as 'slurmhooks compile' does."""
-    plugin = host.use_copy_of_plugins() / "spank_python.so"
-    plugin.unlink()
-    plugin.symlink_to(f"slurmhooks/spank_python-{name}.so")
-
-
-@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
-def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> None:
-    """A handler of a callback that the plugin does not export is an error, and the log says what to run."""
-    host.site(SITE)
-    use_variant(host, "minimal")
-    if with_manifest:
-        compile_manifest(host)
-    run = launch(host, "remote", "call sp init")
-    assert run.one("call").failed
-    assert "Slurm would never call handler hooks:user_init" in run
-    assert "run 'slurmhooks compile'" in run
-
-
-def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
-    """The variant that exports the fewest callbacks runs handlers for these callbacks."""
-    host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
-    use_variant(host, "minimal")
-    compile_manifest(host)
-    run = launch(host, "remote", "call sp init\ncall sp init_post_opt\ncall sp task_init")
-    assert {result.rc for result in run.of("call")} == {0}
-    assert run.said("ran") == [""]
-
-
 @pytest.mark.parametrize("argument", ["init_failure_mode=job", "init_failure_mode=node"])
 def test_init_failure_mode(host: Host, argument: str) -> None:
     """Handlers do not see the argument; slurmd of a release without this choice logs that it is ignored."""
@@ -394,18 +358,3 @@ def test_a_manifest_of_other_hook_files(host: Host) -> None:
     run = launch(host, "remote", f"call sp init\n{calls}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "the option --gone is not taken" in run
-
-
-def test_what_each_variant_exports(host: Host) -> None:
-    """Each variant exports the callbacks that 'slurmhooks compile' assumes."""
-    folder = host.build.plugins
-    for name, path in {
-        **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in variants.VARIANTS},
-        "": folder / "spank_python.so",
-    }.items():
-        # The plugins are not opened, because that needs symbols of Slurm.
-        lines = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-        symbols = {line.split()[-1] for line in lines.splitlines()}
-        exported = {call for call in variants.COSTLY_CALLBACKS if f"slurm_spank_{call}" in symbols}
-        assert exported == set(variants.exported(name)), path
-        assert "slurm_spank_task_init" in symbols

@@ -5,13 +5,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    pass
-
 
 RUN = Path(__file__).parent / "run"
 pytestmark = pytest.mark.one_release

@@ -66,6 +66,8 @@ BROAD = {
 LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.registry.assign"}
 """What turns files into handlers, and gives them the modes of the configuration."""
 
+LARGEST = 400
+"""Lines of a file: one that has more does more than one job."""
 BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
 WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
 
@@ -275,6 +277,13 @@ def test_every_source_names_its_licence() -> None:
             if "SPDX-License-Identifier: GPL-2.0-or-later" not in lines[is_script(path)]:
                 wrong.append(str(path.relative_to(ROOT)))
     assert wrong == []
+
+
+def test_files_are_short() -> None:
+    """A source file has one job, and is short enough to be read in one go; stubs are written by a program."""
+    paths = (path for path in sources() if path.suffix in WITH_SPDX or is_script(path))
+    sizes = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in paths}
+    assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}
 
 
 def test_no_banners() -> None:

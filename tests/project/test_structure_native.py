@@ -19,8 +19,6 @@ TIERS = (
 never from another folder of its tier, so that no plugin point depends on another one."""
 
 GENERATED = {"build_config.h", "protocol.h"}
-LARGEST = 400
-"""Lines of a file: one that has more does more than one job."""
 
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
@@ -103,12 +101,6 @@ def test_headers_hold_no_code() -> None:
     """
     static = re.compile(r"^static (?!inline\b|const\b)", re.MULTILINE)
     assert [name for name, text in c_files().items() if name.endswith(".h") and static.search(text)] == []
-
-
-def test_files_are_short() -> None:
-    """A C file has one job, and is short enough to be read in one go."""
-    sizes = {name: len(text.splitlines()) for name, text in c_files().items()}
-    assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}
 
 
 ENTRY_POINT = re.compile(r"^(?:extern|EXPORTED) [^;{}()]*\b\w+\([^;{}]*\)\n\{\n(.*)\n", re.MULTILINE)

@@ -24,7 +24,7 @@ struct slurmhooks_answer {
     long detail;   /* the meaning depends on the entry point */
 };
 
-/* A Python function that a plugin may call: slurmhooks.POINT.entry.NAME. */
+/* A Python function that a plugin may call, in a module of slurmhooks/entry. */
 struct slurmhooks_entry {
     const char *module;
     const char *function;

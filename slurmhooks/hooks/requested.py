@@ -107,7 +107,7 @@ def variables_of(option: Option[Any], text: str) -> tuple[dict[str, str], dict[s
 
 
 def value_of(option: Option[Value], job: Request | Record) -> Value | None:
-    """Return the value of an option in a request or record; see :meth:`slurmhooks.option.Option.of`."""
+    """Return the value of an option in a request or record; see :meth:`slurmhooks.hooks.option.Option.of`."""
     given = {place: option.argument(text) for place, text in _texts(option, job).items()}
     if not given:
         return None
@@ -142,7 +142,7 @@ def _texts(option: Option[Any], job: Request | Record) -> dict[str, str]:
 
 
 def put(option: Option[Any], job: Request, value: object) -> None:
-    """Set an option in a request, or remove it; see :meth:`slurmhooks.option.Option.set`."""
+    """Set an option in a request, or remove it; see :meth:`slurmhooks.hooks.option.Option.set`."""
     text = None if value is None else _text(option, value)
     key = option.variable
     environment: Any = job.environment

@@ -68,6 +68,17 @@ LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.registry.assign
 
 LARGEST = 400
 """Lines of a file: one that has more does more than one job."""
+FILE = re.compile(r"(?<![\w/.~-])(?:slurmhooks|native|tests|tools)/[\w/-]+\.(?:py|c|h)\b")
+OTHERS = (
+    "slurmhooks.schema.",
+    "slurmhooks.toml.",
+    "slurmhooks.json.",
+    "slurmhooks.spank.items",
+    "slurmhooks.cli_filter.option_",
+)
+"""The beginnings of names of files of sites, of keys, and of stubs, which a program writes."""
+NAME = re.compile(r"(?<![\w/.-])slurmhooks(?:\.[a-z_]+)+\.\w+")
+"""A name in a module of the package, or a module in a folder of it."""
 BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
 WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
 
@@ -284,6 +295,26 @@ def test_files_are_short() -> None:
     paths = (path for path in sources() if path.suffix in WITH_SPDX or is_script(path))
     sizes = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in paths}
     assert {name: lines for name, lines in sizes.items() if lines > LARGEST} == {}
+
+
+def exists(name: str, known: dict[str, Path]) -> bool:
+    """Tell whether a dotted name is a module, or stands in the longest module that it begins with."""
+    words = name.split(".")
+    length = next(length for length in range(len(words), 0, -1) if ".".join(words[:length]) in known)
+    return length == len(words) or bool(re.search(rf"\b{words[length]}\b", known[".".join(words[:length])].read_text()))
+
+
+def test_what_comments_and_pages_name_exists() -> None:
+    """Files and names of modules in docstrings, comments and pages of the guide are those of today."""
+    known = modules()
+    wrong = []
+    for path in (*sources(), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")):
+        if path.suffix in (".py", ".c", ".h", ".md"):
+            text = path.read_text()
+            lost = [name for name in FILE.findall(text) if not (ROOT / name).exists()]
+            lost += [name for name in NAME.findall(text) if not name.startswith(OTHERS) and not exists(name, known)]
+            wrong += [f"{path.relative_to(ROOT)} names {name}" for name in lost]
+    assert wrong == []
 
 
 def test_no_banners() -> None:

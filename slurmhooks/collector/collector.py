@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collection, recordings, reporting
 from slurmhooks.collector.place import decisions_folder
+from slurmhooks.config import plain
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.recording import page as shared
@@ -50,17 +51,14 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
     orders: dict[str, Any] = {}
     if decisions.enabled:
         orders["decisions"] = {
+            **plain.values("decisions", decisions),
             "file": f"{decisions_folder(decisions.folder)}/{point}.jsonl",
-            "max_size": decisions.max_size,
-            "keep": decisions.keep,
-            "sample": decisions.sample,
         }
     if metrics.sockets or metrics.textfiles:
         orders["metrics"] = {
+            **plain.values("metrics", metrics),
             "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
             "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
-            "interval": metrics.interval,
-            "readers": metrics.readers,
         }
     return orders and orders | {"point": point, "include": list(decisions.include)}
 

@@ -25,6 +25,23 @@ TABLES = {
 """The keys of the tables that a file may have; for any other one the model is needed."""
 
 
+def table(name: str, given: Mapping[str, Any] = {}) -> Any:
+    """Return a table with some values, and the defaults of its other keys.
+
+    Args:
+        name: one of TABLES.
+        given: valid values, as in a file.
+    """
+    rows = TABLES[name]
+    defaults = {key: row.default for key, row in rows.items()}
+    return SimpleNamespace(**defaults | {key: rows[key].convert(value) for key, value in given.items()})
+
+
+def values(name: str, read: object) -> dict[str, Any]:
+    """Return the values of a table, whoever has read it."""
+    return {key: getattr(read, key) for key in TABLES[name]}
+
+
 class Plain:
     """A valid file without ready-made rules, health checks and modes of handlers."""
 
@@ -37,10 +54,8 @@ class Plain:
         Args:
             tables: those of the file; all of TABLES, and valid according to their keys.
         """
-        for name, rows in TABLES.items():
-            given = tables.get(name, {})
-            values = {key: row.convert(given[key]) if key in given else row.default for key, row in rows.items()}
-            setattr(self, name, SimpleNamespace(**values))
+        for name in TABLES:
+            setattr(self, name, table(name, tables.get(name, {})))
         self.policy = SimpleNamespace(**vars(self.policy), modes={})
 
     @property

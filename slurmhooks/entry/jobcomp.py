@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
 from slurmhooks.jobcomp.service import Service
-from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
@@ -34,4 +33,4 @@ def load(watch: Watch, announce: Announce) -> Service:
         ]
         if findings:
             raise LoadError(findings)
-    return Service(tables, registry, settings, site.read_config(site.config_path()).job_end)
+    return Service(tables, registry, settings)

@@ -85,7 +85,9 @@ class Service(PointService):
         def arguments(handler: Handler, job: Job) -> dict[str, Any]:
             return request.arguments(job, handler.names)
 
-        observing = Observing(request.hook, observation, request.fresh, arguments, running, self.settings.timeout)
+        observing = Observing(
+            request.hook, observation, request.fresh, arguments, running, self.settings.section.timeout
+        )
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
         self._describe(call, request)
         for follow in self.followers:

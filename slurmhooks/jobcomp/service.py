@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.spool import Spool
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class Service(PointService):
     """Handlers that were loaded from one set of files, and the spool with their records."""
 
-    def __init__(self, tables: Tables, registry: Registry, settings: Settings, section: JobEnd) -> None:
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
         """Store the handlers."""
         super().__init__(tables, registry, settings)
-        self._section = section
+        self._section = cast("JobEnd", settings.section)
         self._deliveries: dict[str, Delivery] = {}
 
     def handle(self, request: bytes, query: Query) -> bytes:

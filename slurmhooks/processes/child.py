@@ -73,7 +73,7 @@ class Child:
         """
         document = _document(message)
         if _is_ours(message):
-            self.settings = Settings(**document["settings"])
+            self.settings = Settings.read(document["settings"])
             self.watch = Watch.of(document["watch"])
 
     def loaded(self, message: Message) -> None:
@@ -108,7 +108,7 @@ class Child:
 
     def accepts_worker(self, message: Message) -> bool:
         """Tell whether a message hands over a worker: a child of this generation, with a channel and a status page."""
-        if self.settings is None or not self.is_loaded or len(self.workers) > 2 * self.settings.workers + SPARE:
+        if self.settings is None or not self.is_loaded or len(self.workers) > 2 * self.settings.section.workers + SPARE:
             return False
         fits = len(message.fds) == 2 and descriptors.is_stream(message.fds[0]) and descriptors.is_memory(message.fds[1])
         # The supervisor adopts the workers of a generation that has ended.

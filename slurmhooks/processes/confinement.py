@@ -88,10 +88,10 @@ def limit(settings: Settings) -> None:
 
     Only processes of root can raise these limits again.
     """
-    if settings.memory_limit is not None:
-        _lower(resource.RLIMIT_DATA, settings.memory_limit)
-    _lower(resource.RLIMIT_NPROC, settings.process_limit)
-    _lower(resource.RLIMIT_NOFILE, settings.open_file_limit)
+    if settings.section.memory_limit is not None:
+        _lower(resource.RLIMIT_DATA, settings.section.memory_limit)
+    _lower(resource.RLIMIT_NPROC, settings.section.process_limit)
+    _lower(resource.RLIMIT_NOFILE, settings.section.open_file_limit)
     _lower(resource.RLIMIT_CORE, 0)
     prefer_to_kill()
 

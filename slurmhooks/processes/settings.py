@@ -4,55 +4,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from slurmhooks.config import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.config.controller import Workers
+    from slurmhooks.config.controller import PolicyTexts, Workers
+    from slurmhooks.config.model import Config
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the processes need from their plugin's section of the configuration, such as ``[job_submit]``.
+    """What the processes of a plugin point need of its configuration.
 
     Attributes:
-        workers: how many requests are served at the same time.
-        timeout: seconds that a request may take.
-        memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: no limit.
-        process_limit: processes that the user of the workers may have.
-        open_file_limit: open files that a worker, and each program that it starts, may have.
-        accept: whether requests are accepted when no worker can serve them.
-        reload: whether changed files are loaded automatically.
+        section: the plugin's section, such as ``[job_submit]``.
+        policy: ``[policy]``, which is about texts of rules; other points than job_submit have no rules.
         hooks: hash of the files.
-        refuse_all: whether users are told of all refusals of a request.
-        rule_ids: whether refusals end with the label of the handler.
-        daily: whether users read the same notice at most once a day.
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
     """
 
-    workers: int = 1
-    timeout: float = 2.0
-    memory_limit: int | None = 1 << 30
-    process_limit: int = 4096
-    open_file_limit: int = 1024
-    accept: bool = False
-    reload: bool = True
+    section: Workers = field(default_factory=lambda: plain.table("job_submit"))
+    policy: PolicyTexts = field(default_factory=lambda: plain.table("policy", {"rule_ids": False, "notices": "always"}))
     hooks: str = ""
-    refuse_all: bool = False
-    rule_ids: bool = False
-    daily: bool = False
     collect: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, section: Workers) -> Settings:
+    def of(cls, config: Config, section: str) -> Settings:
         """Return the settings of a section."""
-        return cls(
-            workers=section.workers,
-            timeout=section.timeout,
-            memory_limit=section.memory_limit,
-            process_limit=section.process_limit,
-            open_file_limit=section.open_file_limit,
-            accept=getattr(section, "on_unavailable", "reject") == "accept",
-            reload=section.reload,
-        )
+        own: Any = SimpleNamespace(**plain.values(section, getattr(config, section)))
+        if section != "job_submit":
+            return cls(own)
+        return cls(own, plain.table("policy", plain.values("policy", config.policy)))
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Settings:
+        """Return the settings of another process, see :meth:`document`."""
+        tables: list[Any] = [SimpleNamespace(**document[name]) for name in ("section", "policy")]
+        return cls(*tables, document["hooks"], document["collect"])
+
+    def document(self) -> dict[str, Any]:
+        """Return the settings as values of JSON."""
+        return {**vars(self), "section": vars(self.section), "policy": vars(self.policy)}
+
+    @property
+    def accept(self) -> bool:
+        """Whether requests are accepted when no worker can serve them."""
+        return getattr(self.section, "on_unavailable", "reject") == "accept"

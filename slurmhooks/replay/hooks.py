@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmhooks.config import plain
 from slurmhooks.config.model import FILE_NAME
 from slurmhooks.entry.sources import named_in
 from slurmhooks.errors import LoadError
@@ -15,7 +15,7 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import loading, reload
-from slurmhooks.slurmctld.service import unserved, with_policy
+from slurmhooks.slurmctld.service import unserved
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
@@ -46,7 +46,8 @@ def load(path: str, tables: Tables) -> tuple[Registry, Settings]:
             called,
         )
         # A replay shows what each request would have been told, also if the user has read it before.
-        return registry, replace(with_policy(Settings(), config), daily=False)
+        policy = plain.values("policy", config.policy) | {"notices": "always"}
+        return registry, Settings(policy=plain.table("policy", policy))
     files = loading.files_in(path)
     if not files:
         raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])

@@ -162,13 +162,15 @@ class PointService:
             if handler.rollout is not None and subject is not None:
                 modes = Modes(call, view, subject(view))
                 break
-        settings = self.settings
-        notices = Notices(self._messages, sender, quiet) if settings.daily and quiet is not None else None
+        policy = self.settings.policy
+        notices = None
+        if policy.notices == "daily" and quiet is not None:
+            notices = Notices(self._messages, sender, quiet)
         around = InWorker(
             *(handlers, excluded, call, modes),
             notices=notices,
-            refuse_all=settings.refuse_all,
-            ids=settings.rule_ids,
+            refuse_all=policy.refusals == "all",
+            ids=policy.rule_ids,
         )
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
@@ -251,7 +253,7 @@ def load_point(
     def prepare(config: Config) -> None:
         settings = _settings(config, section)
         announce(settings)
-        if settings.daily:
+        if settings.policy.notices == "daily":
             notices.restore(settings.collect)
         confinement.drop_rights(getattr(config, section), section)
 
@@ -264,10 +266,10 @@ def load_point(
     )
     settings = replace(_settings(read, section), hooks=watch.fingerprint())
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
-        if handler.timeout is not None and handler.timeout > settings.timeout:
+        if handler.timeout is not None and handler.timeout > settings.section.timeout:
             log.error(
                 "%s: handler %s: timeout=%g is never reached: [%s] timeout = %g ends it before",
-                *(handler.where, handler.label, handler.timeout, section, settings.timeout),
+                *(handler.where, handler.label, handler.timeout, section, settings.section.timeout),
             )
     return tables, registry, settings
 
@@ -291,19 +293,7 @@ def load_service(
 
 
 def _settings(config: Config, section: str) -> Settings:
-    settings = replace(Settings.of(getattr(config, section)), collect=collector.wanted(config, section))
-    return with_policy(settings, config) if section == "job_submit" else settings
-
-
-def with_policy(settings: Settings, config: Config) -> Settings:
-    """Return settings with what ``[policy]`` says about texts to users."""
-    policy = config.policy
-    return replace(
-        settings,
-        refuse_all=policy.refusals == "all",
-        rule_ids=policy.rule_ids,
-        daily=policy.notices == "daily",
-    )
+    return replace(Settings.of(config, section), collect=collector.wanted(config, section))
 
 
 def _tables() -> Tables:

@@ -10,7 +10,6 @@ import signal
 import socket
 import time
 import traceback
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -96,7 +95,7 @@ class Generation:
         """Tell whether another worker is to be started now."""
         if self._finishing or time.monotonic() < self._retry_at:
             return False
-        return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers
+        return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.section.workers
 
     @property
     def _is_accompanied(self) -> bool:
@@ -274,7 +273,7 @@ def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: 
 
 def _announce(supervisor: socket.socket, number: int, watch: Watch, settings: Settings) -> None:
     """Tell the supervisor what the configuration says; see slurmhooks.worker.service.Announce."""
-    _send(supervisor, Control.CONFIGURED, number, {"settings": asdict(settings), "watch": watch.plain()})
+    _send(supervisor, Control.CONFIGURED, number, {"settings": settings.document(), "watch": watch.plain()})
 
 
 def _send(supervisor: socket.socket, kind: int, number: int, values: dict[str, Any]) -> None:

@@ -173,7 +173,7 @@ class Supervisor:
         elif message.kind == Control.LOADED:
             child.loaded(message)
             assert child.settings is not None
-            self._attempts.watch, self._attempts.follows = child.watch, child.settings.reload
+            self._attempts.watch, self._attempts.follows = child.watch, child.settings.section.reload
         elif message.kind == Control.FAILED:
             line, findings = child.failed(message)
             self._attempts.invalid(child.watch)
@@ -245,13 +245,13 @@ class Supervisor:
         if self._good is not None and self._good.plain() != child.watch.plain():
             report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
-        timeout = max(1, round(settings.timeout * 1000))
+        timeout = max(1, round(settings.section.timeout * 1000))
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
         if before is not None and before in self._children:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))
-            old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
+            old.deadline = time.monotonic() + GRACE + (old.settings or settings).section.timeout
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""

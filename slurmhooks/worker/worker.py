@@ -62,9 +62,9 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
 
 def is_bloated(settings: Settings) -> bool:
     """Tell whether this process has used so much memory that later requests might not get enough."""
-    if settings.memory_limit is None:
+    if settings.section.memory_limit is None:
         return False
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > RETIRE * settings.memory_limit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > RETIRE * settings.section.memory_limit
 
 
 def main(service: Service, connection: socket.socket, page: int, parent: int) -> NoReturn:

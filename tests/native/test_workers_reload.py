@@ -24,7 +24,7 @@ def test_hooks_that_do_not_load(start: Start) -> None:
     assert (result, "the hooks could not be loaded" in detail) == ("UNAVAILABLE", True)
     assert "a.py:3: wrong" in host.log
     assert "b.py:7: wrong, too" in host.log
-    host.set(settings={"accept": True})
+    host.set(settings={"on_unavailable": "accept"})
     wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that the hooks load")
     assert host.ask("accepts") == "1"
     host.stop()

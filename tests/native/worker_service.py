@@ -9,7 +9,9 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from slurmhooks.config import plain
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
@@ -20,14 +22,21 @@ STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
 
 
+def settings_of(state: dict[str, Any]) -> Settings:
+    """Return the settings that a test has written: keys of ``[job_submit]``, and orders for the collector."""
+    given = {**state.get("settings", {})}
+    collect = given.pop("collect", {})
+    return Settings(plain.table("job_submit", given), collect=collect)
+
+
 class Service:
     """Runs the code in requests, and in the observer process too if the state file says so."""
 
-    def __init__(self, state: dict[str, object]) -> None:
+    def __init__(self, state: dict[str, Any]) -> None:
         """Keep the content of the file."""
         self.observes = bool(state.get("observe"))
         self.repeats = False
-        self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # the type that the test wrote
+        self.settings = settings_of(state)
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
 
@@ -69,7 +78,7 @@ def load(watch: Watch, announce: Announce) -> Service:
     """Load the file."""
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
-    announce(Settings(**state.get("settings", {})))
+    announce(settings_of(state))
     exec(str(state.get("load", "")))
     watch.handlers = {str(STATE): [LoadedHandler("job_submit", f"tests:v{state.get('version')}", str(STATE))]}
     state["before"] = watch.before and watch.before.handlers

@@ -13,7 +13,6 @@ from slurmhooks.policies import source
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import decision
-from slurmhooks.slurmctld.service import with_policy
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
@@ -37,7 +36,7 @@ class Worker:
             sources.append(loader.Source(path=str(folder / "site.py")))
         registry = loader.load(sources)
         assert assign(read.rollouts(), registry.all_handlers()) == []
-        self.service = Service(TABLES, registry, with_policy(Settings(), read))
+        self.service = Service(TABLES, registry, Settings.of(read, "job_submit"))
         self.calls: list[Call] = []
         self.service.followers.append(self.calls.append)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.config import plain
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.processes import control
@@ -28,7 +29,9 @@ class Service:
     """Runs Python code that "workers" send."""
 
     folder: Path
-    settings: Settings = field(default_factory=lambda: Settings(memory_limit=None))
+    settings: Settings = field(
+        default_factory=lambda: Settings(plain.table("job_submit", {"memory_limit": "unlimited"}))
+    )
     observes: bool = True
     repeats: bool = False
     timeout: float = 30.0

@@ -45,10 +45,12 @@ def test_settings(write: Write) -> None:
         '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\nreload = false'
     )
     read = config.read(write("slurmhooks.toml", text))
-    assert Settings.of(read.job_submit) == Settings(4, 0.5, 512 << 20, accept=True, reload=False)
-    assert Settings.of(config.Config().job_submit) == Settings()
+    settings = Settings.read(json.loads(json.dumps(Settings.of(read, "job_submit").document())))
+    section = settings.section
+    assert (section.workers, section.timeout, section.memory_limit, section.reload) == (4, 0.5, 512 << 20, False)
+    assert (settings.accept, Settings.of(config.Config(), "job_submit").section) == (True, Settings().section)
     unlimited = config.read(write("slurmhooks.toml", '[job_submit]\nmemory_limit = "unlimited"'))
-    assert Settings.of(unlimited.job_submit).memory_limit is None
+    assert Settings.of(unlimited, "job_submit").section.memory_limit is None
 
 
 def test_watch(write: Write, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_what_failed_is_tried_again(supervisor: Supervisor, tmp_path: Path) -> N
     """A failed load is tried and reported again, even if no watched file has changed."""
     repaired = tmp_path / "repaired"
     failing = f"if not os.path.exists({str(repaired)!r}): raise LoadError(['a.py:3: wrong'])"
-    supervisor.put(load=failing, settings={"accept": True})
+    supervisor.put(load=failing, settings={"on_unavailable": "accept"})
     supervisor.start()
     for _ in range(3):
         assert supervisor.receive().kind == Control.UNAVAILABLE

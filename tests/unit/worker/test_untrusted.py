@@ -69,7 +69,8 @@ kept = []
 """
 
 SETTINGS = (
-    "{'workers': 1, 'timeout': 9.0, 'collect': {'decisions': {'file': TARGET, 'max_size': 9, 'keep': 1, 'sample': 1}}}"
+    "{'section': {'workers': 1, 'timeout': 9.0, 'reload': True}, 'policy': {}, 'hooks': '',"
+    " 'collect': {'decisions': {'file': TARGET, 'max_size': 9, 'keep': 1, 'sample': 1}}}"
 )
 
 ATTACKS = {

@@ -117,7 +117,7 @@ class Saved:
         """Find all jobs, scripts and environments."""
         data, separator, size = self._data, self._separator, len(self._data)
         job_id, submit, line, user = (self._names.index(name) for name in ("JobID", "Submit", "SubmitLine", LAST))
-        found: dict[int, int] = {}
+        places: dict[int, int] = {}
         before: tuple[int, object] = (0, None)
         while at < size:
             if data[at : at + len(separator)] == separator:
@@ -144,7 +144,7 @@ class Saved:
             except ValueError:
                 raise SavedError(f"the record at byte {at} has no number: is SLURM_TIME_FORMAT=%s set?") from None
             same = (columns[user], columns[line], time)
-            place = found.setdefault(key, len(self._times))
+            place = places.setdefault(key, len(self._times))
             if before[1] == same and columns[0] == b"%d" % (before[0] + 1):
                 self._components.add(place)
             before = (base_of(columns[0]), same)

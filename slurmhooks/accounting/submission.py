@@ -141,10 +141,10 @@ class Computing:
         self._empty = dict(empty.raws)
         self.slots = tuple(empty.slots)
         places = self._table.places
-        found = {name: (row, row.member(release_of(release), places)) for name, row in rows(FakeJob).items()}
+        pairs = {name: (row, row.member(release_of(release), places)) for name, row in rows(FakeJob).items()}
         self._rows = {
             name: (row, member)
-            for name, (row, member) in found.items()
+            for name, (row, member) in pairs.items()
             if member is not None and not isinstance(row, Computed)
         }
         self._known_of = lru_cache(_SETS)(self._known)
@@ -160,10 +160,10 @@ class Computing:
         """
         evidence = tuple(columns.get(column, "") for column in _EVIDENCE)
         heterogeneous = "+" in columns["JobID"] or (kept.script is None and COMPONENT in columns)
-        found = self._of_columns(columns.get("SubmitLine", ""), evidence, kept, heterogeneous)
-        raws = {**found.raws, "user_id": int(columns["UID"]), "group_id": int(columns["GID"])}
-        unknown = found.unknown
-        if kept.variables is not None and found.batch and "environment" in unknown:
+        computed = self._of_columns(columns.get("SubmitLine", ""), evidence, kept, heterogeneous)
+        raws = {**computed.raws, "user_id": int(columns["UID"]), "group_id": int(columns["GID"])}
+        unknown = computed.unknown
+        if kept.variables is not None and computed.batch and "environment" in unknown:
             raws["environment"] = [each.encode("utf-8", "surrogateescape") for each in kept.variables]
             raws["env_size"] = len(kept.variables)
             unknown -= {"environment", "env_size"}
@@ -172,7 +172,7 @@ class Computing:
             if member in unknown and column in columns:
                 raws[member] = _assumed(name, columns[column])
                 unknown -= {member}
-        return Request(raws, unknown, found.batch, found.sender_is_root)
+        return Request(raws, unknown, computed.batch, computed.sender_is_root)
 
     def _compute(self, text: str, evidence: tuple[str, ...], kept: Kept, heterogeneous: bool) -> Request:
         columns = dict(zip(_EVIDENCE, evidence, strict=True))
@@ -195,24 +195,24 @@ class Computing:
                 self._of_others(fields, options.in_force(self._release))
         except (SbatchError, NotationError, ValueError, OverflowError):
             return nothing  # sbatch has read something else
-        known = set(
+        known_members = set(
             self._known_of(line.program, frozenset(options.unknown), *map(frozenset, (options.of_line, line.possible)))
         )
         if "priority" in options.given or "priority" in options.unknown:
-            known.discard("priority")  # slurmctld ignores it unless it comes from an operator
+            known_members.discard("priority")  # slurmctld ignores it unless it comes from an operator
         if words.LOST not in text:
             fields["submit_line"] = text
-            known |= {"submit_line"}
+            known_members |= {"submit_line"}
         if line.program == "sbatch":
-            known |= self._name_and_words(fields, line, options, columns)
-            known |= self._files(fields, options)
+            known_members |= self._name_and_words(fields, line, options, columns)
+            known_members |= self._files(fields, options)
             if kept.script is not None:
                 fields["script"] = kept.script
-                known |= {"script", "het_job_offset"}
+                known_members |= {"script", "het_job_offset"}
         else:
-            known |= {"script", "environment", "env_size", "het_job_offset"}
-        raws = self._raws(fields, known)
-        return Request(raws, self._members - known, line.program == "sbatch", options.of_root)
+            known_members |= {"script", "environment", "env_size", "het_job_offset"}
+        raws = self._raws(fields, known_members)
+        return Request(raws, self._members - known_members, line.program == "sbatch", options.of_root)
 
     def _of_sbatch(self, *given: Given) -> Mapping[str, Any]:
         """Return the fields that options of sbatch decide, except the name."""
@@ -234,30 +234,30 @@ class Computing:
     ) -> set[str]:
         """Return the members that the options decide, except those that need more than options."""
         batch = program == "sbatch"
-        known = {"user_id", "group_id"}
+        known_members = {"user_id", "group_id"}
         for member in INFLUENCES if batch else INTERACTIVE:
             decisive = DECISIVE.get(member, ()) if batch else ()
             decided = (of_line - unknown).intersection(decisive) and not possible.intersection(decisive)
             if decided or not INFLUENCES[member] & unknown:
-                known.add(member)
+                known_members.add(member)
         if batch:
-            known |= CONSTANT
-        return (known - {"name", "work_dir", "std_in", "std_out", "std_err"}) & self._members
+            known_members |= CONSTANT
+        return (known_members - {"name", "work_dir", "std_in", "std_out", "std_err"}) & self._members
 
     def _name_and_words(
         self, fields: dict[str, Any], line: words.Line, options: _Options, columns: Mapping[str, str]
     ) -> set[str]:
         """Set the name and the words of the script; return which of them are known."""
-        known: set[str] = set()
+        known_members: set[str] = set()
         rest = line.rest
         if not options.unknown & {"wrap"} and ("wrap" in options.given or rest == []):
-            known |= {"argv", "argc"}
+            known_members |= {"argv", "argc"}
             fields["argv"] = []
         elif rest is not None and len(rest) == 1 and rest[0].startswith(("/", ".")) and words.LOST not in rest[0]:
-            known |= {"argv", "argc"}
+            known_members |= {"argv", "argc"}
             fields["argv"] = rest
         if "job-name" in options.unknown:
-            return known
+            return known_members
         name = options.given.get("job-name")
         if name is None and "wrap" in options.given:
             name = "wrap"
@@ -266,24 +266,24 @@ class Computing:
             if rest and (len(rest) > 1 or words.LOST in name) and columns.get("JobName") != name:
                 name = None
         if name is None:
-            return known
+            return known_members
         fields["name"] = name
-        return known | {"name"}
+        return known_members | {"name"}
 
     def _files(self, fields: dict[str, Any], options: _Options) -> set[str]:
         """Return which of the working directory and the files are known; a relative path needs the directory."""
-        known: set[str] = set()
+        known_members: set[str] = set()
         folder = None if "chdir" in options.unknown else options.given.get("chdir")
         absolute = folder is not None and folder.startswith("/")
         if absolute:
-            known.add("work_dir")
+            known_members.add("work_dir")
         for option, member in (("input", "std_in"), ("output", "std_out"), ("error", "std_err")):
             path = options.given.get(option)
             if option not in options.unknown and (absolute or path is None or path.startswith("/")):
-                known.add(member)
-        return known
+                known_members.add(member)
+        return known_members
 
-    def _raws(self, fields: dict[str, Any], known: set[str]) -> dict[str, Raw]:
+    def _raws(self, fields: dict[str, Any], known_members: set[str]) -> dict[str, Raw]:
         """Return the raw values of the known members that are set."""
         raws: dict[str, Raw] = {}
         for name, value in fields.items():
@@ -292,7 +292,7 @@ class Computing:
                 raws[COUNTERS[name]] = len(value)
             elif name not in self._missing:
                 row, member = self._rows[name]
-                if value is not None and member in known:
+                if value is not None and member in known_members:
                     raws[member] = raw_value(row, raws.get(member, self._empty[member]), value, self._release)
         return raws
 

@@ -117,10 +117,10 @@ def _option(line: Line, words: Sequence[str], columns: Mapping[str, str], *, pla
     Returns:
         the number of its words; None if that is not certain.
     """
-    found = _given(line.program, words)
-    if found is None:
+    match = _given(line.program, words)
+    if match is None:
         return None
-    given, count = found
+    given, count = match
     last = given[-1]
     if last.text is None:
         line.given += given

@@ -100,22 +100,22 @@ def generated(used: set[str], constants: list[Any], release: str, count: int) ->
         release: of Slurm.
         count: how many at most.
     """
-    made = [Command(f"{command}, nothing given", command, release=release) for command in COMMANDS]
+    calls = [Command(f"{command}, nothing given", command, release=release) for command in COMMANDS]
     values = {name: list(_values(name, constants)) for name in sorted(used)}
     for name, texts in values.items():
         for text in texts:
-            made += [_command(command, {name: text}, release) for command in COMMANDS if _takes(command, name, text)]
+            calls += [_command(command, {name: text}, release) for command in COMMANDS if _takes(command, name, text)]
     chance = random.Random(SEED)
     names = [name for name in values if any(name in NAMES[command] for command in COMMANDS)]
     for _ in range(count * 2):
-        if len(made) >= count or not names:
+        if len(calls) >= count or not names:
             break
         command = chance.choice(COMMANDS)
         given = {name: chance.choice(values[name]) for name in chance.sample(names, min(len(names), 4))}
-        made.append(
+        calls.append(
             _command(command, {key: text for key, text in given.items() if _takes(command, key, text)}, release)
         )
-    return made[:count]
+    return calls[:count]
 
 
 def _values(name: str, constants: list[Any]) -> Iterator[str]:

@@ -30,12 +30,12 @@ def assume(flow: Following, condition: Expr, truth: bool, state: State) -> None:
     if _is_impossible(flow, condition, truth, state):
         state.dead = True
         return
-    known, clean = _facts(flow, condition, truth, state)
-    for key in list(known):
+    facts, clean = _facts(flow, condition, truth, state)
+    for key in list(facts):
         value = state.values.get(key)
         if value is not None and value.nil:
-            known.add(value.nil)
-    state.known |= known
+            facts.add(value.nil)
+    state.known |= facts
     state.clean |= clean
 
 
@@ -130,10 +130,10 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
         case Binary(operator="==" | "~=" as operator, left=left, right=right):
             return _equal(flow, left, right, (operator == "==") == truth, state)
         case Name() | Index():
-            known, clean = _of_exits(flow.look(condition, state).exits, truth)
+            facts, clean = _of_exits(flow.look(condition, state).exits, truth)
             key = flow.key(condition, state)
             if truth and key:
-                known.add(key)
+                facts.add(key)
             if truth and isinstance(condition, Index) and not isinstance(condition.key, Constant):
                 # ``if allowed[name]``: the name is not nil, and one of those that the script lists.
                 # As in ``allowed[name or ""]``.
@@ -142,31 +142,31 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
                     named = named.left
                 inner = flow.key(named, state)
                 if inner:
-                    known.add(inner)
+                    facts.add(inner)
                     clean.add(inner)
-            return known, clean
+            return facts, clean
         case Call():
             return _call(flow, condition, truth, state)
     return set(), set()
 
 
 def _call(flow: Following, call: Call, truth: bool, state: State) -> Facts:
-    known, clean = _of_exits(flow.look(call, state).exits, truth)
+    facts, clean = _of_exits(flow.look(call, state).exits, truth)
     if not truth:
-        return known, clean
+        return facts, clean
     subject = _searched(call)
     if subject is not None:
         key = flow.key(subject, state)
         if key:
-            known.add(key)
+            facts.add(key)
             if _is_strict(call):
                 clean.add(key)
     if name_of(call.function) == "tonumber" and call.arguments:
         key = flow.key(call.arguments[0], state)
         if key:
-            known.add(key)
+            facts.add(key)
             clean.add(key)
-    return known, clean
+    return facts, clean
 
 
 def _searched(call: Call) -> Expr | None:
@@ -193,49 +193,49 @@ def _is_strict(call: Call) -> bool:
 
 
 def _equal(flow: Following, left: Expr, right: Expr, equal: bool, state: State) -> Facts:
-    known: set[str] = set()
+    facts: set[str] = set()
     clean: set[str] = set()
     first, second = flow.look(left, state), flow.look(right, state)
     for part, value, other, of_other in ((left, first, right, second), (right, second, left, first)):
         text = constant_text(other, of_other)
         if not text or text == SOME:
             if equal and of_other.kind in ("text", "number") and not of_other.nil:
-                known |= _keys(flow, part, state)
+                facts |= _keys(flow, part, state)
             continue
         more = _of_comparison(flow, part, value, text, equal, state)
-        known |= more[0]
+        facts |= more[0]
         clean |= more[1]
-    return known, clean
+    return facts, clean
 
 
 def _of_comparison(flow: Following, part: Expr, value: Value, text: str, equal: bool, state: State) -> Facts:
     """Return what follows from a comparison with a constant."""
-    known: set[str] = set()
+    facts: set[str] = set()
     clean: set[str] = set()
     if value.exits:
-        known |= _common(way for way in value.exits if _matches(way.result, text) or not equal)
+        facts |= _common(way for way in value.exits if _matches(way.result, text) or not equal)
         if not equal:
-            known = _common(way for way in value.exits if way.result != text)
+            facts = _common(way for way in value.exits if way.result != text)
     of_type = (
         part.arguments[0] if isinstance(part, Call) and name_of(part.function) == "type" and part.arguments else None
     )
     if of_type is not None:
         if equal != (text == "'nil'"):
-            known |= _keys(flow, of_type, state)
+            facts |= _keys(flow, of_type, state)
     elif text == "nil":
         if not equal:
             more = _facts(flow, part, True, state)
-            known |= more[0]
+            facts |= more[0]
             clean |= more[1]
     elif text in ("true", "false"):
         if equal or isinstance(part, (Call, Binary)):
             more = _facts(flow, part, (text == "true") == equal, state)
-            known |= more[0]
+            facts |= more[0]
             clean |= more[1]
     elif equal:
-        known |= _keys(flow, part, state)
+        facts |= _keys(flow, part, state)
         clean |= _keys(flow, part, state)
-    return known, clean
+    return facts, clean
 
 
 def _keys(flow: Following, expression: Expr, state: State) -> set[str]:

@@ -149,7 +149,7 @@ class Definitions:
 
     def constants(self) -> list[object]:
         """Return the texts and numbers in the script, each once."""
-        found = (
+        literals = (
             part.value
             for function in self.functions
             for statement in statements(function.body)
@@ -157,7 +157,7 @@ class Definitions:
             for part in inside(expression)
             if isinstance(part, Constant) and isinstance(part.value, (str, float))
         )
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(literals))
 
     def all_names(self) -> set[str]:
         """Return the names of global variables that the script assigns."""

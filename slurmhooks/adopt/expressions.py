@@ -59,22 +59,22 @@ def evaluate(flow: Following, expression: Expr, state: State, *, index: bool = F
 
 def _name(flow: Following, expression: Name, state: State, index: bool) -> Value:
     key = static_key(expression)
-    found = state.values.get(key)
-    if found is None and key in flow.script.defined:
-        found = Value(kind="function", function=flow.script.defined[key])
-    if found is None:
-        found = members.global_value(flow, expression, state)
-    if found is None:
-        found = flow.anywhere(key)
+    value = state.values.get(key)
+    if value is None and key in flow.script.defined:
+        value = Value(kind="function", function=flow.script.defined[key])
+    if value is None:
+        value = members.global_value(flow, expression, state)
+    if value is None:
+        value = flow.anywhere(key)
     if expression.variable is None:
-        members.read_global(flow, expression, found, state)
+        members.read_global(flow, expression, value, state)
     if key in state.known:
-        found = found.certain()
+        value = value.certain()
     if key in state.clean:
-        found = replace(found, users="")
-    if found.role and not index:
-        flow.uses[Use("whole", found.role, expression.line)] = None
-    return found
+        value = replace(value, users="")
+    if value.role and not index:
+        flow.uses[Use("whole", value.role, expression.line)] = None
+    return value
 
 
 def _index(flow: Following, expression: Index, state: State, index: bool) -> Value:
@@ -82,20 +82,20 @@ def _index(flow: Following, expression: Index, state: State, index: bool) -> Val
     flow.need(expression.of, of, state, "indexed")
     at = flow.value(expression.key, state)
     key = flow.key(expression, state)
-    found = state.values.get(key) if key else None
-    if found is None and key in flow.script.defined:
+    value = state.values.get(key) if key else None
+    if value is None and key in flow.script.defined:
         return Value(kind="function", function=flow.script.defined[key])
     member = members.read(flow, expression, of, at, state)
-    if member is not None and (found is None or member.role.startswith("lib:")):
-        found = member
-    if found is None:
-        found = flow.anywhere(key) if key else Value(users="")
+    if member is not None and (value is None or member.role.startswith("lib:")):
+        value = member
+    if value is None:
+        value = flow.anywhere(key) if key else Value(users="")
     if key in state.known:
-        found = found.certain()
+        value = value.certain()
     if key in state.clean:
-        found = replace(found, users="")
+        value = replace(value, users="")
     del index
-    return found
+    return value
 
 
 def _binary(flow: Following, expression: Binary, state: State) -> Value:

@@ -152,16 +152,16 @@ class Flow:
 
     def _reached(self, sites: Iterable[Function], starts: Iterable[Function]) -> set[Function]:
         """Return functions and those that they call, also by way of others."""
-        found = set(starts)
-        known = set(sites)
-        waiting = list(found)
+        reached = set(starts)
+        functions = set(sites)
+        waiting = list(reached)
         while waiting:
             caller = waiting.pop()
-            for function in known - found:
+            for function in functions - reached:
                 if caller in self._callers.get(function, ()):
-                    found.add(function)
+                    reached.add(function)
                     waiting.append(function)
-        return found
+        return reached
 
     def _run(self, function: Function, values: list[Value], state: State) -> None:
         self.running = Running(function)
@@ -383,7 +383,7 @@ class Flow:
             return
         members.may_be_nil(self, expression, value, how)
         key = self.key(expression, state)
-        state.known |= {known for known in (key, value.nil) if members.is_of_request(known) or known == key} - {""}
+        state.known |= {each for each in (key, value.nil) if members.is_of_request(each) or each == key} - {""}
 
     def is_known(self, expression: Expr, value: Value, state: State) -> bool:
         """Tell whether an expression is known not to be nil."""

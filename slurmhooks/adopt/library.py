@@ -221,11 +221,11 @@ def _of_script(flow: Following, function: Function, arguments: Arguments, state:
     return replace(result, exits=exits)
 
 
-def _translated(known: frozenset[str], keys: dict[str, str], function: Function) -> set[str]:
+def _translated(facts: frozenset[str], keys: dict[str, str], function: Function) -> set[str]:
     """Return what a function knows at its end, in the terms of its caller."""
     own = {str(parameter.number) for parameter in function.parameters}
     result = set()
-    for key in known:
+    for key in facts:
         start, dot, rest = key.partition(".")
         if start in own:
             if keys.get(start):

@@ -68,20 +68,20 @@ def global_value(flow: Following, name: Name, state: State) -> Value | None:
 TABLES_OF_LUA = {"string", "table", "math", "os", "io", "debug", "coroutine", "package", "posix", "bit32", "utf8"}
 
 
-def read_global(flow: Following, name: Name, found: Value, state: State) -> None:
+def read_global(flow: Following, name: Name, value: Value, state: State) -> None:
     """Note a read of a global variable: before this call has assigned it, or one that does not exist."""
     if name.name not in state.assigned and not flow.loading:
         flow.early_reads.setdefault(name.name, name.line)
     if (
         not (flow.loading or flow.in_call)
-        or found.role
-        or found.function is not None
+        or value.role
+        or value.function is not None
         or flow.script.assigns(f"G.{name.name}")
         or name.name == "slurm"
     ):
         return
-    known = names.globals_of(flow.settings.version) | names.OF_OLD_SCRIPTS | {"posix", "arg"}
-    if name.name not in known:
+    defined = names.globals_of(flow.settings.version) | names.OF_OLD_SCRIPTS | {"posix", "arg"}
+    if name.name not in defined:
         flow.undefined.setdefault(name.name, name.line)
 
 
@@ -135,8 +135,8 @@ def _field(flow: Following, role: str, name: str, line: int, state: State) -> Va
 
 def _check_name(flow: Following, role: str, name: str, line: int, *, writes: bool = False) -> None:
     release = flow.settings.release
-    known = names.fields(role, release)
-    if name in known:
+    fields = names.fields(role, release)
+    if name in fields:
         return
     owner = {"part": "a partition", "reservation": "a reservation"}.get(role, role)
     known_in = {other: names.fields(role, other) for other in names.RELEASES}
@@ -148,7 +148,7 @@ def _check_name(flow: Following, role: str, name: str, line: int, *, writes: boo
         return
     if role == "job_desc" and name in job_fields.names(role, release) and not writes:
         return
-    why = f"no release of Slurm has this field: {effect}{names.similar(name, known)}"
+    why = f"no release of Slurm has this field: {effect}{names.similar(name, fields)}"
     flow.remark(Remark(line, "unknown", "warning", f"uses {owner}.{name}", why, "the right name, or nothing"))
 
 
@@ -204,16 +204,16 @@ def spank_method(flow: Following, expression: Call, method: str, arguments: Argu
 def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
     flow.uses[Use(table, name, line)] = None
     if table == "SPANK":
-        known = frozenset(names.SPANK_TABLE)
-        if name not in known:
-            why = f"spank-lua has no such member: it is nil{names.similar(name, known)}"
+        members = frozenset(names.SPANK_TABLE)
+        if name not in members:
+            why = f"spank-lua has no such member: it is nil{names.similar(name, members)}"
             flow.remark(Remark(line, "unknown", "warning", f"uses SPANK.{name}", why))
             return NIL
         return Value(role=f"lib:SPANK.{name}") if name.startswith("log_") else Value(constant=f"SPANK.{name}")
     release = flow.settings.release
-    known = names.slurm_table(flow.family, release)
-    if name not in known:
-        _lacks(flow, name, line, known)
+    members = names.slurm_table(flow.family, release)
+    if name not in members:
+        _lacks(flow, name, line, members)
         return ANY
     if name in ("jobs", "reservations"):
         return Value(kind="table", role=name)
@@ -222,7 +222,7 @@ def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
     return Value(kind="number", constant=f"slurm.{name}")
 
 
-def _lacks(flow: Following, name: str, line: int, known: frozenset[str]) -> None:
+def _lacks(flow: Following, name: str, line: int, members: frozenset[str]) -> None:
     """Report a member of the table slurm that does not exist."""
     tables = {other: names.slurm_table(flow.family, other) for other in names.RELEASES}
     where = names.releases_with(name, tables)
@@ -233,7 +233,7 @@ def _lacks(flow: Following, name: str, line: int, known: frozenset[str]) -> None
         why = f"Slurm {shown} does not have it (only {where}): {effect}"
         flow.remark(Remark(line, "release", "danger" if is_code else "warning", f"uses slurm.{name}", why))
         return
-    why = f"{flow.family or 'slurm'} has no such member in any release: {effect}{names.similar(name, known)}"
+    why = f"{flow.family or 'slurm'} has no such member in any release: {effect}{names.similar(name, members)}"
     flow.remark(Remark(line, "unknown", "danger" if is_code else "warning", f"uses slurm.{name}", why))
 
 

@@ -93,16 +93,16 @@ def globals_of(version: str) -> set[str]:
 @cache
 def fields(kind: str, release: Release) -> frozenset[str]:
     """Return the fields of a kind that scripts can read in a release."""
-    known = {
+    names = {
         name
         for name in job_fields.names(kind, release)
         if kind != "job_desc" or job_fields.READABLE_SINCE.get(name, release) <= release
     }
     if kind == "job_desc":
-        known |= set(job_fields.BESIDES)
+        names |= set(job_fields.BESIDES)
     if kind == "job_rec":
-        known |= set(job_fields.ARRAYS)
-    return frozenset(known | {POINTERS[kind]})
+        names |= set(job_fields.ARRAYS)
+    return frozenset(names | {POINTERS[kind]})
 
 
 @cache
@@ -113,16 +113,16 @@ def slurm_table(family: str, release: Release) -> frozenset[str]:
         family: ``job_submit``, ``cli_filter`` or ``scrun``.
         release: of Slurm.
     """
-    known = {*SLURM, *numbers(release), "CLUSTER_NAME"}
+    members = {*SLURM, *numbers(release), "CLUSTER_NAME"}
     if family == "job_submit":
-        known |= OF_JOB_SUBMIT
+        members |= OF_JOB_SUBMIT
         if release >= (24, 11):
-            known.add("get_qos_priority")
+            members.add("get_qos_priority")
     elif family == "cli_filter":
-        known |= OF_CLI_FILTER
+        members |= OF_CLI_FILTER
     if release >= (26, 5):
-        known |= CONVERSIONS
-    return frozenset(known)
+        members |= CONVERSIONS
+    return frozenset(members)
 
 
 def options() -> frozenset[str]:
@@ -227,9 +227,9 @@ def releases_with(name: str, known_in: dict[Release, frozenset[str]]) -> str:
     return f"until {shown(last)}"
 
 
-def similar(name: str, known: frozenset[str]) -> str:
+def similar(name: str, names: frozenset[str]) -> str:
     """Return a hint such as ``; did you mean 'partition'?`` for an unknown name."""
-    return nearest(name, sorted(known))
+    return nearest(name, sorted(names))
 
 
 def shown(release: Release) -> str:

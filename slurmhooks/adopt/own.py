@@ -48,9 +48,9 @@ class Own:
             ValueError: it does not load.
         """
         self._tables = parse((build / FILE_NAME).read_text())
-        known = stand_ins()
+        numbers = stand_ins()
         self._codes = {
-            number: known[name] for name, number in self._tables.constants["ESLURM"].items() if name in known
+            number: numbers[name] for name, number in self._tables.constants["ESLURM"].items() if name in numbers
         }
         os.environ["SLURM_CONF"] = os.path.join(folder, "slurm.conf")
         script = os.path.join(folder, "script.lua")

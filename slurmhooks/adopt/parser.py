@@ -94,7 +94,7 @@ class _Reader:
         self._scopes.append({})
         for name in declare or ():
             self._declare(name)
-        body = [] if node is None else [made for child in node.named_children for made in self._statement(child)]
+        body = [] if node is None else [each for child in node.named_children for each in self._statement(child)]
         self._scopes.pop()
         return body
 
@@ -128,7 +128,7 @@ class _Reader:
             case "break_statement" | "goto_statement":
                 return [Jump(line=line)]
             case "ERROR":
-                return [made for child in node.named_children for made in self._statement(child)]
+                return [each for child in node.named_children for each in self._statement(child)]
         return []
 
     def _local(self, node: Node, line: int) -> Local:
@@ -202,7 +202,7 @@ class _Reader:
     def _repeat(self, node: Node, line: int) -> Loop:
         self._scopes.append({})
         body_node = node.child_by_field_name("body")
-        body = [made for child in body_node.named_children for made in self._statement(child)] if body_node else []
+        body = [each for child in body_node.named_children for each in self._statement(child)] if body_node else []
         condition = self._field(node, "condition")
         self._scopes.pop()
         return Loop("repeat", [], [condition], body, line=line)
@@ -234,8 +234,8 @@ class _Reader:
                 key = node.child_by_field_name("field")
                 assert key is not None
                 dotted = node.type == "dot_index_expression"
-                made = Constant(_text(key), line=key.start_point[0] + 1) if dotted else self._expression(key)
-                return Index(self._field(node, "table"), made, line=made.line)
+                index = Constant(_text(key), line=key.start_point[0] + 1) if dotted else self._expression(key)
+                return Index(self._field(node, "table"), index, line=index.line)
             case "method_index_expression":
                 method = node.child_by_field_name("method")
                 assert method is not None
@@ -268,8 +268,8 @@ class _Reader:
         if key is None:
             return None, self._field(node, "value")
         brackets = node.children[0].type == "["
-        made = self._expression(key) if brackets or key.type != "identifier" else None
-        return made or Constant(_text(key), line=key.start_point[0] + 1), self._field(node, "value")
+        name = self._expression(key) if brackets or key.type != "identifier" else None
+        return name or Constant(_text(key), line=key.start_point[0] + 1), self._field(node, "value")
 
 
 def _text(node: Node) -> str:

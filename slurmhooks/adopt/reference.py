@@ -143,14 +143,14 @@ class Reference:
             fields.update(_pairs(text))
             writable.update(dict.fromkeys(_pairs(text), float(bits)))
         others = (*NOT_KNOWN.split(), *job_fields.names("job_desc", release))
-        known = {**dict.fromkeys(others, True), **fields}
+        readable = {**dict.fromkeys(others, True), **fields}
         glue = plain.part("reference.lua")
         rows = (
             None if partitions is None else self._convert({key: self._convert(row) for key, row in partitions.items()})
         )
         numbers = {name: value for name, value in {**constants, **RESULTS}.items() if value is not None}
         self._submit, self._modify, self._seen, self._begin = glue(
-            self._convert(known), self._convert(writable), self._convert({}), self._convert({}),
+            self._convert(readable), self._convert(writable), self._convert({}), self._convert({}),
             self._convert(numbers), rows, minutes_of, self._stopped, plain.part("reference_slurm.lua")(),
         )  # fmt: skip
         plain.load(path, content)
@@ -162,9 +162,9 @@ class Reference:
         """Return the answer to a request."""
         self._unknown.clear()
         raws = request.raws()
-        known = {name: float(raw) if isinstance(raw, int) else raw for name, raw in raws.items()}
-        known.update(_memory(raws["pn_min_memory"]))
-        values = self._convert({name: raw for name, raw in known.items() if raw is not None})
+        numbers = {name: float(raw) if isinstance(raw, int) else raw for name, raw in raws.items()}
+        numbers.update(_memory(raws["pn_min_memory"]))
+        values = self._convert({name: raw for name, raw in numbers.items() if raw is not None})
         self._begin(values, self._convert(request.environment()))
         error = None
         code = 0

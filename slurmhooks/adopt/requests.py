@@ -57,20 +57,20 @@ def generated(script_uses: set[str], constants: list[Any], release: str, hook: s
     fields = sorted({names.same_as(name) for name in script_uses if names.takes_values(name)} - lacks - NOT_SET)
     chosen = {name: list(_values(name, constants)) for name in fields}
     base: dict[str, Any] = {} if hook == "job_modify" else {"name": "job", "work_dir": "/home/alice", "min_cpus": 1}
-    made: list[Request] = [Request(hook, "nothing given", release=release, fields=base)]
-    made.append(Request(hook, "by root", uid=0, release=release, fields=base))
+    requests: list[Request] = [Request(hook, "nothing given", release=release, fields=base)]
+    requests.append(Request(hook, "by root", uid=0, release=release, fields=base))
     for name, values in chosen.items():
-        made += [
+        requests += [
             Request(hook, f"{name}={_shown(value)}", release=release, fields=_fit({**base, name: value}))
             for value in values
         ]
     chance = random.Random(SEED)
-    while fields and len(made) < count:
+    while fields and len(requests) < count:
         some = chance.sample(fields, chance.randint(min(2, len(fields)), min(len(fields), 8)))
         given = {name: chance.choice(chosen[name]) for name in some if chosen[name]}
         label = ", ".join(f"{name}={_shown(value)}" for name, value in given.items())
-        made.append(Request(hook, label, release=release, fields=_fit({**base, **given})))
-    return made[:count]
+        requests.append(Request(hook, label, release=release, fields=_fit({**base, **given})))
+    return requests[:count]
 
 
 NOT_SET = {
@@ -112,7 +112,7 @@ def recorded(contents: Contents, release: str, count: int) -> Iterator[Request]:
     """Yield requests of a recording, at most a number of them, evenly spread."""
     from slurmhooks.testing.job_submit import FakeJob, struct_of
 
-    known: FakeStruct = struct_of(FakeJob(release=release))
+    current: FakeStruct = struct_of(FakeJob(release=release))
     total = 0
     for offset in contents.offsets:
         for item in contents.requests(offset):
@@ -129,6 +129,6 @@ def recorded(contents: Contents, release: str, count: int) -> Iterator[Request]:
             members = {
                 member.name: packed.raw(member.name)
                 for member in tables["job"].members
-                if member.name in known.raws and member.name not in absent
+                if member.name in current.raws and member.name not in absent
             }
             yield Request(item.hook, item.id, message.sender, release, members=members, unknown=frozenset(absent))

@@ -47,7 +47,7 @@ class Script:
         self.family = flow.family
         self.entries = {name: function.line for name, function in flow.entries.items()}
         self.uses: list[Use] = list(flow.uses)
-        found = {
+        remarks = {
             *flow.remarks,
             *self._missing(),
             *self._globals(),
@@ -55,14 +55,14 @@ class Script:
             *self._undefined(),
             *self._never_nil(),
         }
-        checks = {remark.line for remark in found if remark.kind == "unset" and remark.what.startswith("checks ")}
+        checks = {remark.line for remark in remarks if remark.kind == "unset" and remark.what.startswith("checks ")}
         # One remark is enough where a number is taken for nil and then compared.
-        found = {
+        remarks = {
             remark
-            for remark in found
+            for remark in remarks
             if remark.kind != "unset" or remark.line not in checks or remark.what.startswith("checks ")
         }
-        self.remarks = sorted(found, key=lambda remark: (remark.line, LEVELS.index(remark.level), remark.what))
+        self.remarks = sorted(remarks, key=lambda remark: (remark.line, LEVELS.index(remark.level), remark.what))
 
     @property
     def constants(self) -> list[object]:

@@ -93,17 +93,17 @@ def generated(constants: list[Any], count: int) -> list[Step]:
     texts = [text for text in constants if isinstance(text, str) and 0 < len(text) < 40 and text.isprintable()]
     variables = [text for text in texts if text.isidentifier()]
     options = [text for text in texts if text.replace("-", "_").isidentifier() and text.islower()]
-    made = [Step(f"{context}, nothing given", context) for context in CONTEXTS]
+    steps = [Step(f"{context}, nothing given", context) for context in CONTEXTS]
     chance = random.Random(SEED)
-    while len(made) < count:
+    while len(steps) < count:
         context = chance.choice(CONTEXTS)
         values = (*VALUES, *texts)
         env = {name: chance.choice(values) for name in chance.sample(variables, min(len(variables), 3))}
         given = {name: chance.choice((None, *values)) for name in chance.sample(options, min(len(options), 2))}
         items = {name: chance.choice(VARIED[name]) for name in chance.sample(list(VARIED), 2)}
         label = ", ".join(f"{name}={value!r}" for name, value in {**given, **env, **items}.items())
-        made.append(Step(f"{context}, {label}", context, given, env, items))
-    return made[:count]
+        steps.append(Step(f"{context}, {label}", context, given, env, items))
+    return steps[:count]
 
 
 class Slurm(StandIn):
@@ -260,8 +260,8 @@ class _PlainProcess(_Process):
         return -1 if number_of(result) < 0 else 0
 
     def take_options(self) -> None:
-        found = {row[0]: (*row, *[None] * 4)[:4] for row in (*self._options, *self._registered)}
-        for name, has_arg, callback, value in sorted(found.values()):
+        rows = {row[0]: (*row, *[None] * 4)[:4] for row in (*self._options, *self._registered)}
+        for name, has_arg, callback, value in sorted(rows.values()):
             if name not in self.step.options:
                 continue
             text = self.step.options[name] if has_arg else None

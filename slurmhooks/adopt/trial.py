@@ -109,13 +109,13 @@ class Outcome:
         if stopped:
             self.unknown[stopped[0]] += 1
             return
-        found = difference(theirs, ours)
-        if found is None:
+        text = difference(theirs, ours)
+        if text is None:
             self.same += 1
             return
         self.different += 1
         if len(self.examples) < EXAMPLES:
-            self.examples.append((f"{request.hook} with {request.label}", found))
+            self.examples.append((f"{request.hook} with {request.label}", text))
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ def run(
     task = _task(path, release, version)
     with _Child({**task, "sides": [plain, ours], "partitions": True}) as child:
         for number, request in enumerate(requests, 1):
-            found = child.ask(request)
-            outcome.add(request, found[plain], found[ours], uses)
+            answers = child.ask(request)
+            outcome.add(request, answers[plain], answers[ours], uses)
             if progress is not None:
                 progress(number, len(requests))
     return outcome
@@ -231,8 +231,8 @@ class _Child:
             self._process.stdin.flush()
         except OSError:
             self._fail(request.label)
-        found = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
-        return {side: Answer(**answer) for side, answer in found.items()}
+        answers = json.loads(self._line(f"no answer to {request.hook} with {request.label}"))
+        return {side: Answer(**answer) for side, answer in answers.items()}
 
     def _line(self, what: str) -> bytes:
         stream = self._process.stdout

@@ -142,8 +142,8 @@ class Options(Mapping[str, str | None], OptionFields):
 
         def __getattr__(self, name):
             """Raise an error that explains why a field does not exist."""
-            known = [*FIELDS, "argv", "command", "environment", "given", "script", "spank"]
-            hint = nearest(name, known)
+            names = [*FIELDS, "argv", "command", "environment", "given", "script", "spank"]
+            hint = nearest(name, names)
             raise AttributeError(f'options has no {name!r}{hint}; any long option is options["name"]')
 
     def __getitem__(self, name: str) -> str | None:
@@ -262,12 +262,12 @@ class Options(Mapping[str, str | None], OptionFields):
 
     def _of_plugin(self, plugin: str, values: Mapping[str, str | None]) -> dict[str, str | None]:
         """Return the values of the options of a plugin; in setup_defaults Slurm has not read the environment yet."""
-        known = {name: None if value == "unset" else value for name, value in values.items()}
+        texts = {name: None if value == "unset" else value for name, value in values.items()}
         if self._defaults is None:
-            return known
+            return texts
         return {
             name: self.environment.get(f"{INHERITED}{canonical(plugin)}_{canonical(name)}") if value is None else value
-            for name, value in known.items()
+            for name, value in texts.items()
         }
 
     def _assigns(self, plugin: str) -> Callable[[str, str | None], None]:
@@ -375,12 +375,12 @@ class Options(Mapping[str, str | None], OptionFields):
         return self._known
 
     def _must_know(self, name: str) -> None:
-        known = self._names()
-        if name not in known:
+        names = self._names()
+        if name not in names:
             for plugin, values in self._native.spank().items():
                 if name in values:
                     raise KeyError(f'--{name} belongs to a SPANK plugin: options.spank["{plugin}"]["{name}"]')
-            raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
+            raise KeyError(f"{self.command} has no option --{name}{nearest(name, names)}")
 
 
 FIELD_OPTIONS = frozenset(field.option for field in FIELDS.values())

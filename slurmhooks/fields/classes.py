@@ -69,8 +69,8 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
             unknown(self, name, value)
 
     bound.update(__setattr__=assign, _missing=missing)
-    made: type[View] = type(view.__name__, (view,), bound)
-    return made
+    result: type[View] = type(view.__name__, (view,), bound)
+    return result
 
 
 def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict[str, Condition]:
@@ -81,13 +81,13 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         TypeError: see :meth:`Field.condition`.
         ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
     """
-    known = rows(view)
+    by_name = rows(view)
     conditions: dict[str, Condition] = {}
     for name, value in fields.items():
-        row = known.get(name)
+        row = by_name.get(name)
         member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
         if row is None or member is None or isinstance(row, Computed):
-            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
+            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, by_name)}")
         condition = row.condition(value)
         other = conditions.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:

@@ -108,10 +108,10 @@ class _Cache(dict[int, Any]):
         self._make = make
 
     def __missing__(self, raw: int) -> Any:
-        made = self._make(raw)
+        value = self._make(raw)
         if len(self) < 4096:  # values that users can choose must not let the cache grow without limit
-            self[raw] = made
-        return made
+            self[raw] = value
+        return value
 
 
 class Flag(Enumerated[Flags]):
@@ -129,8 +129,8 @@ class OneOf(Enumerated[Choice]):
     __slots__ = ()
 
     def _named(self) -> dict[int, Any]:
-        known: dict[int, Any] = dict(self.kind._value2member_map_)
-        return _Cache(lambda raw: known.get(raw, raw))
+        members: dict[int, Any] = dict(self.kind._value2member_map_)
+        return _Cache(lambda raw: members.get(raw, raw))
 
 
 class Bit(Field[bool]):

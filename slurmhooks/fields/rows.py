@@ -79,16 +79,16 @@ class Field(Generic[Value]):
         member = self._member or name
         self.members = (member,) if isinstance(member, str) else member
 
-    def member(self, release: Release, known: Container[str]) -> str | None:
+    def member(self, release: Release, present: Container[str]) -> str | None:
         """Return the member that the row reads in a release, or None; for a computed row, its name.
 
         Args:
             release: of Slurm.
-            known: the members that the struct has.
+            present: the members that the struct has.
         """
         if (self.since and release_of(self.since) > release) or (self.until and release_of(self.until) < release):
             return None
-        return next((path for path in self.members if path in known), None)
+        return next((path for path in self.members if path in present), None)
 
     def decoder(self) -> Callable[[Any], Value | None]:
         """Return the function that converts a raw value, other than None, to the value that a handler sees."""
@@ -325,21 +325,21 @@ class Computed(Field[Value]):
         super().__init__(doc, writable=False, since=since)
         self.private = private
 
-    def member(self, release: Release, known: Container[str]) -> str | None:
+    def member(self, release: Release, present: Container[str]) -> str | None:
         """See Field: the row has no member; all releases since the first one have it."""
         return super().member(release, self.members)
 
 
 def rows(view: type) -> dict[str, Field[Any]]:
     """Return the rows of a class and its bases, by name, without those that a method of a subclass replaces."""
-    found: dict[str, Field[Any]] = {}
+    result: dict[str, Field[Any]] = {}
     for base in reversed(view.__mro__):
         for name, value in vars(base).items():
             if isinstance(value, Field):
-                found[name] = value
+                result[name] = value
             elif isinstance(value, FunctionType):
-                found.pop(name, None)
-    return found
+                result.pop(name, None)
+    return result
 
 
 @cache

@@ -29,7 +29,7 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
     if link == path or is_in_bundle(path):
         # Files beside the link to a bundle are what was there before the first deployment.
         return []
-    found = []
+    texts = []
     names = [name for name in names if not name.startswith("/")]
     for folder in _folders(link):
         for name in names:
@@ -37,14 +37,14 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
             other = {real: seen for real, seen in _matches(f"{folder}/{name}").items() if real not in here}
             if other:
                 first = visible(next(iter(other.values())))
-                found.append(
+                texts.append(
                     visible(
                         f"{link}: {name} is relative to the file that this is a link to, so it means {base}/{name},"
                         f" and not {first}: write {folder}/{name}, or move what is there"
                     )
                 )
     # Kubernetes may have replaced the volume since the link was resolved: what is beside it now is another version.
-    return found if paths.real(link) == path else []
+    return texts if paths.real(link) == path else []
 
 
 def is_in_bundle(path: str) -> bool:

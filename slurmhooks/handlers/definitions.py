@@ -32,10 +32,10 @@ def remember(collection: Collection) -> None:
         for item in getattr(collection, kind):
             module = sys.modules.get(item.owner)
             if module is not None and not item.owner.startswith(f"{PACKAGE}."):
-                known = _imported.get(item.owner)
-                if known is None or known[0] is not module:
-                    known = _imported[item.owner] = (module, Collection())
-                getattr(known[1], kind).append(item)
+                entry = _imported.get(item.owner)
+                if entry is None or entry[0] is not module:
+                    entry = _imported[item.owner] = (module, Collection())
+                getattr(entry[1], kind).append(item)
 
 
 def of_imported() -> Collection:

@@ -25,12 +25,12 @@ def nearest(name: str, names: Iterable[str]) -> str:
     places: dict[str, int] = {}
     for index, char in enumerate(name):
         places[char] = places.get(char, 0) | 1 << index
-    found = []
+    likely = []
     for other in names:
         likeness = 2 * _common(places, len(name), other) / (len(name) + len(other) or 1)
         if likeness >= LEAST:
-            found.append((-likeness, other))
-    return f"; nearest: {', '.join(other for _, other in sorted(found)[:MOST])}" if found else ""
+            likely.append((-likeness, other))
+    return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MOST])}" if likely else ""
 
 
 def _common(places: dict[str, int], size: int, other: str) -> int:

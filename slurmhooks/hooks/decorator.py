@@ -202,7 +202,7 @@ class Decorator:
         if isinstance(contexts, str):
             contexts = (contexts,)
         terms = self._terms(rollout) if self._hook in WITH_TERMS else None
-        made = self._rollout(rollout) if rollout and terms is None else None
+        mode = self._rollout(rollout) if rollout and terms is None else None
         try:
             checked = None if contexts is None else tuple(contexts)
         except TypeError:
@@ -215,7 +215,7 @@ class Decorator:
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
             new = Mark(
-                *(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made, terms, effects)
+                *(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, mode, terms, effects)
             )
             current = _collections[-1].marks if _collections else []
             # An installed module stays imported when a hook file that marks its functions is loaded a second time. The

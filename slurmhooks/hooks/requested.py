@@ -130,8 +130,8 @@ def _texts(option: Option[Any], job: Request | Record) -> dict[str, str]:
     control = job.spank_job_env
     if control is None or isinstance(control, (list, tuple)):
         pairs = [entry.removeprefix(CONTROL).partition("=") for entry in control or ()]
-        found = [text for name, _, text in pairs if name == key]
-        return {"prolog and epilog": found[0]} if found else {}
+        of_scripts = [text for name, _, text in pairs if name == key]
+        return {"prolog and epilog": of_scripts[0]} if of_scripts else {}
     environment: Mapping[str, str] = job.environment  # type: ignore[union-attr, assignment]
     texts = {
         "prolog and epilog": control.get(key),  # type: ignore[union-attr]

@@ -76,8 +76,8 @@ class Facts(Users):
         # As in Slurm, the first of several partitions counts.
         first = next(iter(split_names(partition or self.default_partition(job))), None)
         texts = [text_to_c("text", text) if text else None for text in (account, first)]
-        found: str | None = job._struct.asking.text(fact, user_id, *texts)
-        return found
+        fact_text: str | None = job._struct.asking.text(fact, user_id, *texts)
+        return fact_text
 
     def default_partition(self, job: Any) -> str | None:
         """Return the partition of a job that names none: that of its reservation, or the default one.
@@ -88,14 +88,14 @@ class Facts(Users):
         if name is None and job._record is not None:
             name = job._record.resv_name
         names = [name, *split_names(name)] if name and "," in name else [name]
-        found = [self._partition_of(job, each) for each in names]
-        return ",".join(dict.fromkeys(filter(None, found))) or None
+        partitions = [self._partition_of(job, each) for each in names]
+        return ",".join(dict.fromkeys(filter(None, partitions))) or None
 
     def _partition_of(self, job: Any, reservation: str | None) -> str | None:
         """Return the partition of a reservation, if it has one, or the default one."""
         text = text_to_c("reservation", reservation) if reservation else None
-        found: str | None = job._struct.asking.text(Fact.DEFAULT_PARTITION, 0, text)
-        return found
+        partition: str | None = job._struct.asking.text(Fact.DEFAULT_PARTITION, 0, text)
+        return partition
 
     def user_name(self, job: Any) -> str | None:
         """Return the user's name, which newer releases of Slurm send with the request."""
@@ -145,8 +145,8 @@ def fact_of_lua(job: Any, name: str) -> str | None:
     members = job.members()
     texts = [members.get(member) for member in ("account", "partition")]
     user_id = owner_of(job)
-    found = None if user_id is None else job._struct.asking.text(Fact[name.upper()], user_id, *texts)
-    return _sorted(found) if name == "assoc_qos" else found
+    text = None if user_id is None else job._struct.asking.text(Fact[name.upper()], user_id, *texts)
+    return _sorted(text) if name == "assoc_qos" else text
 
 
 def split_names(text: str | None) -> tuple[str, ...]:

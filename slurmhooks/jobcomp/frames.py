@@ -73,17 +73,17 @@ def frames(data: bytes, key: bytes, start: int = 0) -> Iterator[Frame]:
         start: position of these bytes in the segment, a multiple of 8.
     """
     at = 0
-    while (found := data.find(key, at)) >= 0:
-        if key == FORMER and found > at:
+    while (place := data.find(key, at)) >= 0:
+        if key == FORMER and place > at:
             return
-        frame = _frame(data, found, len(key), start)
+        frame = _frame(data, place, len(key), start)
         if frame is not None:
             yield frame
             at = frame.end - start
         elif key == FORMER:
             return
         else:
-            at = found + 1
+            at = place + 1
 
 
 def _frame(data: bytes, at: int, key: int, start: int) -> Frame | None:

@@ -119,8 +119,8 @@ class Request:
             return self._state.value({float(index): item for index, item in enumerate(items)}) if items else None
         if text not in self._computed:
             return None
-        known = text not in self._job._missing  # otherwise the attribute explains what is missing
-        computed = fact_of_lua(self._job, text) if known and text in OF_ASSOCIATIONS else getattr(self._job, text)
+        exists = text not in self._job._missing  # otherwise the attribute explains what is missing
+        computed = fact_of_lua(self._job, text) if exists and text in OF_ASSOCIATIONS else getattr(self._job, text)
         return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:

@@ -138,8 +138,8 @@ def _python(kind: str, name: str, written: bool) -> str:
     if not name:
         return "look at the script: it computes the name when it runs"
     if kind == "options":
-        known = {"type": "options.command", "argv": "options.argv, from 0", "spank": "options.spank"}
-        return known.get(name) or OPTIONS.get(name) or f'options["{name}"]'
+        special = {"type": "options.command", "argv": "options.argv, from 0", "spank": "options.spank"}
+        return special.get(name) or OPTIONS.get(name) or f'options["{name}"]'
     if kind in VIEWS:
         return _field(kind, name, written)
     if kind == "environment":

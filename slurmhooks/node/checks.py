@@ -55,14 +55,14 @@ def space(path: str, free: str = "5%", inodes: str | None = None) -> None:
         inodes: a number such as "1000", or a share.
     """
     try:
-        found = posix.statvfs(path)
+        status = posix.statvfs(path)
     except OSError as error:
         raise Reject(f"{path}: {error.strerror}") from None
-    size, left = found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+    size, left = status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize
     if left < _amount(free, size):
         raise Reject(f"{path} has {_shown(left)} free, less than {free}")
-    if inodes is not None and found.f_files and found.f_favail < _amount(inodes, found.f_files):
-        raise Reject(f"{path} has {found.f_favail} free inodes, less than {inodes}")
+    if inodes is not None and status.f_files and status.f_favail < _amount(inodes, status.f_files):
+        raise Reject(f"{path} has {status.f_favail} free inodes, less than {inodes}")
 
 
 def memory(total: str | None = None, available: str | None = None) -> None:
@@ -72,11 +72,11 @@ def memory(total: str | None = None, available: str | None = None) -> None:
         total: the least size of what the kernel has, such as "500GiB".
         available: the least size, or share of the total, that programs can still get.
     """
-    known = _meminfo()
-    if total is not None and known["MemTotal"] < _amount(total, 0):
-        raise Reject(f"memory is {_shown(known['MemTotal'])}, less than {total}")
-    if available is not None and known["MemAvailable"] < _amount(available, known["MemTotal"]):
-        raise Reject(f"available memory is {_shown(known['MemAvailable'])}, less than {available}")
+    amounts = _meminfo()
+    if total is not None and amounts["MemTotal"] < _amount(total, 0):
+        raise Reject(f"memory is {_shown(amounts['MemTotal'])}, less than {total}")
+    if available is not None and amounts["MemAvailable"] < _amount(available, amounts["MemTotal"]):
+        raise Reject(f"available memory is {_shown(amounts['MemAvailable'])}, less than {available}")
 
 
 def swap(total: str | None = None, free: str | None = None, most: str | None = None) -> None:
@@ -87,8 +87,8 @@ def swap(total: str | None = None, free: str | None = None, most: str | None = N
         free: the least size, or share of the total, that is free.
         most: the greatest size; "0" forbids swap.
     """
-    known = _meminfo()
-    size, left = known["SwapTotal"], known["SwapFree"]
+    amounts = _meminfo()
+    size, left = amounts["SwapTotal"], amounts["SwapFree"]
     if total is not None and size < _amount(total, 0):
         raise Reject(f"swap is {_shown(size)}, less than {total}")
     if free is not None and left < _amount(free, size):
@@ -127,13 +127,13 @@ def process(program: str, runs: bool = True, user: int | None = None) -> None:
             if user is not None and posix.stat(f"/proc/{number}").st_uid != user:
                 continue
             if _read(f"/proc/{number}/comm").rstrip(b"\n") == short and _state(number) not in "ZX":
-                found = True
+                is_running = True
                 break
         except OSError:  # it has ended
             continue
     else:
-        found = False
-    if found != runs:
+        is_running = False
+    if is_running != runs:
         raise Reject(f"{program} does not run" if runs else f"{program} runs")
 
 

@@ -176,32 +176,32 @@ def settle(
     if reason is None and not state.reasons:
         return None
     slurmctld = _Asked(slurmctld)
-    known = slurmctld.node(name)
-    ours = bool(known["drained"]) and known["reason"] in state.reasons
+    node = slurmctld.node(name)
+    ours = bool(node["drained"]) and node["reason"] in state.reasons
     if reason is None:
         if ours:
-            _undrain(name, known, state, slurmctld, now)
+            _undrain(name, node, state, slurmctld, now)
             state.unconfirmed = False
             return Said(f"{name} undrained: all health checks pass", False)
-        if known["drained"] or not state.released <= now <= state.released + SAVED:
+        if node["drained"] or not state.released <= now <= state.released + SAVED:
             state.forget()
         return None
     if ours:
         if state.unconfirmed and not _has_room(name, brake, slurmctld, pause):
-            return _brake(name, known, brake, state, slurmctld, now)
-        if known["reason"] == reason and not state.unconfirmed:
+            return _brake(name, node, brake, state, slurmctld, now)
+        if node["reason"] == reason and not state.unconfirmed:
             return None
         _set(name, reason, state, slurmctld, save)
         state.unconfirmed = False
         return Said(f"{name} drained: {reason}", True)
-    if known["drained"]:
+    if node["drained"]:
         state.forget()
-        return Said(f"{name} stays as it is, drained by others ({known['reason']}); health checks say: {reason}", False)
+        return Said(f"{name} stays as it is, drained by others ({node['reason']}); health checks say: {reason}", False)
     nodes, others = slurmctld.drained()
     if len([other for _, _, other in others if other != name]) >= brake.most(nodes):
         return _braked(name, brake, reason)
     state.unconfirmed = True
-    state.before = str(known["reason"] or "") if known["down"] else ""
+    state.before = str(node["reason"] or "") if node["down"] else ""
     _set(name, reason, state, slurmctld, save)
     if not _has_room(name, brake, slurmctld, pause):
         return _brake(name, slurmctld.node(name), brake, state, slurmctld, now)
@@ -217,9 +217,9 @@ def _set(name: str, reason: str, state: State, slurmctld: Slurmctld, save: Calla
     slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))
 
 
-def _undrain(name: str, known: Known, state: State, slurmctld: Slurmctld, now: float) -> None:
+def _undrain(name: str, node: Known, state: State, slurmctld: Slurmctld, now: float) -> None:
     # A node that was down when it was drained gets its reason back: ReturnToService reads it.
-    before = state.before.encode("utf-8", "surrogateescape") if known["down"] and state.before else None
+    before = state.before.encode("utf-8", "surrogateescape") if node["down"] and state.before else None
     slurmctld.undrain(name, before)
     state.released = now
 
@@ -236,10 +236,10 @@ def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[fl
     return name not in names or names.index(name) < brake.most(nodes)
 
 
-def _brake(name: str, known: Known, brake: Brake, state: State, slurmctld: Slurmctld, now: float) -> Said:
-    reason = str(known["reason"])
-    if known["drained"] and reason in state.reasons:
-        _undrain(name, known, state, slurmctld, now)
+def _brake(name: str, node: Known, brake: Brake, state: State, slurmctld: Slurmctld, now: float) -> Said:
+    reason = str(node["reason"])
+    if node["drained"] and reason in state.reasons:
+        _undrain(name, node, state, slurmctld, now)
     return _braked(name, brake, reason)
 
 

@@ -41,9 +41,9 @@ def faults(table: Mapping[str, object]) -> list[str]:
     if function is None:
         return [f"check must be one of {', '.join(KINDS)}; not {table.get('check')!r}"]
     arguments = _arguments(function)
-    found = [f"{key}: unknown key; {function.__name__} has {', '.join((*arguments, *KEYS))}"
+    texts = [f"{key}: unknown key; {function.__name__} has {', '.join((*arguments, *KEYS))}"
              for key in table if key not in arguments and key not in KEYS]  # fmt: skip
-    found += [
+    texts += [
         f"{key}: missing"
         for key in list(arguments)[: len(arguments) - len(function.__defaults__ or ())]
         if key not in table
@@ -55,16 +55,16 @@ def faults(table: Mapping[str, object]) -> list[str]:
         if isinstance(value, list | tuple):
             right = right and bool(value) and all(type(item) is str for item in value)
         if key in table and not right:
-            found.append(f"{key}: must be {what}, not {value!r}")
+            texts.append(f"{key}: must be {what}, not {value!r}")
     timeout, contexts = table.get("timeout"), table.get("contexts")
     if isinstance(timeout, int | float) and not 0 < timeout <= LONGEST:
-        found.append(f"timeout: must be more than 0 and at most {LONGEST} seconds, not {timeout!r}")
+        texts.append(f"timeout: must be more than 0 and at most {LONGEST} seconds, not {timeout!r}")
     if isinstance(contexts, list | tuple):
-        found += [f"contexts: may name {', '.join(SPEC.contexts)}; not {each!r}" for each in contexts
+        texts += [f"contexts: may name {', '.join(SPEC.contexts)}; not {each!r}" for each in contexts
                   if each not in SPEC.contexts]  # fmt: skip
     if table.get("on_error", SPEC.on_error[0]) not in SPEC.on_error:
-        found.append(f"on_error: must be {' or '.join(SPEC.on_error)}, not {table['on_error']!r}")
-    return found + _terms(table).faults() + ([] if found else _wrong_amounts(table, arguments))
+        texts.append(f"on_error: must be {' or '.join(SPEC.on_error)}, not {table['on_error']!r}")
+    return texts + _terms(table).faults() + ([] if texts else _wrong_amounts(table, arguments))
 
 
 def handler(table: Mapping[str, Any], path: str) -> Handler:
@@ -80,9 +80,9 @@ def handler(table: Mapping[str, Any], path: str) -> Handler:
     label = table.get("name") or f"{function.__name__} {first}".rstrip()
     lenient = table.get("on_error") == SPEC.on_error[1]
     contexts = tuple(table.get("contexts", SPEC.contexts))
-    made = Handler(lambda: function(**given), (), SPEC, 50, lenient, contexts, label, path, 1, table.get("timeout"))
-    made.terms = _terms(table)
-    return made
+    check = Handler(lambda: function(**given), (), SPEC, 50, lenient, contexts, label, path, 1, table.get("timeout"))
+    check.terms = _terms(table)
+    return check
 
 
 def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
@@ -92,18 +92,18 @@ def of_config(read: Config, path: Path) -> tuple[list[Handler], list[str]]:
         read: the configuration.
         path: its path.
     """
-    made, found = [], []
+    checks, findings = [], []
     for number, table in enumerate(read.health.checks):
         wrong = [f"{path}: health.checks.{number}.{fault}" for fault in faults(table)]
-        found += wrong
-        made += [] if wrong else [handler(table, str(path))]
-    labels = [check.label for check in made]
-    found += [
+        findings += wrong
+        checks += [] if wrong else [handler(table, str(path))]
+    labels = [check.label for check in checks]
+    findings += [
         f"{path}: health.checks: two checks are named {label!r}; give one of them a name"
         for label in dict.fromkeys(labels)
         if labels.count(label) > 1
     ]
-    return made, found
+    return checks, findings
 
 
 def of_site() -> tuple[Config, list[Handler]]:
@@ -117,10 +117,10 @@ def of_site() -> tuple[Config, list[Handler]]:
     from slurmhooks.site import sources as site
 
     path, read = replaced.again(lambda: site.located_config(site.config_path()))
-    made, found = of_config(read, path)
-    if found:
-        raise LoadError(found)
-    return read, made
+    checks, findings = of_config(read, path)
+    if findings:
+        raise LoadError(findings)
+    return read, checks
 
 
 def records(read: Config) -> list[list[str]]:
@@ -173,7 +173,7 @@ def _terms(table: Mapping[str, Any]) -> Terms:
 
 def _wrong_amounts(table: Mapping[str, Any], arguments: Mapping[str, str]) -> list[str]:
     """Return findings about sizes and times, which are texts."""
-    found = []
+    texts = []
     for key in arguments:
         convert = checks.AMOUNTS.get(key)
         if convert is None or key not in table:
@@ -181,5 +181,5 @@ def _wrong_amounts(table: Mapping[str, Any], arguments: Mapping[str, str]) -> li
         try:
             convert(table[key])
         except ValueError as error:
-            found.append(f"{key}: {error}")
-    return found
+            texts.append(f"{key}: {error}")
+    return texts

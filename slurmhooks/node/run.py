@@ -56,10 +56,10 @@ def contexts(state: State, slurmd: str, boot: str) -> list[str]:
     return [*(["start"] if first else []), *(["reboot"] if rebooted else []), *([] if first or rebooted else ["cycle"])]
 
 
-def needs_load(checks: Sequence[Handler], known: Sequence[str]) -> bool:
+def needs_load(checks: Sequence[Handler], contexts: Sequence[str]) -> bool:
     """Tell whether a check depends on what jobs have of the node, so that slurmctld must be asked."""
     return any(
-        LOADS.intersection(check.contexts) and not set(known).intersection(check.contexts)
+        LOADS.intersection(check.contexts) and not set(contexts).intersection(check.contexts)
         for check in checks
         if verdict.terms_of(check).mode != OFF
     )

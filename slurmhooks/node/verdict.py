@@ -39,15 +39,15 @@ def due(
     chosen = []
     here = frozenset(contexts)
     for check in checks:
-        known = state.of(check.label)
+        history = state.of(check.label)
         pause = terms_of(check).pause
-        if known.hung and not alive(known.hung):
-            known.hung = ""
+        if history.hung and not alive(history.hung):
+            history.hung = ""
         if (
             terms_of(check).mode != OFF
             and here.intersection(check.contexts)
-            and not known.hung
-            and not now < known.due <= now + pause  # also after the clock was put back
+            and not history.hung
+            and not now < history.due <= now + pause  # also after the clock was put back
         ):
             chosen.append(check)
     return chosen
@@ -61,22 +61,22 @@ def count(checks: Sequence[Handler], results: Iterable[Result], state: State, no
     """
     lines = []
     for check, result in zip(checks, results, strict=True):
-        known = state.of(check.label)
-        known.hung = result.process
+        history = state.of(check.label)
+        history.hung = result.process
         if result.kind == LEFT:
             lines.append(f"health check {check.label} was left out: the time of the whole run was over")
             continue
-        known.due = now + terms_of(check).pause if terms_of(check).pause else 0.0
+        history.due = now + terms_of(check).pause if terms_of(check).pause else 0.0
         if result.kind == BUG:
             lines.append(result.text)
             if not check.lenient:
                 continue
         if result.kind == PASSED:
-            known.fails, known.text = 0, ""
+            history.fails, history.text = 0, ""
             continue
         text = f"health check {check.label} failed" if result.kind == BUG else result.text
         begins = not is_failing(check, state)
-        known.fails, known.text = min(known.fails + 1, terms_of(check).fails), text
+        history.fails, history.text = min(history.fails + 1, terms_of(check).fails), text
         mode = terms_of(check).mode
         if mode != ENFORCE and is_failing(check, state) and (mode == WARN or begins):
             lines.append(f"health check {check.label} ({mode}) would drain this node: {text}")
@@ -85,8 +85,8 @@ def count(checks: Sequence[Handler], results: Iterable[Result], state: State, no
 
 def is_failing(check: Handler, state: State) -> bool:
     """Tell whether a check has refused often enough."""
-    known = state.of(check.label)
-    return bool(known.text) and known.fails >= terms_of(check).fails
+    history = state.of(check.label)
+    return bool(history.text) and history.fails >= terms_of(check).fails
 
 
 def reason(checks: Iterable[Handler], state: State) -> str | None:
@@ -98,4 +98,4 @@ def reason(checks: Iterable[Handler], state: State) -> str | None:
 def forget(checks: Iterable[Handler], state: State) -> None:
     """Remove from the state what no check of the site has."""
     labels = {check.label for check in checks}
-    state.checks = {label: known for label, known in state.checks.items() if label in labels}
+    state.checks = {label: history for label, history in state.checks.items() if label in labels}

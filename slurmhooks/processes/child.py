@@ -127,12 +127,12 @@ class Child:
         if not isinstance(claimed, dict) or not isinstance(files := claimed.get("files"), dict):
             raise ValueError("no list of files")
         folders = tuple(f"{folder}/" for folder in (*base.folders, *sys.path) if folder.startswith("/"))
-        found = {
+        accepted = {
             path: tuple(state) if isinstance(state, list) else state
             for path, state in files.items()
             if path.startswith(folders) and "/../" not in path and _is_state(state)
         }
-        return Watch(found | base.files, base.globs, _handlers(claimed.get("handlers")), folders=base.folders)
+        return Watch(accepted | base.files, base.globs, _handlers(claimed.get("handlers")), folders=base.folders)
 
 
 def text_for_users(text: str) -> str:

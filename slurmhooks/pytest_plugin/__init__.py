@@ -77,9 +77,9 @@ class Runner:
 
     def _must_have(self, *hooks: str) -> None:
         if not any(self.registry.handlers(hook) for hook in hooks):
-            known = dict.fromkeys(handler.spec.name for handler in self.registry.all_handlers())
+            present = dict.fromkeys(handler.spec.name for handler in self.registry.all_handlers())
             wanted = " or ".join(f"hook.{hook}" for hook in hooks)
-            raise ValueError(f"no handler of {wanted}; there are handlers of: {', '.join(known) or 'nothing'}")
+            raise ValueError(f"no handler of {wanted}; there are handlers of: {', '.join(present) or 'nothing'}")
 
 
 class Submit(Runner):

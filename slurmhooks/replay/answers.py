@@ -173,8 +173,8 @@ class Answers:
         if snapshot is None:
             return None
         if asked.what == What.ROW:
-            found = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.number)
-            structs = [] if found is None else [found]
+            row = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.number)
+            structs = [] if row is None else [row]
         else:
             structs = snapshot.fulfilling(
                 {table.members[at].name: condition_of(table.members[at], value) for at, value in asked.items}

@@ -194,19 +194,19 @@ def _views(tables: Tables, answers: LiveAnswers) -> Views:
 
 def _properties(views: Views, answers: LiveAnswers) -> Iterator[tuple[str, Any]]:
     base = views.job
-    known = _known(views._classes["record"])
+    names = _known(views._classes["record"])
     yield "__slots__", ()
     for name, row in rows(JobFields).items():
         if name in base._missing or name in EMPTY - {"array_inx"} or isinstance(row, Computed):
             continue
-        if name in FILLED & known:
+        if name in FILLED & names:
             yield (
                 name,
                 property(
                     _filled(base, name, row.member(release_of(base._release), views.tables["job"].places), answers)
                 ),
             )
-        elif name not in known:
+        elif name not in names:
             yield name, property(_lacking(name, answers))
     for name in ("environment", "spank_job_env", "argv"):
         yield name, property(_lacking(name, answers))

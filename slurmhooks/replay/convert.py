@@ -136,8 +136,8 @@ class Conversion:
 
     def _answer(self, message: Message) -> Message:
         codes = {number % (1 << 32): name for name, number in self.old.constants.get("ESLURM", {}).items()}
-        known = self.new.constants.get("ESLURM", {})
-        number = known.get(codes.get(message.code, ""), message.code if not codes else known.get("SLURM_ERROR", -1))
+        numbers = self.new.constants.get("ESLURM", {})
+        number = numbers.get(codes.get(message.code, ""), message.code if not codes else numbers.get("SLURM_ERROR", -1))
         items = []
         pair = self._pairs["job"]
         for tag, value in message.items:
@@ -216,8 +216,8 @@ class _Pair:
         """Return the members of the new table that are made from unknown ones."""
         if not members:
             return members
-        made = ((self.new.members[place].name, at) for place, (at, _, _) in enumerate(self._plan) if at is not None)
-        return frozenset(name for name, at in made if self.old.members[at].name in members)
+        pairs = ((self.new.members[place].name, at) for place, (at, _, _) in enumerate(self._plan) if at is not None)
+        return frozenset(name for name, at in pairs if self.old.members[at].name in members)
 
     def item(self, old: int, new: int, value: bytes) -> bytes:
         """Convert the value of an item that assigns a value to a member."""

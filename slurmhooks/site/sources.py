@@ -247,13 +247,13 @@ def _keys(name: str) -> Mapping[str, Key] | None:
 
 
 def _valid(
-    path: str, known: Callable[[str], Mapping[str, Key] | None], ignored: Iterable[str] = ()
+    path: str, keys_of: Callable[[str], Mapping[str, Key] | None], ignored: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]] | None:
     """Return the tables of a configuration if it is valid according to its keys; otherwise None.
 
     Args:
         path: path of the file.
-        known: returns the keys of a table; None if the file may not have it.
+        keys_of: returns the keys of a table; None if the file may not have it.
         ignored: tables that are neither checked nor returned.
     """
     from slurmhooks.config import plain_toml
@@ -275,7 +275,7 @@ def _valid(
     for name in ignored:
         tables.pop(name, None)
     for name, entries in tables.items():
-        rows = known(name)
+        rows = keys_of(name)
         if rows is None or not isinstance(entries, dict):
             return None
         if any(key not in rows or not rows[key].is_valid(value) for key, value in entries.items()):

@@ -212,8 +212,8 @@ def _not_ours(action: Action, node: Any) -> str | None:
 
 def _has(row: Any, fields: dict[str, Any]) -> bool:
     """Tell whether a job or node has these values; False if the row has no such field."""
-    known = row._names()
-    return all(name in known and (getattr(row, name) or "") == (value or "") for name, value in fields.items())
+    names = row._names()
+    return all(name in names and (getattr(row, name) or "") == (value or "") for name, value in fields.items())
 
 
 class Update(JobFields, View):
@@ -340,10 +340,10 @@ class ActingViews(Views):
     def bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
         """Return a class of views; jobs and nodes have actions."""
         acting: dict[str, type[Any]] = {"record": ActingRecord, "node": ActingNode}
-        made = super().bound(acting.get(table, view), table, computed)
+        result = super().bound(acting.get(table, view), table, computed)
         if table == "record":
-            made._updates = super().bound(Update, "job")
-        return made
+            result._updates = super().bound(Update, "job")
+        return result
 
     def row(self, action: Action, asking: Asking) -> Any:
         """Return the job or the node of an action as it is now; None if it does not exist."""

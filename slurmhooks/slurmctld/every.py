@@ -197,12 +197,12 @@ class Rules:
             step["text"] = shown
         if error is not None:
             step["error"] = error
-        known = {
+        facts = {
             name: visible(value, limit=1024) if isinstance(value, str) else value
             for name, value in (job or {}).items()
             if value is not None
         }
-        content = {"id": os.urandom(6).hex(), "time": began, "hook": "every", **known, "verdict": verdict}
+        content = {"id": os.urandom(6).hex(), "time": began, "hook": "every", **facts, "verdict": verdict}
         content |= {"handlers": [step], "microseconds": nanoseconds // 1000} | self._version
         reporting.reporter.report(reporting.DECISION, json.dumps(content, separators=(",", ":")).encode())
 

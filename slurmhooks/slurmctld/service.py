@@ -214,12 +214,12 @@ class PointService:
 
     def _number(self, code: str | int | None) -> int:
         """Return the number of a code, or of the general error if this release lacks the code. Never success."""
-        known = self._tables.constants["ESLURM"]
+        codes = self._tables.constants["ESLURM"]
         if isinstance(code, str):
-            if code not in known:
+            if code not in codes:
                 log.error("Reject(code=%r): this release of Slurm has no such code", code)
-            code = known.get(code)
-        return int(code) if code else known["SLURM_ERROR"]
+            code = codes.get(code)
+        return int(code) if code else codes["SLURM_ERROR"]
 
 
 def log_each(write: Callable[..., None], what: str, text: str) -> None:

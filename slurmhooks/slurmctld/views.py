@@ -68,15 +68,15 @@ class Views:
         Raises:
             MessageError: a handler takes ``record``, and the request has none.
         """
-        made: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name in PRIVATE_ARGUMENTS.intersection(names):
             if name != "record":
-                made[name] = self.table(name, asking)
+                arguments[name] = self.table(name, asking)
             elif record is None:
                 raise MessageError("a request without the record of its job")
             else:
-                made[name] = self.record(record)
-        return made
+                arguments[name] = self.record(record)
+        return arguments
 
     def record(self, struct: Struct) -> model.Record:
         """Return the view of a job that slurmctld knows."""
@@ -89,7 +89,7 @@ class Views:
         Keys are texts or numbers; ``jobs["123"]`` is ``jobs[123]``, as in Lua.
         """
         table = LISTS[name]
-        made, key_field = self._classes[table], KEYS.get(table, "name")
+        view_class, key_field = self._classes[table], KEYS.get(table, "name")
         numbered = table in KEYS
 
         def find(key: Any) -> Any:
@@ -101,13 +101,13 @@ class Views:
             elif not isinstance(key, str) or "\0" in key:
                 return None
             struct = asking.row(table, key if numbered else text_to_c("name", key))
-            return None if struct is None else made(struct)
+            return None if struct is None else view_class(struct)
 
         def everything() -> dict[Any, Any]:
-            return {getattr(view, key_field): view for view in map(made, asking.rows(table))}
+            return {getattr(view, key_field): view for view in map(view_class, asking.rows(table))}
 
         def select(fields: dict[str, Any]) -> list[Any]:
-            conditions = conditions_of(made, self.tables[table], fields)
-            return [made(struct) for struct in asking.rows(table, conditions)]
+            conditions = conditions_of(view_class, self.tables[table], fields)
+            return [view_class(struct) for struct in asking.rows(table, conditions)]
 
         return Table(find, everything, select)

@@ -132,9 +132,9 @@ def key_before(words: Sequence[str], lines: Sequence[Sequence[str]], keys: Seque
         pairs = []
         for key in wanted:
             rivals = [each for each in wanted if place_of(each) == place_of(key)]
-            found = [each for each in unclaimed if place_of(each) == place_of(key)]
-            if len(rivals) == len(found) == 1:
-                pairs.append((key, found[0]))
+            matches = [each for each in unclaimed if place_of(each) == place_of(key)]
+            if len(rivals) == len(matches) == 1:
+                pairs.append((key, matches[0]))
         for key, found_key in pairs:
             if key == mine:
                 return found_key

@@ -194,11 +194,11 @@ class FakeOptions(Options):
     def _view(self, hook: str) -> FakeOptions:
         """Return the view for the handlers of one call."""
         self.commit()
-        made = FakeOptions.__new__(FakeOptions)
-        slurm, words, _ = made._fake = self._fake
+        view = FakeOptions.__new__(FakeOptions)
+        slurm, words, _ = view._fake = self._fake
         defaults = slurm.defaults if hook == "cli_filter.setup_defaults" else None
-        Options.__init__(made, slurm, ADDRESS, self.command, self._early, lambda: words, defaults)
-        return made
+        Options.__init__(view, slurm, ADDRESS, self.command, self._early, lambda: words, defaults)
+        return view
 
     def _state(self) -> dict[str, Any]:
         """Return the values that handlers can change: options by name, and the environment."""

@@ -73,22 +73,22 @@ class CommandLine:
 
 def texts(given: Iterable[Given], *, plugin: bool) -> dict[str, str | None]:
     """Return the options of the command or of SPANK plugins that are in force, by name."""
-    found: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     for each in given:
         if each.resets:
-            found.pop(each.name, None)
+            result.pop(each.name, None)
         elif each.plugin is plugin:
-            found[each.name] = each.text
-    return found
+            result[each.name] = each.text
+    return result
 
 
 def each_text(given: Iterable[Given]) -> dict[str, list[str | None]]:
     """Return all arguments of each option of a SPANK plugin, in order, by name."""
-    found: dict[str, list[str | None]] = {}
+    result: dict[str, list[str | None]] = {}
     for each in given:
         if each.plugin:
-            found.setdefault(each.name, []).append(each.text)
-    return found
+            result.setdefault(each.name, []).append(each.text)
+    return result
 
 
 def read(
@@ -253,13 +253,13 @@ def _long(
 
 def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool) -> str | None:
     names = [*NAMES[command], *plugins]
-    found = [given] if given in names else [name for name in names if name.startswith(given)]
-    if len({ALIASES.get(name, name) for name in found}) > 1:
-        raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(found))}")
-    if not found and required:
+    matches = [given] if given in names else [name for name in names if name.startswith(given)]
+    if len({ALIASES.get(name, name) for name in matches}) > 1:
+        raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(matches))}")
+    if not matches and required:
         added = ", ".join(f"--{name}" for name in plugins) or "no option"
         raise CommandLineError(f"{command} has no option --{given}; hook files add {added}")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _letters(command: str, letters: str, rest: deque[str], unknown: list[str] | None) -> list[Given]:

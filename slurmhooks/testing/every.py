@@ -28,8 +28,8 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     Returns:
         the first failure, if there is one.
     """
-    made = (given[name] for name in LISTS)
-    release = next((table.release for table in made if isinstance(table, FakeTable)), RELEASE)
+    given_tables = (given[name] for name in LISTS)
+    release = next((table.release for table in given_tables if isinstance(table, FakeTable)), RELEASE)
     tables = tables_of(release)
     records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
     outcomes, views = [], ActingViews(tables)

@@ -341,10 +341,10 @@ def launch_lines(
     """
     if not any(_has_spank(line.registry) for line in lines):
         raise ValueError("the hook files have no handler of SPANK")
-    known = [option.name for line in lines for option in line.registry.options]
+    names = [option.name for line in lines for option in line.registry.options]
     for name in options:
-        if name not in known:
-            raise ValueError(f"no option {name!r}{nearest(name, known)}")
+        if name not in names:
+            raise ValueError(f"no option {name!r}{nearest(name, names)}")
     cpus = srun.cpus_per_task or 1
     counts = {
         "job_argv": list(argv),

@@ -309,18 +309,18 @@ def joint(given: Iterable[tuple[str, str]], release: tuple[int, ...] = NEWEST) -
         given: names and arguments, in the order of their setting.
         release: of Slurm.
     """
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, text in given:
         new = printed(name, text, release)
-        if name == "mail-type" and name in made and release < NEWEST:
-            new = _mail_type(f"{made[name]},{new}")
-        made[name] = new
+        if name == "mail-type" and name in result and release < NEWEST:
+            new = _mail_type(f"{result[name]},{new}")
+        result[name] = new
         for group in SHARED:
             if name in group:
-                made.update((other, new) for other in group if other in made)
+                result.update((other, new) for other in group if other in result)
         if name == "extra-node-info":
-            made.update((other, part) for other, part in zip(LAYOUT, new.split(":"), strict=False) if other in made)
-    return made
+            result.update((other, part) for other, part in zip(LAYOUT, new.split(":"), strict=False) if other in result)
+    return result
 
 
 SHARED = (("requeue", "no-requeue"), ("exclusive", "oversubscribe"))

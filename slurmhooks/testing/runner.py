@@ -181,8 +181,8 @@ def run(
     coverage.know(registry)
     with captured.capturing(), watching() as ran:
         if hook.startswith("cli_filter."):
-            made = options if isinstance(options, FakeOptions) else FakeOptions()
-            outcome, changes = _cli_filter(registry, hook, made, offset, job_id, step_id)
+            fake = options if isinstance(options, FakeOptions) else FakeOptions()
+            outcome, changes = _cli_filter(registry, hook, fake, offset, job_id, step_id)
         elif hook.startswith("spank."):
             if isinstance(options, FakeOptions):
                 raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")

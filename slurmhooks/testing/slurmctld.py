@@ -72,8 +72,8 @@ class FakeSlurmctld:
         query = decode(question, self._tables)
         if query.what == What.FACT and query.table in FACTS:
             text = self._fact(Fact(query.table), query)
-            known = () if text is None else ((0, text_value(text_to_c("fact", text))),)
-            return Message(Type.RESULT, items=known).encode(self._tables)
+            facts = () if text is None else ((0, text_value(text_to_c("fact", text))),)
+            return Message(Type.RESULT, items=facts).encode(self._tables)
         if query.what not in (What.ROW, What.PAGE):
             raise NotImplementedError("only slurmctld can answer this question, and here is none")
         table = self._tables.tables[query.table]

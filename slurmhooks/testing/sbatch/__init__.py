@@ -78,9 +78,9 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     Raises:
         SbatchError: sbatch would refuse an option, too.
     """
-    known = {option.name: option for option in options}
+    by_name = {option.name: option for option in options}
     _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
-    spank.insert(fields, known, inherit=False)
+    spank.insert(fields, by_name, inherit=False)
     join(fields)
 
 
@@ -169,7 +169,7 @@ def submission(
     work_dir = os.getcwd() if work_dir is None else work_dir
     environment = os.environ if environment is None else environment
     options = list(options)
-    known = {option.name: option for option in options}
+    by_name = {option.name: option for option in options}
     if script is not None and any(each.name == "external" for part in _parts(words, [], options) for each in part):
         raise SbatchError("--external excludes a script")
     fields: Fields = {"script": text, "argv": [], "submit_line": submit_line or " ".join(["sbatch", *words])}
@@ -177,12 +177,12 @@ def submission(
         path = command_lines.path_in_argv(script, _parts(words, [], options), environment, work_dir)
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
-    found: list[str] = []
-    lines, parts = options_in(text, found, options), _parts(words, found, options)
-    variables = command_lines.of_environment("sbatch", environment, known.values())
+    remarks: list[str] = []
+    lines, parts = options_in(text, remarks, options), _parts(words, remarks, options)
+    variables = command_lines.of_environment("sbatch", environment, by_name.values())
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
-    compute(fields, given, found, environment=environment, work_dir=work_dir, release=release, options=known)
-    notes += dict.fromkeys(found)
+    compute(fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name)
+    notes += dict.fromkeys(remarks)
     if max(len(lines), len(parts)) > 1:
         fields["het_job_offset"] = component
         if component:

@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
+from slurmhooks.fields import TABLES  # noqa: E402
 from slurmhooks.hooks.points import COMMANDS, ENDS, ORIGINS, POINTS  # noqa: E402
 from slurmhooks.wire import protocol  # noqa: E402
 
@@ -46,7 +47,7 @@ def main(output: Path) -> None:
     """Write the header."""
     lines = [
         "/* SPDX-License-Identifier: GPL-2.0-or-later */",
-        "/* Written by native/generate/protocol.py from the table of hooks and from slurmhooks/wire/protocol.py. */",
+        "/* Written by native/generate/protocol.py from hooks/points.py, fields and wire/protocol.py. */",
         "#ifndef SLURMHOOKS_PROTOCOL_H",
         "#define SLURMHOOKS_PROTOCOL_H",
         "",
@@ -71,6 +72,11 @@ def main(output: Path) -> None:
     plugins = " ".join(f"X({point.name}, {point.member})" for point in POINTS.values() if point.member)
     lines += ["", "/* The plugins that have workers, and the members of slurm_conf_t that name them. */"]
     lines += [f"#define SLURMHOOKS_PLUGINS(X) {plugins}"]
+    lines += [
+        "",
+        "/* The tables of structs, as messages number them. */",
+        enumeration("slurmhooks_struct", "TABLE", TABLES),
+    ]
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
     lines += ["", "/* Where the value of an option comes from. */", enumeration("slurmhooks_origin", "FROM", ORIGINS)]
     lines += ["", "/* What is ended to stop a handler. */", enumeration("ends", "ENDS", ENDS)]

@@ -22,8 +22,6 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 /* The return code for slurmctld if no handler has answered: the request is refused. */
 #define FAILED SLURM_ERROR
-/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
-#define RECORD 1
 
 /* Slurm's allocator: slurmctld frees err_msg with it. */
 extern char *slurm_xstrdup(const char *text);
@@ -76,9 +74,9 @@ static void pack(void *context, struct slurmhooks_buffer *request)
 {
     const struct slurmhooks_event *event = context;
 
-    slurmhooks_put_struct(request, 0, event->job_desc);
-    if (event->record && slurmhooks_tables.count > RECORD)
-        slurmhooks_put_struct(request, RECORD, event->record);
+    slurmhooks_put_struct(request, TABLE_job, event->job_desc);
+    if (event->record && slurmhooks_tables.count > TABLE_record)
+        slurmhooks_put_struct(request, TABLE_record, event->record);
 }
 
 /* Apply an answer to the request. RET the return code for slurmctld. */
@@ -185,7 +183,7 @@ static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_ui
 {
     struct slurmhooks_event event = {
         .job_desc = job_desc,
-        .record = slurmhooks_tables.count > RECORD ? job_record : NULL,
+        .record = slurmhooks_tables.count > TABLE_record ? job_record : NULL,
         .modify = true,
         .uid = modify_uid,
         .owner = slurmhooks_record_owner(job_record, modify_uid),

@@ -28,9 +28,6 @@ const char plugin_name[] = "Job completion Python plugin (slurmhooks)";
 const char plugin_type[] = "jobcomp/python";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
-#define RECORD 1
-
 /* Slurm's configuration in this process. */
 extern slurm_conf_t slurm_conf;
 
@@ -49,7 +46,7 @@ static bool in_slurmctld(void)
 /* The positions of members in a packed record. A build with public headers has no table of records. */
 static const struct slurmhooks_table *record_table(void)
 {
-    return slurmhooks_tables.count > RECORD ? &slurmhooks_tables.table[RECORD] : NULL;
+    return slurmhooks_tables.count > TABLE_record ? &slurmhooks_tables.table[TABLE_record] : NULL;
 }
 
 static uint32_t job_id_of(const void *job)
@@ -67,7 +64,7 @@ static void put_record(struct slurmhooks_buffer *message, const void *job)
 {
     message->whole = true;
     if (record_table())
-        slurmhooks_put_struct(message, RECORD, job);
+        slurmhooks_put_struct(message, TABLE_record, job);
 }
 
 static void log_line(bool error, const char *line)

@@ -33,8 +33,6 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 #define ENDING_MS 50
 /* The wait status of a script that ends with exit code 1. */
 #define FAILED (1 << 8)
-/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
-#define RECORD 1
 
 /* As in src/interfaces/prep.h of all releases. */
 struct callbacks {
@@ -209,8 +207,8 @@ static void start_threads(void)
 static bool pack_event(struct job *job, void *record, char **variables)
 {
     slurmhooks_begin(&job->structs, SLURMHOOKS_REQUEST);
-    if (slurmhooks_tables.count > RECORD)
-        slurmhooks_put_struct(&job->structs, RECORD, record);
+    if (slurmhooks_tables.count > TABLE_record)
+        slurmhooks_put_struct(&job->structs, TABLE_record, record);
     size_t size = 0;
     for (char **variable = variables; variable && *variable; variable++)
         size += strlen(*variable) + 1;

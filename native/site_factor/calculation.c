@@ -29,8 +29,7 @@
  * worker.
  */
 #define WORKER_MS 200
-/* The table of job_record_t (STRUCTS in native/generate/tables.py), and the most members that it may have. */
-#define RECORD 1
+/* The most members that job_record_t may have. */
 #define MOST_MEMBERS 512
 static struct slurmhooks_point point = {.service = "slurmhooks.entry.site_factor:load", .section = "priority"};
 
@@ -69,7 +68,7 @@ static void pack_batch(void *context, struct slurmhooks_buffer *request)
 
     request->whole = true;
     if (batch->job) {
-        slurmhooks_put_struct(request, RECORD, batch->job);
+        slurmhooks_put_struct(request, TABLE_record, batch->job);
         return;
     }
     slurmhooks_put(request, SLURMHOOKS_MEMBERS, members, member_count * sizeof(*members));
@@ -79,7 +78,7 @@ static void pack_batch(void *context, struct slurmhooks_buffer *request)
         const job_record_t *job = find_job_record(batch->job_ids[i]);
         if (!is_waiting(job))
             continue;
-        slurmhooks_put_some(request, RECORD, job, members, member_count);
+        slurmhooks_put_some(request, TABLE_record, job, members, member_count);
         batch->packed[batch->packed_count++] = batch->job_ids[i];
     }
     unlock_slurmctld(locks);
@@ -119,7 +118,7 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
         }
     }
     for (uint32_t i = 0; *used && i < *used_count; i++)
-        if ((*used)[i] >= slurmhooks_tables.table[RECORD].count)
+        if ((*used)[i] >= slurmhooks_tables.table[TABLE_record].count)
             return "it names a member that does not exist";
     return position == size && *values ? NULL : "it ends within an item, or has no values";
 }
@@ -316,7 +315,7 @@ int slurmhooks_calculation_start(void)
     if (rc || !point.client)
         return rc;
     stopping = false;
-    while (strcmp(slurmhooks_tables.table[RECORD].members[*members].name, "job_id"))
+    while (strcmp(slurmhooks_tables.table[TABLE_record].members[*members].name, "job_id"))
         ++*members;
     member_count = 1;
     pthread_condattr_init(&attributes);

@@ -6,15 +6,14 @@
 
 #include "slurmctld/pages.h"
 
-/* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
-enum table { JOB, RECORD };
 /* Answer with a member of the request that was too long to be sent. RET false if the question is invalid. */
 static bool member(struct slurmhooks_question *question)
 {
     uint32_t table = question->header.table, number = question->header.number;
-    const void *object = table == JOB ? question->event->job_desc : question->event->record;
+    const void *object = table == TABLE_job ? question->event->job_desc : question->event->record;
 
-    if (table > RECORD || table >= slurmhooks_tables.count || !object || number >= slurmhooks_tables.table[table].count)
+    if (table > TABLE_record || table >= slurmhooks_tables.count || !object ||
+        number >= slurmhooks_tables.table[table].count)
         return false;
     slurmhooks_put_member(&question->result, table, number, object);
     return true;

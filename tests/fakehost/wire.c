@@ -34,7 +34,7 @@ static struct slurmhooks_buffer pack(const job_desc_msg_t *desc, bool whole)
 
     slurmhooks_begin(&buffer, SLURMHOOKS_REQUEST);
     buffer.whole = whole;
-    slurmhooks_put_struct(&buffer, 0, desc);
+    slurmhooks_put_struct(&buffer, TABLE_job, desc);
     slurmhooks_end(&buffer, 0, 2001, desc->user_id);
     return buffer;
 }

@@ -37,10 +37,11 @@ SHARED = {
     protocol.Result: "SLURMHOOKS",
     protocol.DeliveryItem: "DELIVERY",
     protocol.FactorsItem: "FACTORS",
+    protocol.Fsync: "SLURMHOOKS_FSYNC",
 }
 """The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
 TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END")
-SIZES = ("LARGEST", "INLINE", "CONTROL_LARGEST", "STATUS_PAGE")
+SIZES = ("LARGEST", "INLINE", "MOST_CONDITIONS", "CONTROL_LARGEST", "STATUS_PAGE")
 
 
 def main(output: Path) -> None:

@@ -36,19 +36,12 @@ struct slurmhooks_frame {
     uint32_t reserved;
 };
 
-/* When appended records are forced onto the disk. They survive the end of a process in any case. */
-enum slurmhooks_fsync {
-    SLURMHOOKS_FSYNC_NEVER,    /* when the kernel decides */
-    SLURMHOOKS_FSYNC_INTERVAL, /* by slurmhooks_spool_sync() */
-    SLURMHOOKS_FSYNC_ALWAYS,   /* before slurmhooks_spool_append() returns */
-};
-
 struct slurmhooks_spool_config {
-    const char *folder; /* is created, but not its parent */
-    uint64_t limit;     /* the largest size of the folder in bytes, with dead letters */
-    enum slurmhooks_fsync fsync;
-    uint64_t identity; /* of the tables */
-    const char *table; /* the tables as text (wire_tables.c), which is kept beside the messages */
+    const char *folder;          /* is created, but not its parent */
+    uint64_t limit;              /* the largest size of the folder in bytes, with dead letters */
+    enum slurmhooks_fsync fsync; /* INTERVAL: by slurmhooks_spool_sync() */
+    uint64_t identity;           /* of the tables */
+    const char *table;           /* the tables as text (wire_tables.c), which is kept beside the messages */
     /* Log one line. IN error: at level error, else at level info. */
     void (*log)(bool error, const char *line);
 };

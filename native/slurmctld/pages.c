@@ -10,7 +10,6 @@
 
 /* A page ends with the first row that makes it larger than this, in bytes. */
 #define PAGE_SIZE ((size_t)256 << 10)
-#define MOST_CONDITIONS 8
 /*
  * Tables without iterators that outlive a page: how many records before the start of a page are kept, to find its start
  * again if others have gone meanwhile.
@@ -48,7 +47,7 @@ struct end {
 struct page {
     struct slurmhooks_question *question;
     const struct slurmhooks_records *records;
-    struct condition conditions[MOST_CONDITIONS];
+    struct condition conditions[SLURMHOOKS_MOST_CONDITIONS];
     size_t count;
     uint32_t start;       /* the index of its first record */
     uint32_t index;       /* the index of the record after the current one */
@@ -341,7 +340,7 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
             memcpy(&page.cursor, item.value, sizeof(page.cursor));
             continue;
         }
-        if (page.count == MOST_CONDITIONS)
+        if (page.count == SLURMHOOKS_MOST_CONDITIONS)
             return false;
         if (!read_condition(&page.conditions[page.count++], question->header.table, &item))
             return false;

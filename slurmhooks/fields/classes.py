@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.fields.flag_rows import Enumerated
 from slurmhooks.fields.rows import Computed, Field, Lowered, Text, release_of, rows
 from slurmhooks.handlers.similar import nearest
+from slurmhooks.wire.protocol import MOST_CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     Computations = Mapping[str, Callable[[Any], Any]]
 
 View = TypeVar("View")
-MOST_CONDITIONS = 8
-"""As in native/slurmctld/queries.c."""
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf
 from slurmhooks.site import sources as site
+from slurmhooks.wire.protocol import Fsync
 
 if TYPE_CHECKING:
     from slurmhooks.config.controller import JobEnd
-
-FSYNC = ("never", "interval", "always")
-"""As enum slurmhooks_fsync in native/jobcomp/spool.h."""
 
 
 def spool_folder(section: JobEnd, state_save_location: str | None = None) -> str:
@@ -35,7 +33,7 @@ def lines(section: JobEnd, state_save_location: str) -> list[str]:
         f"next={section.next or ''}",
         f"spool={spool_folder(section, state_save_location)}",
         f"limit={section.spool_size}",
-        f"fsync={FSYNC.index(section.fsync)}",
+        f"fsync={int(Fsync[section.fsync.upper()])}",
         "end",
     ]
 

@@ -29,6 +29,8 @@ DEFERRED = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 INLINE = 16 << 10
 """Largest size, in bytes, of a text, or of all texts of a member, in a packed struct, unless it is packed whole."""
+MOST_CONDITIONS = 8
+"""Largest number of conditions on the structs of a page."""
 CONTROL_LARGEST = 4096
 """Largest message between slurmctld and the supervisor, in bytes, header included."""
 STATUS_PAGE = 256
@@ -206,3 +208,16 @@ class FactorsItem(IntEnum):
 
     VALUES = 0
     USED_MEMBERS = 1
+
+
+class Fsync(IntEnum):
+    """When records in the spool are forced onto the disk; they survive the end of a process in any case.
+
+    NEVER: when the kernel decides.
+    INTERVAL: about once a second.
+    ALWAYS: before slurmctld continues.
+    """
+
+    NEVER = 0
+    INTERVAL = 1
+    ALWAYS = 2

@@ -14,7 +14,7 @@ from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.handlers.refusals import unknown_codes
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.hooks.points import HOOKS
+from slurmhooks.hooks.points import HOOKS, HookSpec
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
@@ -168,41 +168,12 @@ def run(
         "job_id": job_id,
         "step_id": step_id,
     }
-    for name, value in given.items():
-        if value is not None and name not in spec.arguments:
-            raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    if options and not hook.startswith(("spank.", "cli_filter.")):
-        raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
-    if hook.startswith("cli_filter.") and (job or not isinstance(options, FakeOptions | None)):
-        raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
+    _refuse_wrong(spec, given, options)
     registry = registry_of(source)
     captured = CapturedLog()
-    observed: list[Observed] = []
     coverage.know(registry)
     with captured.capturing(), watching() as ran:
-        if hook.startswith("cli_filter."):
-            fake = options if isinstance(options, FakeOptions) else FakeOptions()
-            outcome, changes = _cli_filter(registry, hook, fake, offset, job_id, step_id)
-        elif hook.startswith("spank."):
-            if isinstance(options, FakeOptions):
-                raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
-            outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
-        elif hook.startswith("scrun."):
-            outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
-        elif hook.startswith("power."):
-            outcome, changes = power.handle(registry, hook, given), {}
-        elif spec.is_periodic:
-            outcome, changes = every.handle(registry, hook, given), {}
-        elif hook.startswith("node."):
-            outcome, changes = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)}), {}
-        elif hook in jobcomp.HOOKS:
-            outcome, changes = jobcomp.handle(registry, hook, given), {}
-        elif hook in records.HOOKS:
-            outcome, changes = records.handle(registry, hook, given)
-        elif spec.arguments:
-            outcome, changes, observed = _job_submit(registry, hook, given)
-        else:
-            outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
+        outcome, changes, observed = _handle(registry, spec, given, options)
     if (
         not isinstance(source, Registry)
         and (not options or isinstance(options, FakeOptions))
@@ -223,6 +194,48 @@ def run(
         errors=errors,
         ran=ran,
     )
+
+
+def _refuse_wrong(spec: HookSpec, given: Mapping[str, Any], options: Mapping[str, Given] | FakeOptions | None) -> None:
+    """Raise TypeError if a hook does not have an argument."""
+    for name, value in given.items():
+        if value is not None and name not in spec.arguments:
+            raise TypeError(f"hook.{spec.name} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
+    point = spec.name.partition(".")[0]
+    if options and point not in ("spank", "cli_filter"):
+        raise TypeError(f"options are for SPANK and cli_filter; hook.{spec.name} has none")
+    if point == "cli_filter" and (given["job"] is not None or not isinstance(options, FakeOptions | None)):
+        raise TypeError(f"hook.{spec.name} takes options=FakeOptions(), which are its job, too")
+    if point == "spank" and isinstance(options, FakeOptions):
+        raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
+
+
+def _handle(
+    registry: Registry, spec: HookSpec, given: Mapping[str, Any], options: Any
+) -> tuple[Outcome, dict[str, Any], list[Observed]]:
+    """Let the stand-in of a plugin point run the handlers of a hook; return the outcome, and what has changed."""
+    hook, changes, observed = spec.name, dict[str, Any](), list[Observed]()
+    if hook.startswith("cli_filter."):
+        outcome, changes = _cli_filter(registry, hook, FakeOptions() if options is None else options, given)
+    elif hook.startswith("spank."):
+        outcome, changes = _spank(registry, hook, given["spank"] or FakeSpank(), options or {})
+    elif hook.startswith("scrun."):
+        outcome, changes = _scrun(registry, hook, given["container"] or FakeContainer())
+    elif hook.startswith("power."):
+        outcome = power.handle(registry, hook, given)
+    elif spec.is_periodic:
+        outcome = every.handle(registry, hook, given)
+    elif hook.startswith("node."):
+        outcome = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)})
+    elif hook in jobcomp.HOOKS:
+        outcome = jobcomp.handle(registry, hook, given)
+    elif hook in records.HOOKS:
+        outcome, changes = records.handle(registry, hook, given)
+    elif spec.arguments:
+        outcome, changes, observed = _job_submit(registry, hook, given)
+    else:
+        outcome = dispatch.run(registry.handlers(hook), {})
+    return outcome, changes, observed
 
 
 def _job_submit(
@@ -314,13 +327,14 @@ def check_options(options: Iterable[Option], given: Mapping[str, str | None]) ->
 
 
 def _cli_filter(
-    registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
+    registry: Registry, hook: str, options: FakeOptions, given: Mapping[str, Any]
 ) -> tuple[Outcome, dict[str, Any]]:
     view = options._view(hook)
     before = options._state()
     handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
     arguments = {"options": view, "job": view, "early": options._early}
-    outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
+    arguments |= {"offset": given["offset"] or 0, "job_id": given["job_id"], "step_id": given["step_id"]}
+    outcome = dispatch.run(handlers, arguments, view)
     if not outcome.passed:  # in Slurm the command would end here
         options._restore(before)
     after = options._state()

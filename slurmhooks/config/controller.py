@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.config.keys import BOOL, FLOAT, INT, SIZE, SIZE_OR_UNLIMITED, TEXT, TEXTS, Table, key
+from slurmhooks.config.keys import BOOL, FLOAT, INT, SIZE, SIZE_OR_UNLIMITED, TEXT, TEXTS, Table, key, tables
 
 
 def plugin_name(value: str | None) -> str | None:
@@ -220,12 +220,16 @@ class PolicyTexts(Table):
     )
 
 
-TABLES: dict[str, type] = {
-    "job_submit": JobSubmit,
-    "job_end": JobEnd,
-    "priority": Priority,
-    "prep": Prep,
-    "power": Power,
-    "decisions": Decisions,
-    "metrics": Metrics,
-}
+class Tables(Table):
+    """These tables, by their names in the file."""
+
+    job_submit: JobSubmit = JobSubmit()
+    job_end: JobEnd = JobEnd()
+    priority: Priority = Priority()
+    prep: Prep = Prep()
+    power: Power = Power()
+    decisions: Decisions = Decisions()
+    metrics: Metrics = Metrics()
+
+
+TABLES = tables(Tables)

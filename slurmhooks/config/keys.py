@@ -166,15 +166,23 @@ class Log(Table):
     )
 
 
-TABLES: dict[str, type] = {
-    "hooks": Hooks,
-    "spank": Spank,
-    "cli_filter": CliFilter,
-    "scrun": Scrun,
-    "lua": Lua,
-    "log": Log,
-}
-"""The tables that launches read; slurmhooks.config.controller has the others."""
+class Tables(Table):
+    """The tables that launches read, by their names in the file; slurmhooks.config.controller has the others."""
+
+    hooks: Hooks = Hooks()
+    spank: Spank = Spank()
+    cli_filter: CliFilter = CliFilter()
+    scrun: Scrun = Scrun()
+    lua: Lua = Lua()
+    log: Log = Log()
+
+
+def tables(file: type) -> dict[str, type]:
+    """Return the classes of tables by their names in the file."""
+    return {name: type(table) for name, table in vars(file).items() if isinstance(table, Table)}
+
+
+TABLES = tables(Tables)
 
 
 def rows(table: type) -> dict[str, Key]:

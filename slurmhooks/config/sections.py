@@ -59,11 +59,15 @@ def _model(table: type, base: type[BaseModel]) -> type[BaseModel]:
 
 
 if TYPE_CHECKING:
-    from slurmhooks.config.controller import Decisions, JobEnd, JobSubmit, Metrics, PolicyTexts, Power, Prep, Priority
-    from slurmhooks.config.keys import CliFilter, Hooks, Log, Lua, Scrun, Spank
+    from slurmhooks.config.controller import Decisions, JobEnd, JobSubmit, Metrics, PolicyTexts
+
+    class Tables(keys.Tables, controller.Tables, Section): ...
 else:
-    for table in (*keys.TABLES.values(), *controller.TABLES.values()):
-        globals()[table.__name__] = _model(table, Section)
+    MODELS = {name: _model(table, Section) for name, table in {**keys.TABLES, **controller.TABLES}.items()}
+    globals().update({model.__name__: model for model in MODELS.values()})
+    Tables = create_model(
+        "Tables", __base__=Section, __module__=__name__, **{name: (model, model()) for name, model in MODELS.items()}
+    )
     PolicyTexts = _model(controller.PolicyTexts, BaseModel)
 
 
@@ -173,7 +177,7 @@ class PolicyDefaults(Section):
     )
 
 
-class Config(Section):
+class Config(Tables):
     """The whole file.
 
     Attributes:
@@ -181,20 +185,7 @@ class Config(Section):
             that apply them, so that launches need not import the rules.
     """
 
-    hooks: Hooks = Hooks()
-    job_submit: JobSubmit = JobSubmit()
-    job_end: JobEnd = JobEnd()
-    priority: Priority = Priority()
-    prep: Prep = Prep()
-    power: Power = Power()
-    spank: Spank = Spank()
-    cli_filter: CliFilter = CliFilter()
-    scrun: Scrun = Scrun()
     health: Health = Health()
-    lua: Lua = Lua()
-    log: Log = Log()
-    decisions: Decisions = Decisions()
-    metrics: Metrics = Metrics()
     policy: Policies = Policies()
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(

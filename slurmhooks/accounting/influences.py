@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from slurmhooks.fields.rows import rows
+from slurmhooks.testing import FakeJob
+from slurmhooks.testing.sbatch.options import OPTIONS, Sets
+
 _LAYOUT = (
     "cores-per-socket cpus-per-gpu cpus-per-task extra-node-info gpus gpus-per-node gpus-per-socket gpus-per-task gres "
     "hint nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket "
@@ -14,41 +18,20 @@ _FLAGS = (
     "stepmgr use-min-nodes wckey"
 )
 _PER_TASK = "cpus-per-task gpus-per-task ntasks-per-gpu tres-per-task"
+OF_ROOT = ("gid", "uid")
+"""Options that replace who sends the request."""
 _TABLE = f"""
-    account: account
-    acctg_freq: acctg-freq
-    array_inx: array
-    batch_features: batch
     bitflags: {_LAYOUT} {_FLAGS}
-    begin_time: begin
-    burst_buffer: bb bbf
-    cluster_features: cluster-constraint
-    clusters: clusters
-    comment: comment
-    container: container
-    container_id: container-id
-    container_type: container-type
-    contiguous: contiguous
-    core_spec: core-spec thread-spec
+    burst_buffer: bbf
     cores_per_socket: {_SOCKETS}
     cpu_freq_gov: cpu-freq
     cpu_freq_max: cpu-freq
     cpu_freq_min: cpu-freq
-    cpus_per_task: cpus-per-task tres-per-task
-    cpus_per_tres: cpus-per-gpu
-    deadline: deadline
-    delay_boot: delay-boot
-    dependency: dependency
-    exc_nodes: exclude
-    extra: extra
-    features: constraint
+    cpus_per_task: tres-per-task
     job_size_str: {_LAYOUT}
     kill_on_node_fail: no-kill
-    licenses: licenses resources
-    mail_type: mail-type
-    mail_user: mail-user
+    licenses: resources
     max_nodes: {_LAYOUT}
-    mcs_label: mcs-label
     mem_bind: mem-bind
     mem_bind_type: mem-bind
     mem_per_tres: mem mem-per-cpu mem-per-gpu
@@ -56,61 +39,45 @@ _TABLE = f"""
     mem_update_margin: mem-update
     min_cpus: {_LAYOUT}
     min_nodes: {_LAYOUT}
-    name: job-name wrap
-    network: network
-    nice: nice
+    name: wrap
     ntasks_per_core: {_SOCKETS}
-    ntasks_per_node: ntasks-per-node
-    ntasks_per_socket: ntasks-per-socket
-    ntasks_per_tres: ntasks-per-gpu ntasks-per-tres
+    ntasks_per_tres: ntasks-per-gpu
     num_tasks: {_LAYOUT}
-    oom_kill_step: oom-kill-step
-    open_mode: open-mode
-    overcommit: overcommit
-    partition: partition
     plane_size: distribution
-    pn_min_cpus: cpus-per-task mincpus tres-per-task
-    pn_min_memory: mem mem-per-cpu mem-per-gpu
-    pn_min_tmp_disk: tmp
-    prefer: prefer
-    priority: hold priority
-    profile: profile
-    qos: qos
-    reboot: reboot
-    req_context: context
-    req_nodes: nodefile nodelist
+    pn_min_cpus: cpus-per-task tres-per-task
+    pn_min_memory: mem-per-gpu
+    req_nodes: nodefile
     req_switch: switches
-    requeue: no-requeue requeue
-    reservation: reservation
-    resv_port_cnt: resv-ports
-    segment_size: segment
-    shared: exclusive oversubscribe
     sockets_per_node: {_SOCKETS}
-    std_err: chdir error
-    std_in: chdir input
-    std_out: chdir output
+    std_err: chdir
+    std_in: chdir
+    std_out: chdir
     task_dist: distribution
     threads_per_core: {_SOCKETS}
-    time_limit: time
-    time_min: time-min
     tres_bind: gpu-bind tres-bind {_PER_TASK}
-    tres_freq: gpu-freq
-    tres_per_job: gpus
     tres_per_node: gpus-per-node gres
-    tres_per_socket: gpus-per-socket
     tres_per_task: {_PER_TASK}
     wait4switch: switches
-    wait_all_nodes: wait-all-nodes
     warn_flags: signal
     warn_signal: signal
     warn_time: signal
-    wckey: wckey
-    work_dir: chdir
 """
-INFLUENCES = {
-    member: frozenset(options.split())
-    for member, _, options in (line.strip().partition(":") for line in _TABLE.strip().splitlines())
-}
+"""Members, and the options that have an influence besides those that set their fields."""
+
+
+def _influences() -> dict[str, frozenset[str]]:
+    fields, influences = rows(FakeJob), dict[str, set[str]]()
+    for line in _TABLE.strip().splitlines():
+        member, _, options = line.strip().partition(":")
+        influences[member] = set(options.split())
+    for name, setter in OPTIONS.items():
+        if isinstance(setter, Sets) and setter.field in fields and name not in OF_ROOT:
+            for member in fields[setter.field].members:
+                influences.setdefault(member, set()).add(name)
+    return {member: frozenset(options) for member, options in influences.items()}
+
+
+INFLUENCES = _influences()
 """The options that have an influence on a member of the request of sbatch."""
 DECISIVE = {
     "cpus_per_task": ("cpus-per-task",),

@@ -6,6 +6,7 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -28,61 +29,61 @@ SIGNAL_TIME = 60
 """Seconds before the end of the job at which sbatch sends a signal by default."""
 
 
-def text_of(field: str) -> Setter:
+@dataclass(frozen=True)
+class Sets:
+    """A setter of one field.
+
+    Attributes:
+        field: its name; names with an underscore are those of values that other options need.
+        read: converts the argument.
+    """
+
+    field: str
+    read: Callable[[str], Any]
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store the converted argument."""
+        fields[self.field] = self.read(text)
+
+
+def text_of(field: str) -> Sets:
     """Return a setter that stores the argument as it is."""
-
-    def set_field(fields: Fields, text: str) -> None:
-        fields[field] = text
-
-    return set_field
+    return Sets(field, lambda text: text)
 
 
-def value_of(field: str, read: Callable[[str], Any]) -> Setter:
-    """Return a setter that converts the argument."""
-
-    def set_field(fields: Fields, text: str) -> None:
-        fields[field] = read(text)
-
-    return set_field
-
-
-def always(field: str, value: Any) -> Setter:
+def always(field: str, value: Any) -> Sets:
     """Return a setter that stores a value, regardless of the argument."""
-    return value_of(field, lambda _: value)
+    return Sets(field, lambda _: value)
 
 
-def names_of(field: str, values: Mapping[str, Any]) -> Setter:
+def names_of(field: str, values: Mapping[str, Any]) -> Sets:
     """Return a setter that combines flags, given by names with commas between."""
 
-    def set_field(fields: Fields, text: str) -> None:
+    def read(text: str) -> int:
         flags = 0
         for word in text.split(","):
             if word.strip().upper() not in values:
                 raise SbatchError(f"{word!r} is none of {', '.join(sorted(values))}")
             flags |= int(values[word.strip().upper()])
-        fields[field] = flags
+        return flags
 
-    return set_field
+    return Sets(field, read)
 
 
-def one_of(field: str, values: Mapping[str, Any]) -> Setter:
+def one_of(field: str, values: Mapping[str, Any]) -> Sets:
     """Return a setter that stores the value of one of several words."""
 
-    def set_field(fields: Fields, text: str) -> None:
+    def read(text: str) -> Any:
         if text.lower() not in values:
             raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in values if word))}")
-        fields[field] = values[text.lower()]
+        return values[text.lower()]
 
-    return set_field
+    return Sets(field, read)
 
 
-def tres(field: str, prefix: str = "") -> Setter:
+def tres(field: str, prefix: str = "") -> Sets:
     """Return a setter that stores TRES; the last option of several counts."""
-
-    def set_field(fields: Fields, text: str) -> None:
-        fields[field] = ",".join(f"{prefix}{part}" for part in text.split(","))
-
-    return set_field
+    return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",")))
 
 
 def memory_per_gpu(fields: Fields, text: str) -> None:
@@ -198,23 +199,21 @@ def text_in(path: str) -> str:
         raise SbatchError(f"{path}: {error}") from error
 
 
-def identity(field: str, kind: str) -> Setter:
+def identity(field: str, kind: str) -> Sets:
     """Return a setter that stores the id of a user or group, given by name or number."""
 
-    def set_field(fields: Fields, text: str) -> None:
+    def read(text: str) -> int:
         import grp
         import pwd
 
         try:
-            fields[field] = (
-                number(text)
-                if text.isdecimal()
-                else (pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid)
-            )
+            if text.isdecimal():
+                return number(text)
+            return pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid
         except (KeyError, ValueError):
             raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
-    return set_field
+    return Sets(field, read)
 
 
 def nothing(fields: Fields, text: str) -> None:
@@ -249,8 +248,8 @@ OPTIONS: dict[str, Setter] = {
     "array": text_of("array_inx"),
     "batch": text_of("batch_features"),
     "bb": text_of("burst_buffer"),
-    "bbf": value_of("_burst_buffer", text_in),
-    "begin": value_of("begin_time", moment),
+    "bbf": Sets("_burst_buffer", text_in),
+    "begin": Sets("begin_time", moment),
     "chdir": text_of("work_dir"),
     "cluster-constraint": text_of("cluster_features"),
     "clusters": text_of("clusters"),
@@ -262,27 +261,27 @@ OPTIONS: dict[str, Setter] = {
     "container-type": text_of("container_type"),
     "context": text_of("req_context"),
     "contiguous": always("contiguous", 1),
-    "core-spec": value_of("core_spec", number),
-    "cores-per-socket": value_of("cores_per_socket", number),
+    "core-spec": Sets("core_spec", number),
+    "cores-per-socket": Sets("cores_per_socket", number),
     "cpu-freq": settings.cpu_frequency,
     "cpus-per-gpu": tres("cpus_per_tres", "gres/gpu:"),
-    "cpus-per-task": value_of("cpus_per_task", number),
-    "deadline": value_of("deadline", moment),
-    "delay-boot": value_of("delay_boot", read_seconds),
+    "cpus-per-task": Sets("cpus_per_task", number),
+    "deadline": Sets("deadline", moment),
+    "delay-boot": Sets("delay_boot", read_seconds),
     "dependency": text_of("dependency"),
     "distribution": distribution,
-    "error": value_of("std_err", file_name),
+    "error": Sets("std_err", file_name),
     "exclude": text_of("exc_nodes"),
     "exclusive": one_of("shared", EXCLUSIVE),
     "export": text_of("_export"),
-    "export-file": value_of("_export_file", text_in),
+    "export-file": Sets("_export_file", text_in),
     "external": settings.flag("EXTERNAL_JOB"),
     "extra": text_of("extra"),
     "extra-node-info": settings.node_layout,
     "get-user-env": always("_user_environment", True),
     "gpu-bind": settings.gpu_binding,
     "gid": identity("group_id", "group"),
-    "gpu-freq": value_of("tres_freq", "gpu:{}".format),
+    "gpu-freq": Sets("tres_freq", "gpu:{}".format),
     "gpus": tres("tres_per_job", "gres/gpu:"),
     "gpus-per-node": text_of("_gpus_per_node"),
     "gpus-per-socket": tres("tres_per_socket", "gres/gpu:"),
@@ -292,41 +291,41 @@ OPTIONS: dict[str, Setter] = {
     "hint": settings.hint,
     "hold": always("priority", 0),
     "ignore-pbs": nothing,
-    "input": value_of("std_in", file_name),
+    "input": Sets("std_in", file_name),
     "job-name": text_of("name"),
     "kill-on-invalid-dep": settings.dependency_end,
     "licenses": text_of("licenses"),
     "mail-type": names_of("mail_type", MAIL),
     "mail-user": text_of("mail_user"),
     "mcs-label": text_of("mcs_label"),
-    "mem": value_of("min_mem_per_node", mem_str_to_mib),
+    "mem": Sets("min_mem_per_node", mem_str_to_mib),
     "mem-bind": settings.memory_binding,
-    "mem-per-cpu": value_of("min_mem_per_cpu", mem_str_to_mib),
+    "mem-per-cpu": Sets("min_mem_per_cpu", mem_str_to_mib),
     "mem-per-gpu": memory_per_gpu,
     "mem-update": settings.memory_update,
-    "mincpus": value_of("pn_min_cpus", number),
+    "mincpus": Sets("pn_min_cpus", number),
     "network": text_of("network"),
-    "nice": value_of("nice", lambda text: number(text or "100")),
+    "nice": Sets("nice", lambda text: number(text or "100")),
     "no-kill": no_kill,
     "no-requeue": always("requeue", 0),
     "nodefile": node_file,
     "nodelist": text_of("req_nodes"),
     "nodes": nodes,
-    "ntasks": value_of("num_tasks", positive),
-    "ntasks-per-core": value_of("ntasks_per_core", number),
-    "ntasks-per-gpu": value_of("_ntasks_per_gpu", number),
-    "ntasks-per-node": value_of("ntasks_per_node", number),
-    "ntasks-per-socket": value_of("ntasks_per_socket", number),
-    "ntasks-per-tres": value_of("ntasks_per_tres", number),
-    "oom-kill-step": value_of("oom_kill_step", lambda text: number(text or "1")),
+    "ntasks": Sets("num_tasks", positive),
+    "ntasks-per-core": Sets("ntasks_per_core", number),
+    "ntasks-per-gpu": Sets("_ntasks_per_gpu", number),
+    "ntasks-per-node": Sets("ntasks_per_node", number),
+    "ntasks-per-socket": Sets("ntasks_per_socket", number),
+    "ntasks-per-tres": Sets("ntasks_per_tres", number),
+    "oom-kill-step": Sets("oom_kill_step", lambda text: number(text or "1")),
     "open-mode": one_of("open_mode", MODES),
-    "output": value_of("std_out", file_name),
+    "output": Sets("std_out", file_name),
     "overcommit": always("overcommit", 1),
     "oversubscribe": always("shared", int(Shared.__members__["JOB_SHARED_OK"])),
     "parsable": nothing,
     "partition": text_of("partition"),
     "prefer": text_of("prefer"),
-    "priority": value_of("priority", lambda text: TOP if text.upper() == "TOP" else number(text)),
+    "priority": Sets("priority", lambda text: TOP if text.upper() == "TOP" else number(text)),
     "profile": names_of("profile", PROFILES),
     "propagate": nothing,
     "qos": text_of("qos"),
@@ -335,27 +334,27 @@ OPTIONS: dict[str, Setter] = {
     "requeue": always("requeue", 1),
     "reservation": text_of("reservation"),
     "resources": text_of("_resources"),
-    "resv-ports": value_of("resv_port_cnt", lambda text: number(text or "0")),
-    "segment": value_of("segment_size", number),
+    "resv-ports": Sets("resv_port_cnt", lambda text: number(text or "0")),
+    "segment": Sets("segment_size", number),
     "signal": signal,
-    "sockets-per-node": value_of("sockets_per_node", number),
+    "sockets-per-node": Sets("sockets_per_node", number),
     "spread-segments": settings.flag("SPREAD_SEGMENTS"),
     "spread-job": settings.flag("SPREAD_JOB"),
     "stepmgr": settings.flag("STEPMGR_ENABLED"),
     "switches": switches,
     "test-only": nothing,
-    "thread-spec": value_of("thread_spec", number),
-    "threads-per-core": value_of("threads_per_core", number),
-    "time": value_of("time_limit", lambda text: time_str2mins(text) or UNLIMITED),
-    "time-min": value_of("time_min", time_str2mins),
-    "tmp": value_of("pn_min_tmp_disk", mem_str_to_mib),
+    "thread-spec": Sets("thread_spec", number),
+    "threads-per-core": Sets("threads_per_core", number),
+    "time": Sets("time_limit", lambda text: time_str2mins(text) or UNLIMITED),
+    "time-min": Sets("time_min", time_str2mins),
+    "tmp": Sets("pn_min_tmp_disk", mem_str_to_mib),
     "tres-bind": text_of("tres_bind"),
     "tres-per-task": tres("tres_per_task"),
     "uid": identity("user_id", "user"),
     "use-min-nodes": settings.flag("USE_MIN_NODES"),
     "verbose": nothing,
     "wait": nothing,
-    "wait-all-nodes": value_of("wait_all_nodes", number),
+    "wait-all-nodes": Sets("wait_all_nodes", number),
     "wckey": text_of("wckey"),
     "wrap": text_of("_wrap"),
 }

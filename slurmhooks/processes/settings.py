@@ -43,8 +43,9 @@ class Settings:
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
         """Return the settings of another process, see :meth:`document`."""
-        tables: list[Any] = [SimpleNamespace(**document[name]) for name in ("section", "policy")]
-        return cls(*tables, document["hooks"], document["collect"])
+        section: Any = SimpleNamespace(**document["section"])
+        policy: Any = SimpleNamespace(**document["policy"])
+        return cls(section, policy, document["hooks"], document["collect"])
 
     def document(self) -> dict[str, Any]:
         """Return the settings as values of JSON."""

@@ -148,7 +148,7 @@ def test_a_volume_that_is_replaced_at_any_time(
     Commands that make bundles may get an error instead.
     """
     if guarded:
-        monkeypatch.setattr(trusted, "_refuse_exposed", lambda *_args, **_options: None)
+        monkeypatch.setattr(trusted, "refuse_exposed", lambda *_args, **_options: None)
         trusted.guard()
     read, wanted = READERS[reader]
     for number in range(1000):

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slurmctld/queries.h"
+#include "slurmctld/event.h"
 #include "wire/wire.h"
 
 /* A question that is being answered. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slurmctld/queries.h"
+#include "slurmctld/event.h"
 
 /* A function that is called with one record, like Slurm's ListForF. RET a negative number to end the visit. */
 typedef int slurmhooks_visit(void *record, void *argument);

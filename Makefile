@@ -28,7 +28,7 @@ ruff:
 ruff-format:
 	@tools/step $@ $(BIN)/ruff format --check
 stubs:
-	@$(BIN)/python tools/stubs.py
+	@$(BIN)/python tools/make_stubs.py
 mypy: stubs
 	@tools/step $@ $(BIN)/mypy
 clang-format:

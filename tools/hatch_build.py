@@ -17,7 +17,7 @@ PAGES = "contrib/share/man"
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Runs tools/stubs.py and docs/manpages.py."""
+    """Runs tools/make_stubs.py and docs/manpages.py."""
 
     @property
     def _from_sdist(self) -> bool:
@@ -30,12 +30,12 @@ class CustomBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the files, and name them for the archive."""
         if version == "editable":
-            self._run("tools/stubs.py")
+            self._run("tools/make_stubs.py")
             return
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
         if self.target_name == "wheel":
-            self._run("tools/stubs.py", folder / "stubs")
+            self._run("tools/make_stubs.py", folder / "stubs")
             include(build_data["force_include"], folder / "stubs")
         man = Path(self.root, PAGES)
         if not self._from_sdist:

@@ -95,3 +95,16 @@ def findings(running: list[Running]) -> list[str]:
                 f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings
             ]
     return reasons
+
+
+def reload(sysconfdir: Path) -> list[str] | None:
+    """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
+    from slurmhooks.cli import progress
+    from slurmhooks.processes import control
+    from slurmhooks.worker import requests
+
+    parameters.use(sysconfdir)
+    # Another load may be running; this one starts after it.
+    with progress.waiting("waiting for slurmctld's workers to load the hooks"):
+        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
+    return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

@@ -14,7 +14,7 @@ from slurmhooks.replay.report import NO_ACCOUNT
 
 if TYPE_CHECKING:
     from slurmhooks.cli.decisions import Decision
-    from slurmhooks.cli.pages.names import Name
+    from slurmhooks.cli.names import Name
 
 REQUESTS = ("job_submit", "job_modify")
 """The hooks whose requests are counted; of others, only the time of handlers is."""

@@ -29,7 +29,7 @@ MIB = {"M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30, "?": 1 << 40}
 
 
 class Field:
-    """A property of ``options``; tools/stubs.py declares it for type checkers and editors.
+    """A property of ``options``; tools/make_stubs.py declares it for type checkers and editors.
 
     Attributes:
         option: the long option.

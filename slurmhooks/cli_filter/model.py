@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
     from typing import Protocol
 
-    from slurmhooks.cli_filter.option_fields import OptionFields  # written by tools/stubs.py
+    from slurmhooks.cli_filter.option_fields import OptionFields  # written by tools/make_stubs.py
 
     class Native(Protocol):
         """The module _slurmhooks_cli_filter, or a stand-in."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # written by tools/stubs.py
+if TYPE_CHECKING:  # written by tools/make_stubs.py
     from slurmhooks.fields.stubs.association import AssociationFields
     from slurmhooks.fields.stubs.job import JobFields
     from slurmhooks.fields.stubs.license import LicenseFields

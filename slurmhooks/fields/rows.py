@@ -2,7 +2,7 @@
 """The rows of the package fields: each says how a member of a C struct is read and written.
 
 A row is a class attribute; classes.py makes the properties that a process uses. Type checkers and editors use the stubs
-in stubs/, which tools/stubs.py writes. Raw values are those of slurmhooks.wire.message: numbers are ints, a text
+in stubs/, which tools/make_stubs.py writes. Raw values are those of slurmhooks.wire.message: numbers are ints, a text
 is bytes, texts are a list of bytes.
 """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
-    from slurmhooks.hooks.decorators import Hooks  # written by tools/stubs.py
+    from slurmhooks.hooks.decorators import Hooks  # written by tools/make_stubs.py
 
     Handler = TypeVar("Handler", bound="Callable[..., object]")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.hooks.points import Context
     from slurmhooks.spank.fields import Item
-    from slurmhooks.spank.items import Items  # written by tools/stubs.py
+    from slurmhooks.spank.items import Items  # written by tools/make_stubs.py
     from slurmhooks.spank.state import State
 else:
     Items = object

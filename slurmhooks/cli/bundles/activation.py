@@ -9,12 +9,11 @@ command finish a deployment whose command was killed.
 from collections.abc import Iterable
 from pathlib import Path
 
-from slurmhooks.cli import configuration, manifests
+from slurmhooks.cli import compiling, configuration, controllers, manifests
 from slurmhooks.cli.bundles import archive, contents
 from slurmhooks.cli.bundles.isolated import isolated
 from slurmhooks.cli.bundles.store import Store
-from slurmhooks.cli.commands import check, reload
-from slurmhooks.cli.commands import compile as compile_command
+from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
 from slurmhooks.files import plugstack
 from slurmhooks.site import variants
@@ -146,9 +145,9 @@ def _stays(bundle: str, before: str | None) -> str:
 
 def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], list[str]]:
     """Return the callbacks of SPANK with handlers, notes, and the reasons why the daemons would not load a site."""
-    report = check.of_site(stage, folder, staged=True)
-    callbacks = {row.hook.removeprefix("hook.spank.") for row in report.handlers if row.hook.startswith("hook.spank.")}
-    return callbacks, report.notes, report.findings
+    result = report.of_site(stage, folder, staged=True)
+    callbacks = {row.hook.removeprefix("hook.spank.") for row in result.handlers if row.hook.startswith("hook.spank.")}
+    return callbacks, result.notes, result.findings
 
 
 def _other_lines(store: Store, bundle: str) -> list[str]:
@@ -180,7 +179,7 @@ def _offer(folder: Path, callbacks: Iterable[str]) -> None:
 def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
     """Write the manifest; return findings if that fails."""
     try:
-        compile_command.of_site(sysconfdir, folder)
+        compiling.of_site(sysconfdir, folder)
     except Findings as error:
         return error.findings
     return []
@@ -188,4 +187,4 @@ def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
 
 def _reload(sysconfdir: Path) -> list[str]:
     """Make slurmctld, if it runs here, load the files now; return findings if it does not."""
-    return (reload.of_site(sysconfdir) or []) if requests.names(str(sysconfdir)) else []
+    return (controllers.reload(sysconfdir) or []) if requests.names(str(sysconfdir)) else []

@@ -1,69 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load all hooks as the daemons would, and list errors and handlers."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from slurmhooks.cli import controllers, output, parameters
+from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.log import visible
 
-if TYPE_CHECKING:
-    from slurmhooks.cli.loading import Loaded
-    from slurmhooks.handlers.registry import Handler
-
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)
-
-
-@dataclass
-class Row:
-    """A row of the table of handlers.
-
-    Attributes:
-        hook: such as ``hook.job_submit``.
-        order: its ``order=``.
-        handler: module and qualified name.
-        takes: the arguments that it takes.
-        on_bug: the effect of an exception in it; a value of ``on_error``.
-        contexts: of SPANK and scrun.
-        mode: mode and share in words, for job_submit and job_modify; empty for others.
-        where: file and line.
-    """
-
-    hook: str
-    order: int
-    handler: str
-    takes: list[str]
-    on_bug: str
-    contexts: list[str]
-    mode: str
-    where: str
-
-
-@dataclass
-class Report:
-    """The output of `check`; with --json it is printed as it is.
-
-    Attributes:
-        handlers: the handlers in the order in which they run.
-        options: the options of SPANK, with their help.
-        notes: what may be a mistake.
-        manifest: the state of the manifest; None if it cannot be judged.
-        running: the hooks in force in slurmctld.
-        findings: errors.
-    """
-
-    handlers: list[Row]
-    options: list[str]
-    notes: list[str]
-    manifest: str | None
-    running: list[controllers.Running]
-    findings: list[str]
 
 
 @click.command("check")
@@ -79,7 +29,7 @@ class Report:
     " slurmhooks.toml, or a folder with one, is checked with all that it names.",
 )
 @click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
-@output.json_option(Report)
+@output.json_option(report.Report)
 @click.pass_context
 def command(
     context: click.Context,
@@ -99,141 +49,35 @@ def command(
         given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
         if given:
             raise click.UsageError(f"--hooks checks only the named files: leave --{given[0].replace('_', '-')} out")
-        report = of_files(paths)
+        result = report.of_files(paths)
     else:
-        report = of_site(sysconfdir, plugin_dir, staged)
+        result = report.of_site(sysconfdir, plugin_dir, staged)
     if as_json:
-        output.document(report)
+        output.document(result)
     else:
-        show(report)
-    if report.findings:
-        raise Findings(report.findings)
+        show(result)
+    if result.findings:
+        raise Findings(result.findings)
 
 
-def of_files(paths: tuple[Path, ...]) -> Report:
-    """Check hook files, or a slurmhooks.toml with its hook files, without Slurm."""
-    from slurmhooks.cli import loading
-
-    loaded = loading.Loaded()
-    loaded.load_files(paths)
-    return _report(loaded, [*loaded.registry.all_handlers(), *loaded.health], loaded.findings, None, [])
-
-
-def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> Report:
-    """Check everything that the daemons of this machine would load, and whether Slurm calls it.
-
-    Args:
-        sysconfdir: the folder of slurm.conf.
-        plugin_dir: the folder of the plugins; None: that of slurm.conf.
-        staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
-    """
-    from slurmhooks.cli import build_record, configuration, loading, manifests
-    from slurmhooks.cli.checks import access, calls, health, lines, power
-
-    loaded = loading.Loaded()
-    loaded.load(sysconfdir)
-    findings = [*loaded.findings, *loaded.disabled]
-    folder = plugin_dir or configuration.installed_in(sysconfdir)
-    record = build_record.BuildRecord.load(folder) if folder else None
-    if record is None:
-        folder = None
-        findings.append("no plugins found in slurm.conf's PluginDir: run 'slurmhooks build' and 'slurmhooks install'")
-    else:
-        findings += build_record.misfits(record)
-        findings += lines.needs_sources(loaded.registry, record)
-    if record is not None and folder is not None:
-        loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
-        if not staged:
-            findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
-    findings += calls.never_called(loaded, sysconfdir, folder)
-    findings += health.problems(loaded, sysconfdir, folder)
-    findings += power.problems(loaded, sysconfdir, folder)
-    unreadable, notes = access.problems(loaded, sysconfdir)
-    findings += unreadable
-    loaded.notes += notes
-    state = None
-    if record is not None and folder is not None and not loaded.findings and not staged:
-        state = manifests.manifest_state(loaded, sysconfdir, record, folder)
-    running: list[controllers.Running] = []
-    if not staged:
-        running, notes = controllers.look(sysconfdir)
-        findings += controllers.findings(running)
-        loaded.notes += notes
-    return _report(loaded, rows(loaded), findings, state, running)
-
-
-def _report(
-    loaded: "Loaded",
-    handlers: "list[Handler]",
-    findings: list[str],
-    state: str | None,
-    running: list[controllers.Running],
-) -> Report:
-    from slurmhooks.handlers import refusals
-
-    findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
-    options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
-    return Report(
-        handlers=[
-            Row(
-                hook=f"hook.{handler.spec.name}",
-                order=handler.order,
-                handler=handler.label,
-                takes=list(handler.names),
-                on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
-                contexts=list(handler.contexts),
-                mode=mode_of(handler),
-                where=handler.where,
-            )
-            for handler in handlers
-        ],
-        options=[
-            f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
-            for name, option in options.items()
-        ],
-        notes=loaded.notes,
-        manifest=state,
-        running=running,
-        findings=list(dict.fromkeys(findings)),
-    )
-
-
-def mode_of(handler: "Handler") -> str:
-    """Return the mode of a handler in words; empty if its hook has none."""
-    from slurmhooks.hooks.rollout import ENFORCE
-
-    if handler.terms is not None:
-        return handler.terms.mode
-    return str(handler.rollout or ENFORCE) if handler.spec.has_modes else ""
-
-
-def show(report: Report) -> None:
+def show(result: report.Report) -> None:
     """Print handlers, options, notes and states."""
     cells: list[list[Any]] = [
         [
             *(row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug),
             *(", ".join(row.contexts), row.mode, row.where),
         ]
-        for row in report.handlers
+        for row in result.handlers
     ]
     if cells:
         output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
-    elif not report.findings:
+    elif not result.findings:
         click.echo("no handlers")
-    for option in report.options:
+    for option in result.options:
         click.echo(visible(f"option {option}"))
-    for text in report.notes:
+    for text in result.notes:
         click.echo(shown(f"note: {text}"))
-    if report.manifest is not None:
-        click.echo(shown(report.manifest))
-    for line in controllers.lines(report.running):
+    if result.manifest is not None:
+        click.echo(shown(result.manifest))
+    for line in controllers.lines(result.running):
         click.echo(visible(line))
-
-
-def rows(loaded: "Loaded") -> "list[Handler]":
-    """Return the handlers that would run: of SPANK by plugstack.conf, others by slurmhooks.toml."""
-    handlers = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
-    handlers += loaded.health
-    for line in loaded.lines:
-        handlers += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
-    return handlers

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the hook manifest, so that Python starts only where a handler needs it."""
 
-import time
 from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, loading, manifests, parameters
-from slurmhooks.cli.checks import lines
-from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.cli.progress import note
-from slurmhooks.site import variants
+from slurmhooks.cli import compiling, parameters
 
 
 @click.command("compile")
@@ -26,51 +21,4 @@ def command(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool) -> N
     spank_python.so to the variant with only the callbacks that the handlers need, because each further callback costs
     Slurm time.
     """
-    of_site(sysconfdir, plugin_dir, only_manifest=only_manifest)
-
-
-def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = False) -> None:
-    """Write the manifest of this machine, and choose the variant of the SPANK plugin; report both on standard error.
-
-    Args:
-        sysconfdir: where slurm.conf is.
-        plugin_dir: where the plugins are; by default found by slurm.conf's PluginDir.
-        only_manifest: leave the plugin as it is.
-
-    Raises:
-        Findings: the manifest was not written.
-    """
-    began = time.time_ns()
-    folder = plugin_dir or configuration.installed_in(sysconfdir)
-    record = build_record.BuildRecord.load(folder) if folder else None
-    if folder is None or record is None:
-        raise Finding(
-            "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
-        )
-    other = build_record.other_version(record)
-    if other is not None:
-        raise Finding(other)
-    loaded = loading.Loaded()
-    loaded.load(sysconfdir)
-    if loaded.findings:
-        raise Findings([*loaded.findings, "the manifest was not written"])
-    notes = [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
-    for text in [*loaded.notes, *loaded.disabled, *notes]:
-        note(text)
-    if only_manifest:
-        missing = lines.never_called(loaded.lines, folder / manifests.PLUGIN)
-        if missing:
-            raise Findings([*missing, "the manifest was not written"])
-    else:
-        # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
-        chosen = manifests.choose_variant(folder, variants.of(line.registry for line in loaded.lines))
-        note(f"{folder / manifests.PLUGIN}: {chosen}")
-    text = manifests.text_of(loaded, record, folder)
-    changed = manifests.changed_since(began, loaded)
-    if changed:
-        findings = [f"{name}: has changed while it was loaded" for name in changed]
-        raise Findings([*findings, "the manifest was not written: run this command again"])
-    path = manifests.manifest_path(sysconfdir)
-    manifests.write_manifest(text, path)
-    count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
-    note(f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")
+    compiling.of_site(sysconfdir, plugin_dir, only_manifest=only_manifest)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -106,8 +107,7 @@ def scene(says: str, arguments: list[str], expected: int) -> Iterator[str]:
         arguments: of the command.
         expected: the exit code.
     """
-    from slurmhooks.cli import main
-
+    main: Any = click.get_current_context().find_root().command
     click.echo(f"\n{click.style(says, bold=True)}")
     click.echo(f"$ slurmhooks {' '.join(arguments)}")
     try:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import parameters
+from slurmhooks.cli import controllers, parameters
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.files import slurm_conf
 
 STARTING = 3.0
 """Seconds in which a slurmctld that has just started may start its supervisor."""
@@ -24,7 +23,7 @@ def command(sysconfdir: Path) -> None:
     before stay in force.
     """
     until = time.monotonic() + STARTING
-    while (answers := of_site(sysconfdir)) is None and time.monotonic() < until:
+    while (answers := controllers.reload(sysconfdir)) is None and time.monotonic() < until:
         time.sleep(0.1)
     if answers is None:
         raise Finding(
@@ -32,16 +31,3 @@ def command(sysconfdir: Path) -> None:
         )
     if answers:
         raise Findings([*answers, "the hooks that were loaded before, if any, stay in force"])
-
-
-def of_site(sysconfdir: Path) -> list[str] | None:
-    """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
-    from slurmhooks.cli import progress
-    from slurmhooks.processes import control
-    from slurmhooks.worker import requests
-
-    parameters.use(sysconfdir)
-    # Another load may be running; this one starts after it.
-    with progress.waiting("waiting for slurmctld's workers to load the hooks"):
-        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
-    return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

@@ -10,8 +10,8 @@ import click
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.decisions import Decision, Log
 from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.names import Numbered, plain
 from slurmhooks.cli.pages import charts
-from slurmhooks.cli.pages.names import Numbered, plain
 from slurmhooks.cli.tally import KEPT, Report, Tally
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.site import sources as site

@@ -6,8 +6,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from slurmhooks.cli.names import Numbered
 from slurmhooks.cli.pages.markup import element, number, table
-from slurmhooks.cli.pages.names import Numbered
 from slurmhooks.cli.pages.page import Page
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.replay.report import NO_ACCOUNT, Example, Report, Share
@@ -15,7 +15,7 @@ from slurmhooks.replay.report import NO_ACCOUNT, Example, Report, Share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slurmhooks.cli.pages.names import Name
+    from slurmhooks.cli.names import Name
 
 KEPT = ("slurmhooks", "slurm", "python", "source", "assumed")
 """What an anonymous report says of a recording; the name of the machine is not in it."""

@@ -345,7 +345,7 @@ def test_plugins_of_another_version(site: Site, run: Call) -> None:
 
 def test_it_loads_no_stand_ins() -> None:
     """The stand-ins of slurmhooks.testing, which parse C declarations, would make the command a third slower."""
-    script = "import sys; from slurmhooks.cli.commands import check; check.of_files(()); print(*sys.modules)"
+    script = "import sys; from slurmhooks.cli.checks import report; report.of_files(()); print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "slurmhooks.handlers.refusals" in imported
     assert not [name for name in imported if name.startswith(("slurmhooks.testing", "pycparser"))]

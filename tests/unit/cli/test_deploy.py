@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.cli import controllers
 from slurmhooks.cli.bundles import store
 from slurmhooks.cli.bundles.store import Store
-from slurmhooks.cli.commands import reload
 from slurmhooks.files import durable
 from slurmhooks.power import delivery, handover
 from slurmhooks.power import process as power
@@ -209,7 +209,7 @@ def test_slurmctld_refuses(
         return ["the workers refuse"] if len(asked) == 1 else []
 
     monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
-    monkeypatch.setattr(reload, "of_site", refuse)
+    monkeypatch.setattr(controllers, "reload", refuse)
     result = run("deploy", make("bad", HANDLER.format(2)), "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "the workers refuse" in result.output

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.cli import controllers
 from slurmhooks.cli.bundles.store import Store
-from slurmhooks.cli.commands import reload
 from slurmhooks.worker import requests
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_killed_while_slurmctld_refuses(
     put(site, run, bundles[0])
     monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
     monkeypatch.setattr(
-        reload, "of_site", lambda folder: ["slurmctld refuses"] if Store(folder).deployed == second else []
+        controllers, "reload", lambda folder: ["slurmctld refuses"] if Store(folder).deployed == second else []
     )
     trial = Trial(site, run, "deploy", bundles[1])
     seen = set()

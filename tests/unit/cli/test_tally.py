@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.cli.decisions import Decision, Step
-from slurmhooks.cli.pages.names import plain
+from slurmhooks.cli.names import plain
 from slurmhooks.cli.tally import NO_USER, Report, Tally
 from slurmhooks.replay.report import NO_ACCOUNT
 

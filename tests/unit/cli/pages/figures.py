@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.names import plain
 from slurmhooks.cli.pages import of_decisions, of_replay
-from slurmhooks.cli.pages.names import plain
 from slurmhooks.cli.tally import Tally
 from slurmhooks.replay.report import Change, Example, FieldChange, Report, Rule, Share
 from tests.unit.cli.pages import browser

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.names import plain
 from slurmhooks.cli.pages import of_decisions, of_replay
-from slurmhooks.cli.pages.names import plain
 from slurmhooks.cli.tally import Tally
 from tests.unit.cli.pages import browser
 from tests.unit.cli.pages.test_pages import HOSTILE, decisions, replayed

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.names import Numbered, plain
 from slurmhooks.cli.pages import charts, of_decisions, of_replay
-from slurmhooks.cli.pages.names import Numbered, plain
 from slurmhooks.cli.tally import KEPT, Tally
 from slurmhooks.log import visible
 from slurmhooks.replay.report import Bug, Change, Example, FieldChange, Need, Report, Rule, Share

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the stubs that tell type checkers and editors about attributes that slurmhooks makes from tables.
 
-Usage: stubs.py [FOLDER]
+Usage: make_stubs.py [FOLDER]
 
 FOLDER is the checkout by default. `make venv` and the build of a wheel run this; git ignores what it writes.
 
@@ -28,7 +28,7 @@ from slurmhooks.hooks.points import ARGUMENTS, HOOKS, HookSpec  # noqa: E402 - a
 from slurmhooks.spank.fields import ITEMS, Item  # noqa: E402
 from slurmhooks.spank.model import READERS  # noqa: E402
 
-HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Written by tools/stubs.py.\n"
+HEAD = "# SPDX-License-Identifier: GPL-2.0-or-later\n# Written by tools/make_stubs.py.\n"
 NAMED = 3
 """The most arguments of a handler whose names are checked: each subset of them is a class."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Minutes, Number
 from slurmhooks.job_submit import strings
 from slurmhooks.job_submit.strings import times
+from slurmhooks.testing.option_values import moment, nodes
 from slurmhooks.values import UNLIMITED, Unlimited
 
 if TYPE_CHECKING:
@@ -135,8 +136,6 @@ def _mbytes(mib: int) -> str:
 
 def _nodes(text: str) -> str:
     """Return the lowest and the highest number of ``--nodes``."""
-    from slurmhooks.testing.sbatch.options import nodes  # imports this module
-
     if not {*",:kKmM"} & {*text}:
         ends = [int(end) for end in text.split("-")]
         if ends[-1] >= 1 << 31 or ends != sorted(ends) or len(ends) > 2:
@@ -160,8 +159,6 @@ def _gres(text: str) -> str:
 
 def _moment(text: str) -> str:
     """Return a point in time as slurm_make_time_str() does; the empty text for now."""
-    from slurmhooks.testing.sbatch.values import moment  # imports this module
-
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(moment(text)))
 
 

@@ -159,6 +159,23 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     TopologicalSorter(graph).prepare()
 
 
+def below(folder: str, name: str) -> str:
+    """Return the file or folder of a folder that a module is in."""
+    return name.removeprefix(f"{folder}.").split(".")[0] if name != folder else "__init__"
+
+
+def test_no_folder_imports_itself_by_way_of_others() -> None:
+    """Seen from each folder, its files and folders have no cycle of imports either."""
+    known = modules()
+    for folder in (name for name, path in known.items() if path.name == "__init__.py" and name != "slurmhooks"):
+        inside = [name for name in known if name == folder or name.startswith(f"{folder}.")]
+        graph: dict[str, set[str]] = {}
+        for name in inside:
+            others = (below(folder, other) for other in imports(known[name], known) if other in inside)
+            graph.setdefault(below(folder, name), set()).update(set(others) - {below(folder, name)})
+        TopologicalSorter(graph).prepare()
+
+
 def test_c_calls_entry_modules_only() -> None:
     """C calls only the entry module of each plugin."""
     called = set()

@@ -16,12 +16,12 @@ from slurmhooks.testing import command_lines
 from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import missing_fields
 from slurmhooks.testing.option_texts import ENDING
+from slurmhooks.testing.option_values import SbatchError, words_of
 from slurmhooks.testing.sbatch import spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import add, export
 from slurmhooks.testing.sbatch.options import OPTIONS, Fields
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
-from slurmhooks.testing.sbatch.values import SbatchError, words_of
 
 __all__ = [
     "WRAPPED",

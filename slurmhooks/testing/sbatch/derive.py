@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
+from slurmhooks.testing.option_values import SbatchError, number
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
-from slurmhooks.testing.sbatch.values import SbatchError, number
 
 if TYPE_CHECKING:
     from slurmhooks.testing.sbatch.options import Fields

@@ -7,15 +7,14 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from slurmhooks.fields.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings.times import read_seconds
+from slurmhooks.testing.option_values import SbatchError, moment, nodes, number
 from slurmhooks.testing.sbatch import settings
-from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 from slurmhooks.values import NO_VAL, UNLIMITED
 
 Fields = dict[str, Any]
@@ -23,8 +22,6 @@ Setter = Callable[[Fields, str], None]
 
 TOP = NO_VAL[32] - 1
 """The priority ``TOP``."""
-MOST_NODES = 1 << 14
-"""slurm.h MAX_JOB_SIZE_BITMAP: the largest number in a list of counts."""
 SIGNAL_TIME = 60
 """Seconds before the end of the job at which sbatch sends a signal by default."""
 
@@ -95,30 +92,6 @@ def generic_resources(fields: Fields, text: str) -> None:
     """``--gres``."""
     words = (word if "/" in word.split(":")[0] else f"gres/{word}" for word in text.split(","))
     fields["_gres"] = "" if text.lower() == "none" else ",".join(words)
-
-
-def nodes(fields: Fields, text: str) -> None:
-    """``--nodes``: a number, a range, or a list of acceptable numbers."""
-    fields.pop("job_size_str", None)
-    if "," in text or ":" in text:
-        counts = sorted(set(chain.from_iterable(map(_counts, text.split(",")))))
-        runs = [[count for _, count in run] for _, run in groupby(enumerate(counts), lambda pair: pair[1] - pair[0])]
-        shown = ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-        fields.update(min_nodes=counts[0], max_nodes=counts[-1], job_size_str=shown)
-        return
-    least, _, most = text.partition("-")
-    fields.update(min_nodes=number(least), max_nodes=number(most or least))
-
-
-def _counts(text: str) -> range:
-    """Return the numbers of ``4``, ``4-8`` or ``4-8:2``."""
-    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", text)
-    if not match or int(match[2] or match[1]) >= MOST_NODES or int(match[3] or 1) < 1:
-        raise SbatchError(f"{text!r} is not a count of nodes")
-    counts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
-    if not counts:
-        raise SbatchError(f"{text!r} is not a count of nodes")
-    return counts
 
 
 def signal(fields: Fields, text: str) -> None:

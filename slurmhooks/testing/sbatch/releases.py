@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing.sbatch.values import SbatchError
+from slurmhooks.testing.option_values import SbatchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

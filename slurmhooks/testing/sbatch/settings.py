@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind
-from slurmhooks.testing.sbatch.values import SbatchError, number
+from slurmhooks.testing.option_values import SbatchError, number
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:

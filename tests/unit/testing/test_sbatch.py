@@ -10,8 +10,8 @@ from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.command_lines import REQUIRED, takes
 from slurmhooks.testing.option_names import ALIASES, NAMES, OF_COMPONENT
+from slurmhooks.testing.option_values import moment, words_of
 from slurmhooks.testing.sbatch import options
-from slurmhooks.testing.sbatch.values import moment, words_of
 from slurmhooks.values import UNLIMITED
 
 

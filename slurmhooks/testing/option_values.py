@@ -6,7 +6,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from itertools import chain, groupby
+from typing import Any
 
+MOST_NODES = 1 << 14
+"""slurm.h MAX_JOB_SIZE_BITMAP: the largest number in a list of counts."""
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 """Units of time, in seconds."""
 
@@ -148,3 +152,27 @@ def number(text: str) -> int:
     if not match:
         raise SbatchError(f"{text!r} is not a number")
     return int(match.group(1)) * {"": 1, "k": 1024, "m": 1024 * 1024}[match.group(2).lower()]
+
+
+def nodes(fields: dict[str, Any], text: str) -> None:
+    """``--nodes``: a number, a range, or a list of acceptable numbers."""
+    fields.pop("job_size_str", None)
+    if "," in text or ":" in text:
+        counts = sorted(set(chain.from_iterable(map(_counts, text.split(",")))))
+        runs = [[count for _, count in run] for _, run in groupby(enumerate(counts), lambda pair: pair[1] - pair[0])]
+        shown = ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+        fields.update(min_nodes=counts[0], max_nodes=counts[-1], job_size_str=shown)
+        return
+    least, _, most = text.partition("-")
+    fields.update(min_nodes=number(least), max_nodes=number(most or least))
+
+
+def _counts(text: str) -> range:
+    """Return the numbers of ``4``, ``4-8`` or ``4-8:2``."""
+    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", text)
+    if not match or int(match[2] or match[1]) >= MOST_NODES or int(match[3] or 1) < 1:
+        raise SbatchError(f"{text!r} is not a count of nodes")
+    counts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+    if not counts:
+        raise SbatchError(f"{text!r} is not a count of nodes")
+    return counts

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the modules that a launch imports as C source, for ``PyImport_FrozenModules``.
 
-Usage: frozen.py OUTPUT DEPFILE PACKAGE. Must run in the Python that the plugins embed. PACKAGE is the folder of
-slurmhooks that this Python imports.
+Usage: frozen.py OUTPUT DEPFILE PACKAGE PATHS. Must run in the Python that the plugins embed. PACKAGE is the folder of
+slurmhooks that this Python imports, PATHS the search path of the embedded interpreter (empty: that of this Python).
 
 So the C code and the Python modules of a build are in one file, and launches do not search the disk for modules.
 """
@@ -11,8 +11,10 @@ So the C code and the Python modules of a build are in one file, and launches do
 import __future__
 
 import ast
+import importlib.machinery
 import importlib.util
 import marshal
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +27,25 @@ FOLDERS = (".", "hooks", "files", "handlers", "config", "site", "spank", "cli_fi
 WITHOUT_DOCSTRINGS = 2
 """For ``compile()``: without docstrings and assertions."""
 COLUMNS = 24
+BACKEND = "_cffi_backend"
+"""cffi's module, which the compiled module of the SPANK plugin imports; a launch needs no other installed module."""
+LOAD_BACKEND = """
+import sys
+from _frozen_importlib import module_from_spec
+from _frozen_importlib_external import PathFinder, spec_from_file_location
+
+spec = spec_from_file_location(__name__, {file!r})
+try:
+    module = module_from_spec(spec)
+except ImportError:
+    spec = PathFinder.find_spec(__name__)
+    if spec is None:
+        raise
+    module = module_from_spec(spec)
+sys.modules[__name__] = module
+spec.loader.exec_module(module)
+"""
+"""Loads it from where it was at build time, without listing the folders of the search path, unless it has moved."""
 
 
 class Module(NamedTuple):
@@ -66,26 +87,40 @@ def code_of(module: Module) -> bytes:
     return marshal.dumps(compile(tree, module.path, "exec", flags, dont_inherit=True, optimize=WITHOUT_DOCSTRINGS))
 
 
-def render(frozen: list[Module]) -> str:
-    """Return the C source: an array for each module, and the table of modules."""
+def backend(paths: str) -> dict[str, bytes]:
+    """Return the marshalled code that loads BACKEND, by its name; nothing if this Python does not have it."""
+    spec = importlib.machinery.PathFinder.find_spec(BACKEND, paths.split(os.pathsep) if paths else None)
+    if spec is None or spec.origin is None:
+        return {}
+    source = LOAD_BACKEND.format(file=spec.origin)
+    return {BACKEND: marshal.dumps(compile(source, spec.origin, "exec", dont_inherit=True))}
+
+
+def render(frozen: dict[str, bytes], packages: set[str]) -> str:
+    """Return the C source: an array for each module, and the table of modules.
+
+    Args:
+        frozen: the marshalled code of each module by its name.
+        packages: names of those that are packages.
+    """
     arrays, rows = [], []
-    for module in frozen:
-        code = code_of(module)
-        symbol = module.name.replace(".", "_")
+    for name, code in frozen.items():
+        symbol = name.replace(".", "_")
         lines = [", ".join(map(str, code[at : at + COLUMNS])) for at in range(0, len(code), COLUMNS)]
         arrays.append(f"static const unsigned char {symbol}[] = {{\n    " + ",\n    ".join(lines) + ",\n};\n")
-        members = f'.name = "{module.name}", .code = {symbol}, .size = sizeof({symbol})'
-        rows.append(f"    {{{members}, .is_package = {int(module.is_package)}}},\n")
+        members = f'.name = "{name}", .code = {symbol}, .size = sizeof({symbol})'
+        rows.append(f"    {{{members}, .is_package = {int(name in packages)}}},\n")
     table = "const struct _frozen slurmhooks_frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"
     return "\n".join(["#include <Python.h>\n", '#include "embed/frozen.h"\n', *arrays, table])
 
 
-def main(output: Path, depfile: Path, package: Path) -> None:
+def main(output: Path, depfile: Path, package: Path, paths: str) -> None:
     """Write the C source, and its dependencies for ninja."""
-    frozen = list(modules(package))
-    output.write_text(render(frozen))
-    depfile.write_text(f"{output}: {' '.join(str(module.path) for module in frozen)}\n")
+    found = list(modules(package))
+    frozen = {module.name: code_of(module) for module in found} | backend(paths)
+    output.write_text(render(frozen, {module.name for module in found if module.is_package}))
+    depfile.write_text(f"{output}: {' '.join(str(module.path) for module in found)}\n")
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, sys.argv[1:4]), sys.argv[4])

@@ -15,7 +15,7 @@
  * Increase it when the structs or the meaning of the call change: a plugin and the core library in the same directory
  * may come from different builds, and must detect this.
  */
-#define SLURMHOOKS_CORE_ABI 3
+#define SLURMHOOKS_CORE_ABI 4
 
 /* What an entry point in Python returns: a tuple (rc, message, detail). */
 struct slurmhooks_answer {

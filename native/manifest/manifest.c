@@ -64,9 +64,13 @@ static struct manifest_line *lines_of_machine(const char **why)
         size_t size = 0;
         tried = 1;
         text = home_path(FILE_NAME, path, sizeof(path), &reason) ? NULL : read_whole(path, &size, &reason);
-        lines = text ? manifest_parse(text, size, &reason) : NULL;
+        char *copy = text ? strdup(text) : NULL; /* the parser writes into the text */
+        lines = copy ? manifest_parse(text, size, &reason) : NULL;
+        for (struct manifest_line *line = lines; line; line = line->next)
+            line->text = copy;
         if (!lines) {
             free(text);
+            free(copy);
             text = NULL;
         }
     }

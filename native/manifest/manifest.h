@@ -36,7 +36,8 @@ struct manifest_line {
     unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n, or for command n of cli_filter */
     struct manifest_option *options;
     int option_count;
-    char *script; /* for scrun: the site's own scrun.lua, or NULL */
+    char *script;     /* for scrun: the site's own scrun.lua, or NULL */
+    const char *text; /* the whole manifest, for Python, which then does not open the file again */
     struct manifest_line *next;
     int argc;
     char *argv[]; /* ends with NULL */

@@ -68,6 +68,12 @@ struct given_option {
 
 static struct given_option *waiting_options;
 
+/* RET for Python: the address of the manifest that has the line, or 0. */
+static intptr_t manifest_of(const struct line *line)
+{
+    return line->manifest ? (intptr_t)line->manifest->text : 0;
+}
+
 /* Let Python take an option. RET 0, or a failure code for Slurm. */
 static int ask_option(const struct given_option *option)
 {
@@ -83,7 +89,7 @@ static int ask_option(const struct given_option *option)
      */
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
-    if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
+    if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, manifest_of(line), index, (intptr_t)name,
                   (intptr_t)option->argument, option->origin))
         return FAILED;
     free(answer.message);
@@ -190,7 +196,7 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     /* Python keeps a failure of an option for a later callback. In srun a failure has already ended the command. */
     tell_waiting();
     if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
-                  line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
+                  manifest_of(line), (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
     missing_known_list(answer.message);
     free(answer.message);

@@ -3,60 +3,88 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from dataclasses import dataclass
 
 from slurmhooks.adopt.setup import Setup
 from slurmhooks.adopt.values import Level
 
 
-class Used(BaseModel):
-    """Something that the script uses."""
+@dataclass(kw_only=True)
+class Used:
+    """Something that the script uses.
 
-    name: str = Field(description="field, function, constant, option or module; empty: computed at run time")
+    Attributes:
+        name: field, function, constant, option or module; empty: computed at run time.
+        written: the script assigns to it.
+    """
+
+    name: str
     lines: list[int]
-    written: bool = Field(description="the script assigns to it")
+    written: bool
 
 
-class Found(BaseModel):
-    """Something dangerous or wrong in the script."""
+@dataclass(kw_only=True)
+class Found:
+    """Something dangerous or wrong in the script.
+
+    Attributes:
+        kind: the rule, see docs/adopt.md.
+    """
 
     line: int
-    kind: str = Field(description="the rule, see docs/adopt.md")
+    kind: str
     level: Level
     what: str
     why: str
     instead: str
 
 
-class Differs(BaseModel):
+@dataclass(kw_only=True)
+class Differs:
     """A request whose answers differ."""
 
     request: str
     difference: str
 
 
-class Compared(BaseModel):
-    """The comparison of answers."""
+@dataclass(kw_only=True)
+class Compared:
+    """The comparison of answers.
 
-    oracle: str = Field(description="what slurmhooks was compared with")
+    Attributes:
+        oracle: what slurmhooks was compared with.
+        not_compared: number of requests by what cannot be tried out.
+        refused: number of requests that the script refused under slurmhooks.
+        errors: number of requests on which the script failed, by Lua's message.
+    """
+
+    oracle: str
     requests: int
     same: int
     different: int
-    not_compared: dict[str, int] = Field(description="number of requests by what cannot be tried out")
-    refused: int = Field(description="number of requests that the script refused under slurmhooks")
-    errors: dict[str, int] = Field(description="number of requests on which the script failed, by Lua's message")
+    not_compared: dict[str, int]
+    refused: int
+    errors: dict[str, int]
     examples: list[Differs]
 
 
-class Report(BaseModel):
-    """What `slurmhooks adopt` says about a script."""
+@dataclass(kw_only=True)
+class Report:
+    """What `slurmhooks adopt` says about a script.
+
+    Attributes:
+        family: job_submit, cli_filter or spank.
+        release: the release of Slurm that the script was read for.
+        functions: the functions that Slurm calls, with their lines.
+        not_read: lines that the parser does not understand.
+    """
 
     file: str
-    family: str = Field(description="job_submit, cli_filter or spank")
-    release: str = Field(description="the release of Slurm that the script was read for")
+    family: str
+    release: str
     lua: str
-    functions: dict[str, int] = Field(description="the functions that Slurm calls, with their lines")
-    not_read: list[int] = Field(description="lines that the parser does not understand")
+    functions: dict[str, int]
+    not_read: list[int]
     uses: dict[str, list[Used]]
     found: list[Found]
     differences: list[str]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The record of a build: which Slurm and Python the plugins are for, and which files belong to them."""
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from slurmhooks._version import __version__
-from slurmhooks.cli import slurm
+from slurmhooks.cli import documents, output, slurm
 from slurmhooks.cli.findings import Finding
 from slurmhooks.hooks.points import POINTS
 
@@ -22,10 +22,9 @@ POWER_PROGRAMS = {spec.name: f"slurmhooks_{spec.name.replace('.', '_')}" for spe
 PROGRAMS = (HEALTH_PROGRAM, *POWER_PROGRAMS.values())
 
 
-class PythonFacts(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class PythonFacts:
     """The Python that a build embeds."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: str
     executable: str
@@ -33,19 +32,19 @@ class PythonFacts(BaseModel):
     paths: list[str]
 
 
-class Tiers(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Tiers:
     """What a build supports beyond the public headers.
 
     Attributes:
         private: job records, partitions and reservations.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     private: bool
 
 
-class BuildRecord(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class BuildRecord:
     """The file build.json beside the core library.
 
     It has no date, so that the same build twice gives the same file.
@@ -58,8 +57,6 @@ class BuildRecord(BaseModel):
         tiers: what the build supports.
         files: all files, relative to the output folder.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     slurmhooks: str
     slurm: str
@@ -82,15 +79,15 @@ class BuildRecord(BaseModel):
         """
         path = cls.path_in(folder)
         try:
-            return cls.model_validate_json(path.read_bytes())
+            return documents.build(cls, json.loads(path.read_bytes()))
         except FileNotFoundError:
             return None
-        except (OSError, ValidationError) as error:
+        except (OSError, ValueError) as error:
             raise Finding(f"{path} is not a valid build record: {str(error).splitlines()[0]}; build again") from error
 
     def save(self, folder: Path) -> None:
         """Write the record, unless the file has this content already."""
-        path, text = self.path_in(folder), self.model_dump_json(indent=2) + "\n"
+        path, text = self.path_in(folder), f"{output.as_json(self, 2)}\n"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What Slurm's configuration says about the plugins, and which lines it lacks."""
 
+from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import LoadError
@@ -13,7 +12,8 @@ UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
 """Placeholder in a proposed PluginDir: with only our folder Slurm would find no other plugin."""
 
 
-class Setting(BaseModel):
+@dataclass(kw_only=True)
+class Setting:
     """A line that a configuration file needs.
 
     Attributes:

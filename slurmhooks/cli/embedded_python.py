@@ -4,15 +4,15 @@
 import json
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel
 
 FACTS = Path(__file__).with_name("python_facts.py")
 
 
-class Python(BaseModel):
+@dataclass(kw_only=True)
+class Python:
     """A Python that the plugins could embed.
 
     Attributes:

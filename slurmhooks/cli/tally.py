@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
-
-from pydantic import BaseModel
 
 from slurmhooks.hooks.rollout import WARN
 from slurmhooks.replay.report import NO_ACCOUNT
@@ -23,7 +22,8 @@ KEPT = (NO_ACCOUNT, NO_USER)
 """Names of nobody."""
 
 
-class Requests(BaseModel):
+@dataclass(kw_only=True)
+class Requests:
     """How the requests of a day, a user, an account or a set of hooks ended.
 
     Attributes:
@@ -55,7 +55,8 @@ class Hooks(Requests):
     last: datetime
 
 
-class Handler(BaseModel):
+@dataclass(kw_only=True)
+class Handler:
     """What one rule or handler did.
 
     Attributes:
@@ -79,7 +80,8 @@ class Handler(BaseModel):
     most: int = 0
 
 
-class Difference(BaseModel):
+@dataclass(kw_only=True)
+class Difference:
     """How often a rule refused before and after a change of the rules.
 
     Attributes:
@@ -93,7 +95,8 @@ class Difference(BaseModel):
     after: int
 
 
-class Change(BaseModel):
+@dataclass(kw_only=True)
+class Change:
     """Requests before and after a change of the rules.
 
     Attributes:
@@ -109,7 +112,8 @@ class Change(BaseModel):
     rules: list[Difference]
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """What the decision log says about a time.
 
     Attributes:
@@ -265,4 +269,4 @@ def _most(counts: dict[str, Requests], kind: str, top: int, name: Name) -> list[
         return -(each.refused + each.failed + each.warned + each.observed), -each.requests, each.name
 
     chosen = sorted(counts.values(), key=rank)[:top]
-    return [each.model_copy(update={"name": name(kind, each.name)}) for each in chosen]
+    return [replace(each, name=name(kind, each.name)) for each in chosen]

@@ -130,7 +130,7 @@ def callback(
         context: the ``spank_context_t``.
         argc: number of arguments of the line.
         argv: address of the arguments.
-        known: whether the manifest has the line, so that C has registered its options.
+        known: address of the manifest as C has read it, if it has the line, so that C has registered its options; or 0.
         option_callback: address of the C function that Slurm calls for each option.
         base: number of the first option of the line.
         missing: address of the names of callbacks that this variant of the plugin does not export; or 0.
@@ -149,7 +149,7 @@ def callback(
         global _context
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         pointer = ffi.cast("struct spank_handle *", handle)
-        line = _line(argc, argv, bool(known))
+        line = _line(argc, argv, known)
         if line is None or _never_called(line.registry, not_exported):
             return FAILED
         if (
@@ -189,7 +189,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
     """
 
     def body() -> tuple[int, bytes | None, int]:
-        line = _line(argc, argv, bool(known))
+        line = _line(argc, argv, known)
         if line is None:
             return FAILED
         text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
@@ -211,19 +211,19 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
     return dispatch.answer("spank option", body, FAILED[0])
 
 
-def _line(argc: int, argv: int, known: bool) -> Line | None:
+def _line(argc: int, argv: int, known: int) -> Line | None:
     """Return the line with these arguments; load it at its first use; None if that has failed."""
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
         with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
-            line = _lines[args] = _load(args, known)
+            line = _lines[args] = _load(args, ffi.string(ffi.cast("char *", known)) if known else None)
             if line is not None:
                 line.words = args
     return _lines[args]
 
 
-def _load(args: tuple[str, ...], known: bool) -> Line | None:
+def _load(args: tuple[str, ...], known: bytes | None) -> Line | None:
     """Load a line of plugstack.conf; see :func:`_line`."""
     if posix.getuid() == 0:
         trusted.guard()
@@ -249,7 +249,7 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
             from slurmhooks.site import sources as site
 
             library = site.lua_version()
-        if not known:
+        if known is None:
             return Line(rest, lua.extend(registry, scripts, fatal, library), [])
         registry, complete = lua.extend_known(registry, scripts, fatal, library)
         return Line(rest, registry, names, complete)

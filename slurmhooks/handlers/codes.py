@@ -132,15 +132,17 @@ _TEXT = (
     "SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT SLURM_PROTOCOL_VERSION_ERROR SLURM_SHUTTING_DOWN SLURM_SUCCESS "
     "SLURM_UNEXPECTED_MSG_ERROR SLURM_UNKNOWN_FORWARD_ADDR "
 )
-NAMES = frozenset(_TEXT.split())
-
-
 FIRST_STAND_IN = 1 << 30
+
+
+def names() -> list[str]:
+    """Return the names, sorted. They are made when they are asked for: most launches need none."""
+    return _TEXT.split()
 
 
 def stand_ins() -> dict[str, int]:
     """Return a number for each code, for tests and `try`: without Slurm's headers the real numbers are unknown."""
-    numbers = {name: FIRST_STAND_IN + number for number, name in enumerate(sorted(NAMES))}
+    numbers = {name: FIRST_STAND_IN + number for number, name in enumerate(names())}
     return numbers | {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
 
 
@@ -159,7 +161,8 @@ def unknown(name: str) -> str | None:
 
     A code that is newer than this list exists if the plugin was compiled for a release that has it.
     """
-    if name in NAMES:
+    known = names()
+    if name in known:
         return None
     if name.startswith(("ESLURM", "ESPANK")):
         # Use only modules that are already loaded: a launch must not import any for this purpose.
@@ -169,4 +172,4 @@ def unknown(name: str) -> str | None:
         installed = None if tables is None else tables.installed()
         if installed is not None and name in installed.constants["ESLURM"]:
             return None
-    return nearest(name, NAMES)
+    return nearest(name, known)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
-_OF_REQUESTS = " and ".join(spec.name for spec in HOOKS.values() if spec.has_requests)
-_WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
 LONGEST = 30 * 86400
@@ -216,9 +214,9 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         )
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
     if not mark.effects and not spec.has_requests:
-        findings.append(f"{where}: effects is for handlers of {_OF_REQUESTS}")
+        findings.append(f"{where}: effects is for handlers of {_hooks('has_requests')}")
     if mark.rollout is not None and not spec.has_modes:
-        findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")
+        findings.append(f"{where}: mode and share are for handlers of {_hooks('has_modes')}")
     elif mark.rollout is not None:
         findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
     if mark.terms is not None:
@@ -235,6 +233,11 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     )
     handler.after_refusal = STOP if mark.effects else TRY
     return handler, []
+
+
+def _hooks(what: str) -> str:
+    """Return the names of the hooks that have a property of HookSpec."""
+    return " and ".join(spec.name for spec in HOOKS.values() if getattr(spec, what))
 
 
 def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
-WITH_TERMS = tuple(name for name, spec in HOOKS.items() if spec.has_terms)
-"""The hooks of health checks."""
 
 
 class Mark:
@@ -201,7 +199,7 @@ class Decorator:
             raise TypeError(f"{self!r}: effects takes True or False, not {effects!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
-        terms = self._terms(rollout) if self._hook in WITH_TERMS else None
+        terms = self._terms(rollout) if HOOKS[self._hook].has_terms else None
         mode = self._rollout(rollout) if rollout and terms is None else None
         try:
             checked = None if contexts is None else tuple(contexts)

@@ -122,13 +122,10 @@ def _all_hooks() -> Any:
     hooks: Any = Group("hook")
     hooks.job_submit = JobSubmitHook("job_submit")
     hooks.spank = SpankHooks("hook.spank")
-    for name in HOOKS:
+    for name, spec in HOOKS.items():
         group, _, word = name.rpartition(".")
-        if group and not hasattr(hooks, group):
-            setattr(hooks, group, Group(f"hook.{group}"))
-        if not hasattr(hooks, name):
-            kind = Every if HOOKS[name].is_periodic else Decorator
-            setattr(getattr(hooks, group) if group else hooks, word, kind(name))
+        owner = vars(hooks).setdefault(group, Group(f"hook.{group}")) if group else hooks
+        vars(owner).setdefault(word, Every(name) if spec.is_periodic else Decorator(name))
     return hooks
 
 

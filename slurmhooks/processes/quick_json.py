@@ -12,7 +12,7 @@ import math
 from contextlib import suppress
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from slurmhooks.processes.json_library import from_json, to_json
 
 
 def _finite(text: str) -> float:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import grp
 import json
 import os
-import platform
 import pwd
+import sys
 import time
 from dataclasses import dataclass
 from struct import Struct, error
@@ -87,7 +87,7 @@ class Recorder:
         start = {
             "time": clock(),
             "slurmhooks": __version__,
-            "python": platform.python_version(),
+            "python": sys.version.partition(" ")[0],
             "slurm": tables.release,
             "tier": tables.tier,
             "until": limits.until,

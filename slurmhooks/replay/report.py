@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-
-from pydantic import BaseModel
 
 NO_ACCOUNT = "(none named)"
 """Stands for the account of requests that name none."""
 
 
-class Example(BaseModel):
+@dataclass(kw_only=True)
+class Example:
     """One request.
 
     Attributes:
@@ -31,14 +31,16 @@ class Example(BaseModel):
     name: str | None
 
 
-class Share(BaseModel):
+@dataclass(kw_only=True)
+class Share:
     """How many requests a user or account has."""
 
     name: str
     requests: int
 
 
-class Change(BaseModel):
+@dataclass(kw_only=True)
+class Change:
     """How many requests have another verdict, or another value of a field."""
 
     old: str
@@ -46,7 +48,8 @@ class Change(BaseModel):
     requests: int
 
 
-class Rule(BaseModel):
+@dataclass(kw_only=True)
+class Rule:
     """A handler that refuses more or fewer requests, and whose requests these are."""
 
     rule: str
@@ -57,7 +60,8 @@ class Rule(BaseModel):
     examples: list[Example]
 
 
-class FieldChange(BaseModel):
+@dataclass(kw_only=True)
+class FieldChange:
     """A field whose values differ; only requests that both sides accept count."""
 
     field: str
@@ -66,7 +70,8 @@ class FieldChange(BaseModel):
     examples: list[Example]
 
 
-class Bug(BaseModel):
+@dataclass(kw_only=True)
+class Bug:
     """An exception in a handler of the old or the new hooks."""
 
     hooks: str
@@ -77,7 +82,8 @@ class Bug(BaseModel):
     examples: list[Example]
 
 
-class Need(BaseModel):
+@dataclass(kw_only=True)
+class Need:
     """What handlers read that was not recorded.
 
     Attributes:
@@ -97,7 +103,8 @@ class Need(BaseModel):
     examples: list[Example]
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """The result of a replay.
 
     Attributes:

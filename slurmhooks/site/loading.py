@@ -124,19 +124,23 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
     return named
 
 
-def of_line(args: Sequence[str], *, known: bool = False, with_model: bool = False) -> Named:
+def of_line(args: Sequence[str], *, known: bytes | None = None, with_model: bool = False) -> Named:
     """Return what a line of plugstack.conf names: the manifest says it, or the configuration and the line do.
 
     Args:
         args: the arguments of the line.
-        known: look into the manifest.
+        known: the manifest, as C has read it; None: it does not have the line.
         with_model: read the configuration by its model, and return a :class:`Configured` if the line names no files.
             Launches do without the model where that is possible.
 
     Raises:
         LoadError: a file does not exist, or the configuration is invalid.
     """
-    rows = _rows(args) if known else None
+    rows = None
+    if known is not None:
+        from slurmhooks.site import manifest
+
+        rows = manifest.records(known, args)
     if rows is not None:
         from slurmhooks.files import plugstack
 
@@ -176,7 +180,11 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
         ConfigError: the configuration is invalid.
         LoadError: a folder cannot be listed, or another user could have written a file.
     """
-    rows = _rows((), point) if known else None
+    rows = None
+    if known:
+        from slurmhooks.site import manifest
+
+        rows = manifest.read((), point=point)
     lua: Sequence[str] = ()
     if rows is not None:
         from slurmhooks.site import manifest
@@ -201,12 +209,6 @@ def of_point(point: str, *, known: bool, read: Read | None = None) -> Named:
             if source.scripted:
                 source.read = lambda path: read(path, lua)
     return named
-
-
-def _rows(args: Sequence[str], point: str | None = None) -> list[list[str]] | None:
-    from slurmhooks.site import manifest
-
-    return manifest.read(args, point=point)
 
 
 def _in_manifest(rows: list[list[str]]) -> Named:

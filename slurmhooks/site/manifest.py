@@ -198,20 +198,31 @@ def read(args: Sequence[str], path: str | None = None, point: str | None = None)
         LoadError: another user could have written the manifest, after C has read it.
     """
     try:
-        text = trusted.read(path or default_path()).decode("utf-8", "surrogateescape")
-        rows = [[_decode(word) for word in row.split(" ")] for row in text.split("\n")]
-    except (OSError, ValueError):
+        return records(trusted.read(path or default_path()), args, point)
+    except OSError:
         return None
-    records: list[list[str]] | None = None
+
+
+def records(content: bytes, args: Sequence[str], point: str | None = None) -> list[list[str]] | None:
+    """Return what :func:`read` returns, from the content of the manifest."""
+    found: list[list[str]] | None = None
     inside = False
-    for words in rows:
-        if words[0] == "line" or words[0] in POINTS:
-            inside = words == ([point] if point is not None else ["line", *args])
-            if inside:
-                records = records or []
-        elif inside and records is not None:
-            records.append(words)
-    return records
+    try:
+        for row in content.decode("utf-8", "surrogateescape").split("\n"):
+            kind, *words = row.split(" ")
+            begins = kind == "line" or kind in POINTS
+            if not begins and not inside:
+                continue
+            words = [kind, *map(_decode, words)]
+            if begins:
+                inside = words == ([point] if point is not None else ["line", *args])
+                if inside and found is None:
+                    found = []
+            elif found is not None:
+                found.append(words)
+    except ValueError:
+        return None
+    return found
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:

@@ -358,3 +358,15 @@ def test_a_manifest_of_other_hook_files(host: Host) -> None:
     run = launch(host, "remote", f"call sp init\n{calls}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "the option --gone is not taken" in run
+
+
+def test_python_has_the_manifest_of_c(host: Host) -> None:
+    """Python loads what the manifest named when C read it, whatever replaces the manifest before Python starts."""
+    host.site(SITE)
+    host.site("hook.spank.user_init(lambda spank: log.info('another file'))", name="other.py")
+    path = compile_manifest(host)
+    (host.folder / "later").write_text(path.read_text().replace("hooks.py\ncall", "other.py\ncall"))
+    replaced = f"rename $dir/later {path}"
+    run = launch(host, "remote", f"call sp init\n{replaced}\noption sp number 3\ncall sp user_init")
+    assert run.said("values") == ["number=3 plain=None flag=None"]
+    assert run.said("another file") == []

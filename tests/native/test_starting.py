@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """With a damaged installation each entry point that needs Python fails closed."""
 
+import importlib.util
 import shutil
 import subprocess
 import sysconfig
@@ -135,6 +136,34 @@ def test_where_modules_come_from(host: Host, frozen: bool) -> None:
     assert run.said("latin")[0].endswith("/encodings/latin_1.py'")
     # A traceback names the sources of frozen modules.
     assert f'File "{ROOT}/slurmhooks/spank/model.py", line ' in run
+
+
+def test_no_folder_is_searched(host: Host) -> None:
+    """A launch looks for modules only beside the plugin: thousands of nodes may share the file system of the others."""
+    host.site(
+        """
+        import sys
+
+        @hook.spank.exit
+        def leave(spank):
+            log.info("searched", places=[path for path, finder in sys.path_importer_cache.items() if finder])
+        """
+    )
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
+    assert run.said("searched") == [f"places=['{host.plugins}/slurmhooks']"]
+
+
+def test_cffi_elsewhere(host: Host) -> None:
+    """If cffi's module is not where it was when the plugins were built, it is looked for on the search path."""
+    host.site("hook.spank.exit(lambda spank: log.info('ran'))")
+    host.use_copy_of_plugins()
+    file = importlib.util.find_spec("_cffi_backend")
+    assert file is not None
+    assert file.origin is not None
+    replace(host.plugins / CORE, file.origin, file.origin[:-1] + "X")
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
+    assert run.one("call").rc == 0
+    assert run.said("ran") == [""]
 
 
 NO_TABLES = {"removed": Path.unlink, "of another build": lambda path: path.write_text("slurm 1.0\n")}

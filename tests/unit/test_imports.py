@@ -63,8 +63,14 @@ MAY_BE_IMPORTED = {
 }
 """Anything else must be worth a comment here: structlog costs 60-90 ms, pydantic 16-30, glob 5, typing and re 2-10."""
 
-WITHOUT_A_MANIFEST = {"slurmhooks.files.paths", "slurmhooks.site.replaced", "slurmhooks.site.sources"}
-"""What finds the hook files that a manifest names."""
+WITHOUT_A_MANIFEST = {
+    "slurmhooks.files.home",
+    "slurmhooks.files.paths",
+    "slurmhooks.files.slurm_conf",
+    "slurmhooks.site.replaced",
+    "slurmhooks.site.sources",
+}
+"""What finds the hook files that a manifest names, and slurmhooks.toml."""
 
 HOOKS = """
 from slurmhooks import Reject, hook, log
@@ -146,7 +152,7 @@ sys.path.append(sys.argv[1])
 from slurmhooks.entry import spank as entry
 
 args = [arg.encode() for arg in sys.argv[3:]]
-known = sys.argv[2] == "known"
+known = open(sys.argv[0].rpartition("/")[0] + "/slurmhooks.manifest", "rb").read() if sys.argv[2] == "known" else 0
 answers = [entry.option(len(args), args, known, 0, 0, b"alice", 1)]
 for name in ("task_init", "exit"):
     answers.append(entry.callback(entry.CALLBACKS.index(name), object(), 2, len(args), args, known, 0, 0, 0))
@@ -231,7 +237,8 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
 
 def run_scripts(tmp_path: Path, write: Callable[..., Path], *, known: bool) -> tuple[str, set[str]]:
     """Run the scripts in lua.d as slurmstepd does; return what was said, and the modules that one callback imported."""
-    run = RUN_SCRIPT.replace("KNOWN", str(known)).replace("LIBRARIES", repr(sysconfig.get_path("platlib")))
+    manifest = (tmp_path / "slurmhooks.manifest").read_bytes() if known else 0
+    run = RUN_SCRIPT.replace("KNOWN", repr(manifest)).replace("LIBRARIES", repr(sysconfig.get_path("platlib")))
     script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + run)
     command = [sys.executable, "-I", "-S", str(script), str(ROOT), "lua.d/*.lua", "quota=5"]
     env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import home, misplaced, paths, plugstack
 from slurmhooks.site import replaced
@@ -30,7 +29,7 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     Raises:
         Findings: files are missing, or are outside the folder, so that a bundle could not replace them.
     """
-    path = Path(home.of(str(folder)), config.FILE_NAME)
+    path = Path(home.of(str(folder)), site.FILE_NAME)
     if not path.exists():
         raise Finding(f"{path} does not exist: name the folder that has it")
     try:
@@ -81,7 +80,9 @@ def folders(folder: Path) -> Iterable[Path]:
         folder: of the files of the bundle. If its configuration is invalid, nothing is yielded, as it is refused later.
     """
     try:
-        patterns = list(config.read(folder / config.FILE_NAME).hooks.paths)
+        from slurmhooks.config import model  # imports pydantic
+
+        patterns = list(model.read(folder / site.FILE_NAME).hooks.paths)
     except ConfigError:
         return
     with suppress(LoadError):  # of a line that is refused later
@@ -191,7 +192,7 @@ class _Contents:
         except LoadError as error:
             self.findings += error.findings
             return
-        if named not in (None, config.FILE_NAME):
+        if named not in (None, site.FILE_NAME):
             self.findings.append(f"{PLUGSTACK}: {line}: no bundle can replace config={named}: leave config= out")
         if pattern is not None:
             inside = pattern.removeprefix(f"{site.DEPLOYED}/")

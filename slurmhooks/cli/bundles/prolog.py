@@ -8,7 +8,6 @@ from pathlib import Path
 from shlex import quote
 
 from slurmhooks.cli.bundles import archive, contents, signature
-from slurmhooks.config import model as config
 from slurmhooks.files import home
 from slurmhooks.site import sources as site
 
@@ -45,7 +44,7 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
     text = HEAD.format(
         bundle=bundle,
         current=site.DEPLOYED,
-        toml=config.FILE_NAME,
+        toml=site.FILE_NAME,
         unfinished=contents.UNFINISHED,
         home=home.FILE_NAME,
     )

@@ -17,7 +17,6 @@ from pathlib import Path
 from slurmhooks.cli import manifests
 from slurmhooks.cli.bundles import archive, contents, lock
 from slurmhooks.cli.findings import Finding
-from slurmhooks.config import model as config
 from slurmhooks.files import durable, home
 from slurmhooks.site import sources as site
 
@@ -40,13 +39,13 @@ class Store:
     def __init__(self, sysconfdir: Path) -> None:
         self.sysconfdir = sysconfdir
         self.home = Path(home.of(str(sysconfdir)))
-        self.toml = self.home / config.FILE_NAME
+        self.toml = self.home / site.FILE_NAME
         self.folder = self.home / "slurmhooks.d"
         self._bundles = self.folder / "bundles"
         self._current = self.folder / "current"
         self._history = self.folder / "history"
         self._unfinished = self.home / contents.UNFINISHED
-        self._target = f"{site.DEPLOYED}/{config.FILE_NAME}"
+        self._target = f"{site.DEPLOYED}/{site.FILE_NAME}"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -270,7 +269,7 @@ class Store:
             (stage / self.folder.name).mkdir()
             (stage / self.folder.name).chmod(0o755)
             (stage / site.DEPLOYED).symlink_to(self.place(bundle))
-            (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
+            (stage / site.FILE_NAME).symlink_to(self.place(bundle) / site.FILE_NAME)
             yield stage
         finally:
             # TemporaryDirectory of older Pythons may change the modes of the targets of links.

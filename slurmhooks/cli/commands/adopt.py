@@ -4,6 +4,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -235,7 +236,7 @@ def _report(script: Script, path: str, comparisons: list[Compared], why: str | N
     return Report(
         file=path, family=script.family, release=f"{release[0]}.{release[1]:02d}", lua=script.settings.version,
         functions=script.entries, not_read=script.damaged, uses=uses,
-        found=[Found(**{name: getattr(remark, name) for name in Found.model_fields}) for remark in script.remarks],
+        found=[Found(**{each.name: getattr(remark, each.name) for each in fields(Found)}) for remark in script.remarks],
         differences=differs.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
     )  # fmt: skip
 

@@ -3,11 +3,11 @@
 
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import live, output, progress
 from slurmhooks.cli.commands.try_.site_handlers import common, load
@@ -19,7 +19,8 @@ from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.views import Views
 
 
-class Refused(BaseModel):
+@dataclass(kw_only=True)
+class Refused:
     """A job that a rule would refuse.
 
     Attributes:
@@ -43,7 +44,8 @@ class Refused(BaseModel):
     text: str | None
 
 
-class NotCompared(BaseModel):
+@dataclass(kw_only=True)
+class NotCompared:
     """Jobs about which nothing can be said, for the same reason.
 
     Attributes:
@@ -57,7 +59,8 @@ class NotCompared(BaseModel):
     count: int
 
 
-class Audit(BaseModel):
+@dataclass(kw_only=True)
+class Audit:
     """The result.
 
     Attributes:

@@ -2,10 +2,10 @@
 """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output
 from slurmhooks.cli.bundles import archive, contents, prolog, signature
@@ -14,7 +14,8 @@ from slurmhooks.cli.progress import note
 from slurmhooks.files import durable
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """The output with --json.
 
     Attributes:

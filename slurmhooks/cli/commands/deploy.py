@@ -2,10 +2,10 @@
 """Put a bundle in force on this machine."""
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation, archive, signature
@@ -16,7 +16,8 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files import trusted
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """The output of `deploy` and `rollback` with --json.
 
     Attributes:
@@ -29,7 +30,7 @@ class Report(BaseModel):
     bundle: str
     before: str | None
     signer: str | None = None
-    notes: list[str] = []
+    notes: list[str] = field(default_factory=list)
 
 
 @click.command("deploy")

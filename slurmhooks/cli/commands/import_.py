@@ -5,12 +5,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.accounting import export, recording
 from slurmhooks.accounting.saved import Saved, SavedError
@@ -32,7 +32,8 @@ class BadInput(Findings):
     exit_code = 2
 
 
-class Imported(BaseModel):
+@dataclass(kw_only=True)
+class Imported:
     """The result of an import.
 
     Attributes:

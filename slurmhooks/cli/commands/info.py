@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
@@ -18,7 +18,8 @@ REMEDY = "add them with slurmhooks build --slurm-source DIR"
 PRIVATE = ", ".join(("record", *LISTS))
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """The output of `info`; with --json it is printed as it is."""
 
     slurmhooks: str

@@ -4,12 +4,12 @@
 import json
 import re
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
@@ -29,7 +29,8 @@ SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TABLES = "partitions,qos,reservations,licenses"
 
 
-class Recording(BaseModel):
+@dataclass(kw_only=True)
+class Recording:
     """The status of the running recording, or of the last one.
 
     Attributes:

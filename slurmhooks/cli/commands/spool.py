@@ -3,14 +3,14 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
-from slurmhooks.cli import output, parameters
+from slurmhooks.cli import documents, output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
@@ -18,7 +18,8 @@ from slurmhooks.processes import deliverer
 from slurmhooks.site import sources as site
 
 
-class Letter(BaseModel):
+@dataclass(kw_only=True)
+class Letter:
     """A record that could not be delivered."""
 
     id: str
@@ -26,11 +27,12 @@ class Letter(BaseModel):
     job_id: int = 0
     time: int = 0
     tries: int = 0
-    reasons: dict[str, str] = {}
-    passed: list[str] = []
+    reasons: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """The output of `spool`; with --json it is printed as it is."""
 
     folder: Path
@@ -111,7 +113,7 @@ def look(spool: Spool) -> Report:
         waiting=len(records),
         failing=sum(record.tries > 0 for record in records),
         oldest=min((record.frame.time / 1e9 for record in records), default=None),
-        dead=[Letter.model_validate(letter) for letter in spool.letters()],
+        dead=[documents.build(Letter, letter) for letter in spool.letters()],
         lost=spool.lost(),
     )
 

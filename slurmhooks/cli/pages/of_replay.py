@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -30,40 +31,32 @@ def anonymous(report: Report) -> Report:
     """
     name = Numbered((NO_ACCOUNT,))
     rules = [
-        rule.model_copy(
-            update={
-                "users": _named(rule.users, "user", name),
-                "accounts": _named(rule.accounts, "account", name),
-                "examples": _unnamed(rule.examples, name),
-            }
+        replace(
+            rule,
+            users=_named(rule.users, "user", name),
+            accounts=_named(rule.accounts, "account", name),
+            examples=_unnamed(rule.examples, name),
         )
         for rule in report.rules
     ]
-    fields = [
-        field.model_copy(update={"values": [], "examples": _unnamed(field.examples, name)}) for field in report.fields
-    ]
-    bugs = [
-        bug.model_copy(update={"traceback": bug.error, "examples": _unnamed(bug.examples, name)}) for bug in report.bugs
-    ]
-    needs = [need.model_copy(update={"examples": _unnamed(need.examples, name)}) for need in report.needs]
+    fields = [replace(field, values=[], examples=_unnamed(field.examples, name)) for field in report.fields]
+    bugs = [replace(bug, traceback=bug.error, examples=_unnamed(bug.examples, name)) for bug in report.bugs]
+    needs = [replace(need, examples=_unnamed(need.examples, name)) for need in report.needs]
     recorded = {key: report.recorded[key] for key in KEPT if key in report.recorded}
-    return report.model_copy(
-        update={"rules": rules, "fields": fields, "bugs": bugs, "needs": needs, "recorded": recorded}
-    )
+    return replace(report, rules=rules, fields=fields, bugs=bugs, needs=needs, recorded=recorded)
 
 
 def _named(shares: Sequence[Share], kind: str, name: Name) -> list[Share]:
-    return [share.model_copy(update={"name": name(kind, share.name)}) for share in shares]
+    return [replace(share, name=name(kind, share.name)) for share in shares]
 
 
 def _unnamed(examples: Sequence[Example], name: Name) -> list[Example]:
     return [
-        example.model_copy(
-            update={
-                "user": name("user", example.user),
-                "account": None if example.account is None else name("account", example.account),
-                "name": None,
-            }
+        replace(
+            example,
+            user=name("user", example.user),
+            account=None if example.account is None else name("account", example.account),
+            name=None,
         )
         for example in examples
     ]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Findings about plugins of slurmctld that are not loaded, or have no job records."""
 
+from dataclasses import replace
+
 import pytest
 
 from slurmhooks.cli import build_record
@@ -54,7 +56,7 @@ def test_records_need_sources(site: Site, lines: list[str]) -> None:
     """With public headers, a handler may take the environment of a prolog, but not the record."""
     record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
-    record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(site.plugins)
+    replace(record, tiers=build_record.Tiers(private=False)).save(site.plugins)
     site.conf(*lines, "PrioritySiteFactorPlugin=site_factor/python", "PrEpPlugins=prep/python")
     site.file(RATE + PROLOG)
     (finding,) = site.found()

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.Monkey
     site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
-    record.model_copy(update={"lua": None}).save(site.plugins)
+    replace(record, lua=None).save(site.plugins)
     (site.plugins / "scrun_python.so").unlink()
     monkeypatch.setattr(slurm, "find_program", lambda name: Path("/usr/bin/scrun") if name == "scrun" else None)
     assert site.found() == [

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: P
     """
     record = build_record.BuildRecord.load(healthy)
     assert record is not None
-    record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(healthy)
+    replace(record, tiers=build_record.Tiers(private=False)).save(healthy)
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     assert "no record, partitions, reservations, jobs, nodes" in result.stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
     record = build_record.BuildRecord.load(build)
     assert record is not None
     files = [name for name in record.files if not name.startswith("scrun")]
-    record.model_copy(update={"files": files, "lua": None}).save(build)
+    replace(record, files=files, lua=None).save(build)
     run(*arguments)
     assert not (plugins / "scrun_python.so").exists()
     assert (plugins / "auth_munge.so").exists()
@@ -70,7 +71,7 @@ def test_the_variant_that_compile_chose_stays(
     assert record is not None
     if known:
         (build / chosen).write_text("a variant")
-        record.model_copy(update={"files": [*record.files, chosen]}).save(build)
+        replace(record, files=[*record.files, chosen]).save(build)
     (plugins / "spank_python.so").symlink_to(chosen)
     assert run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc).exit_code == 0
     assert (plugins / "spank_python.so").is_symlink() == known
@@ -211,8 +212,8 @@ def test_search_path_that_others_can_change_is_warned_of(
     tmp_path.chmod(0o777)
     record = build_record.BuildRecord.load(build)
     assert record is not None
-    python = record.python.model_copy(update={"paths": [str(tmp_path)]})
-    record.model_copy(update={"python": python}).save(build)
+    python = replace(record.python, paths=[str(tmp_path)])
+    replace(record, python=python).save(build)
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     assert f"warning: {tmp_path}: it is writable by everybody" in result.stderr

@@ -29,7 +29,7 @@ NAMES = ["qos", "comment", "account", "admin_comment", "partition", "time_limit"
 )
 def test_nearest_names(name: str, first: str) -> None:
     """An unknown name is reported with similar names, the most similar one first."""
-    text = nearest(name, [*NAMES, *codes.NAMES])
+    text = nearest(name, [*NAMES, *codes.names()])
     assert text.removeprefix("; nearest: ").split(", ")[0] == first
     assert text.count(",") < 3
 
@@ -59,7 +59,7 @@ def test_slips_of_the_finger() -> None:
 def test_all_that_difflib_finds() -> None:
     """Whatever difflib considers very similar is found."""
     rng = random.Random(2)
-    names = sorted(codes.NAMES)
+    names = codes.names()
     for name in rng.sample(names, 20):
         wrong = "".join(char for char in name if rng.random() > 0.05)
         (best,) = difflib.get_close_matches(wrong, names, 1, 0.0)

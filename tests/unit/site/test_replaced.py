@@ -55,8 +55,8 @@ READERS: dict[str, tuple[Callable[[pytest.CaptureFixture[str]], object], object]
     "commands": (lambda _: _names(site.of_config()[1]), ["a.py", "b.py"]),
     "workers": (lambda _: _names(loading.of_config(site.config_path()).sources), ["a.py", "b.py"]),
     "launches": (lambda _: _names(replaced.again(site.sources)[0]), ["a.py", "b.py"]),
-    "a line of plugstack.conf": (lambda _: _names(loading.of_line([], known=False).sources), ["a.py", "b.py"]),
-    "a line with a GLOB": (lambda _: _names(loading.of_line(["policy/*.py"], known=False).sources), ["a.py", "b.py"]),
+    "a line of plugstack.conf": (lambda _: _names(loading.of_line([]).sources), ["a.py", "b.py"]),
+    "a line with a GLOB": (lambda _: _names(loading.of_line(["policy/*.py"]).sources), ["a.py", "b.py"]),
     "cli_filter": (
         lambda _: _names(loading.of_point("cli_filter", known=False, read=lambda *_: []).sources),
         ["x.lua", "a.py", "b.py"],

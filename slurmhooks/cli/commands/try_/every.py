@@ -2,10 +2,10 @@
 """`try every`: run periodic rules on the tables of the running slurmctld, and show what they would do."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import live, output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
@@ -15,7 +15,8 @@ from slurmhooks.slurmctld.actions import Acting, ActingViews, Action
 from slurmhooks.slurmctld.every import mode_of, staged, verdict_of
 
 
-class Planned(BaseModel):
+@dataclass(kw_only=True)
+class Planned:
     """An action that a rule would take.
 
     Attributes:
@@ -33,7 +34,8 @@ class Planned(BaseModel):
     mode: str
 
 
-class TriedRule(BaseModel):
+@dataclass(kw_only=True)
+class TriedRule:
     """What one rule would do now.
 
     Attributes:
@@ -64,7 +66,7 @@ def command(sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
     views = ActingViews(slurmctld.tables)
     rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
     if as_json:
-        output.document([rule.model_dump() for rule in rules])
+        output.document(rules)
     else:
         for rule in rules:
             _show(rule)

@@ -3,10 +3,10 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.commands.try_.site_handlers import FILE, load
@@ -19,7 +19,8 @@ from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
 
 
-class Row(BaseModel):
+@dataclass(kw_only=True)
+class Row:
     """The result of one check.
 
     Attributes:
@@ -37,7 +38,8 @@ class Row(BaseModel):
     fails: int
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """What a run on this machine would do.
 
     Attributes:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, release_option, spank_lines
@@ -20,7 +19,8 @@ from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 
 
-class Change(BaseModel):
+@dataclass(kw_only=True)
+class Change:
     """A field that handlers changed.
 
     Attributes:
@@ -32,7 +32,8 @@ class Change(BaseModel):
     after: Any
 
 
-class Tried(BaseModel):
+@dataclass(kw_only=True)
+class Tried:
     """The result of a request.
 
     Attributes:
@@ -124,7 +125,7 @@ def command(
             click.echo(click.style(f"component {component}:", bold=True))
         show(result, changes, notes)
     if as_json:
-        output.document(documents[0] if len(documents) == 1 else [each.model_dump() for each in documents])
+        output.document(documents[0] if len(documents) == 1 else documents)
     sys.exit(0 if accepted else 1)
 
 

@@ -2,11 +2,11 @@
 """`try power`: run the power hooks here, and set no node down."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import site_handlers
@@ -17,7 +17,8 @@ from slurmhooks.testing import power
 HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
 
 
-class Report(BaseModel):
+@dataclass(kw_only=True)
+class Report:
     """What a call would do.
 
     Attributes:

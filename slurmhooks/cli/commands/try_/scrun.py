@@ -4,12 +4,12 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from slurmhooks.cli import isolation, output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
@@ -20,7 +20,8 @@ from slurmhooks.testing.anchor import FakeAnchor
 from slurmhooks.testing.capture import CapturedLog
 
 
-class Document(BaseModel):
+@dataclass(kw_only=True)
+class Document:
     """The result of a staging function.
 
     Attributes:
@@ -174,7 +175,7 @@ def report(stages: list[Staged], bundle: str, as_json: bool) -> None:
         as_json: print JSON.
     """
     if as_json:
-        output.document({stage.function: stage.content().model_dump() for stage in stages})
+        output.document({stage.function: stage.content() for stage in stages})
         return
     for stage in stages:
         stage.show()

@@ -3,6 +3,7 @@
 
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurmhooks.cli import output
 from slurmhooks.cli.decisions import Decision, Step
 from slurmhooks.cli.names import Numbered, plain
 from slurmhooks.cli.pages import charts, of_decisions, of_replay
@@ -104,10 +106,10 @@ def test_anonymous(person: str) -> None:
         tally.add(decision)
     report = tally.report(5, Numbered(KEPT))
     assert {each.name for each in report.users} == {"user 1", "user 2"}
-    full = replayed(person).model_copy(update={"notes": ["assumed instead of known: variables"]})
+    full = replace(replayed(person), notes=["assumed instead of known: variables"])
     made = of_replay.anonymous(full)
     assert made.notes == full.notes
-    for text in (of_decisions.page(report).html(), of_replay.page(made).html(), made.model_dump_json()):
+    for text in (of_decisions.page(report).html(), of_replay.page(made).html(), output.as_json(made)):
         assert person not in text
     assert made.rules[0].users[0].name == made.rules[0].examples[0].user == "user 1"
 

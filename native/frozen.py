@@ -27,14 +27,16 @@ FOLDERS = (".", "hooks", "files", "handlers", "config", "site", "spank", "cli_fi
 WITHOUT_DOCSTRINGS = 2
 """For ``compile()``: without docstrings and assertions."""
 COLUMNS = 24
+OWN = tuple(f"_slurmhooks_{point}" for point in ("spank", "cli_filter", "scrun", "node"))
+"""The compiled modules, in the folder of the core library, which is the first of the search path."""
 BACKEND = "_cffi_backend"
-"""cffi's module, which the compiled module of the SPANK plugin imports; a launch needs no other installed module."""
-LOAD_BACKEND = """
+"""cffi's module, which that of the SPANK plugin imports; a launch needs no other installed module."""
+LOAD = """
 import sys
 from _frozen_importlib import module_from_spec
 from _frozen_importlib_external import PathFinder, spec_from_file_location
 
-spec = spec_from_file_location(__name__, {file!r})
+spec = spec_from_file_location(__name__, {file})
 try:
     module = module_from_spec(spec)
 except ImportError:
@@ -45,7 +47,7 @@ except ImportError:
 sys.modules[__name__] = module
 spec.loader.exec_module(module)
 """
-"""Loads it from where it was at build time, without listing the folders of the search path, unless it has moved."""
+"""Loads a compiled module from a file, without listing the folders of the search path, unless it is not there."""
 
 
 class Module(NamedTuple):
@@ -87,13 +89,17 @@ def code_of(module: Module) -> bytes:
     return marshal.dumps(compile(tree, module.path, "exec", flags, dont_inherit=True, optimize=WITHOUT_DOCSTRINGS))
 
 
-def backend(paths: str) -> dict[str, bytes]:
-    """Return the marshalled code that loads BACKEND, by its name; nothing if this Python does not have it."""
+def loaders(paths: str) -> dict[str, bytes]:
+    """Return the marshalled code that loads compiled modules, by their names."""
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+    files = {name: f"sys.path[0] + {f'/{name}{suffix}'!r}" for name in OWN}
     spec = importlib.machinery.PathFinder.find_spec(BACKEND, paths.split(os.pathsep) if paths else None)
-    if spec is None or spec.origin is None:
-        return {}
-    source = LOAD_BACKEND.format(file=spec.origin)
-    return {BACKEND: marshal.dumps(compile(source, spec.origin, "exec", dont_inherit=True))}
+    if spec is not None and spec.origin is not None:
+        files[BACKEND] = repr(spec.origin)
+    return {
+        name: marshal.dumps(compile(LOAD.format(file=file), __file__, "exec", dont_inherit=True))
+        for name, file in files.items()
+    }
 
 
 def render(frozen: dict[str, bytes], packages: set[str]) -> str:
@@ -117,7 +123,7 @@ def render(frozen: dict[str, bytes], packages: set[str]) -> str:
 def main(output: Path, depfile: Path, package: Path, paths: str) -> None:
     """Write the C source, and its dependencies for ninja."""
     found = list(modules(package))
-    frozen = {module.name: code_of(module) for module in found} | backend(paths)
+    frozen = {module.name: code_of(module) for module in found} | loaders(paths)
     output.write_text(render(frozen, {module.name for module in found if module.is_package}))
     depfile.write_text(f"{output}: {' '.join(str(module.path) for module in found)}\n")
 

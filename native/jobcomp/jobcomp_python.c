@@ -123,6 +123,7 @@ static int keep(uint32_t hook, const void *job)
 extern void slurmhooks_start_workers(void)
 {
     LEAVES_ERRNO(errno);
+    slurmhooks_begin_settings(slurm_conf.state_save_location);
     slurmhooks_point_start_workers(&point);
 }
 

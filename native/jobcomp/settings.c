@@ -36,7 +36,12 @@ static bool take(struct slurmhooks_settings *settings, const char *line, bool *e
     return true;
 }
 
-bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *state_save_location)
+/* Python, if it has been started and not been waited for. */
+static struct running_python running;
+static bool has_begun;
+
+/* RET 0 or an errno. */
+static int begin(const char *state_save_location)
 {
     const char *const command[] = {
         SLURMHOOKS_PYTHON_EXECUTABLE,
@@ -48,17 +53,32 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
         state_save_location,
         NULL,
     };
+    int error = has_begun ? 0 : begin_python(command, &running);
+
+    has_begun = !error;
+    return error;
+}
+
+void slurmhooks_begin_settings(const char *state_save_location)
+{
+    begin(state_save_location);
+}
+
+bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *state_save_location)
+{
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
 
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
-    int error = text ? run_python(command, PATIENCE, text, TEXT_MAX) : ENOMEM;
+    int error = text ? begin(state_save_location) : ENOMEM;
     if (error) {
         log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
         free(text);
         return false;
     }
+    finish_python(&running, PATIENCE, text, TEXT_MAX);
+    has_begun = false;
     while ((line = strsep(&rest, "\n")))
         if (*line && !take(settings, line, &end)) {
             log_error("[job_end] cannot be read: %s", line);

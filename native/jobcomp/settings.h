@@ -17,6 +17,12 @@ struct slurmhooks_settings {
 };
 
 /*
+ * Begin to read the settings, so that slurmhooks_read_settings(), which must be the next call, waits for less time.
+ * Called again, it does nothing.
+ */
+void slurmhooks_begin_settings(const char *state_save_location);
+
+/*
  * Read the settings. Takes a tenth of a second.
  *
  * OUT settings  the defaults if false is returned

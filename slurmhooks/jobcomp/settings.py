@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,9 +51,9 @@ def main(arguments: list[str]) -> int:
         output, code = error.findings, 1
     else:
         output, code = lines(section, arguments[0]), 0
-    print("\n".join(output))  # noqa: T201 - C reads it
+    print("\n".join(output), flush=True)  # noqa: T201 - C reads it
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    os._exit(main(sys.argv[1:]))  # slurmctld waits for the end, and Python would first take every module apart

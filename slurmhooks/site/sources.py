@@ -30,6 +30,7 @@ FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
 OTHERS = ("policy", "policies", "policy_defaults", "health")
 """Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEPLOYED = "slurmhooks.d/current"
 """The folder of the deployed bundle's files, relative to the home."""
 
@@ -259,7 +260,7 @@ def _valid(
     from slurmhooks.config import plain_toml
 
     try:
-        text = trusted.read(path).decode("utf-8-sig")
+        text = trusted.read(path).removeprefix(BYTE_ORDER_MARK).decode()  # "utf-8-sig" is a module in a file
     except FileNotFoundError:
         return {} if paths.is_absent(path) else None
     except (LoadError, OSError, UnicodeDecodeError):

@@ -49,6 +49,7 @@ def main(arguments: list[str]) -> int:
     os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))
     os.chdir("/")
     import socket
+    from contextlib import suppress
 
     from slurmhooks.processes import process
     from slurmhooks.worker.supervisor import Supervisor
@@ -61,7 +62,11 @@ def main(arguments: list[str]) -> int:
     gc.enable()
     with socket.socket(fileno=CONTROL) as client:
         Supervisor(client, arguments[0]).run()
-    return 0
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # slurmctld waits for this process, and Python would first take every module apart.
+    os._exit(0)
 
 
 if __name__ == "__main__":

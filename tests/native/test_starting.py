@@ -71,7 +71,7 @@ DAMAGES: dict[Callable[[Host], None], str] = {
     empty_core: "cannot open",
     no_libpython: "cannot open",
     no_standard_library: "did not start",
-    no_slurmhooks: "ModuleNotFoundError",
+    no_slurmhooks: "cannot open shared object file",
 }
 
 
@@ -139,7 +139,7 @@ def test_where_modules_come_from(host: Host, frozen: bool) -> None:
 
 
 def test_no_folder_is_searched(host: Host) -> None:
-    """A launch looks for modules only beside the plugin: thousands of nodes may share the file system of the others."""
+    """A launch looks into no folder for modules: thousands of nodes may share the file systems."""
     host.site(
         """
         import sys
@@ -150,7 +150,7 @@ def test_no_folder_is_searched(host: Host) -> None:
         """
     )
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
-    assert run.said("searched") == [f"places=['{host.plugins}/slurmhooks']"]
+    assert run.said("searched") == ["places=[]"]
 
 
 def test_cffi_elsewhere(host: Host) -> None:
@@ -160,7 +160,8 @@ def test_cffi_elsewhere(host: Host) -> None:
     file = importlib.util.find_spec("_cffi_backend")
     assert file is not None
     assert file.origin is not None
-    replace(host.plugins / CORE, file.origin, file.origin[:-1] + "X")
+    folder, _, name = file.origin.rpartition("/")
+    replace(host.plugins / CORE, file.origin, f"{folder[:-1]}X/{name}")
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
     assert run.one("call").rc == 0
     assert run.said("ran") == [""]

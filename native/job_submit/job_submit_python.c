@@ -153,7 +153,7 @@ extern int fini(void)
  * RET whether a request is for a component of a job of srun or salloc, and not for the first one.
  *
  * slurmctld asks about the components of a job one after the other, in one thread. Of a batch job, only the first one
- * has a script.
+ * has a script. A client that waits for an allocation on a port may send a script, too.
  */
 static bool is_interactive_component(const job_desc_msg_t *job_desc)
 {
@@ -161,7 +161,7 @@ static bool is_interactive_component(const job_desc_msg_t *job_desc)
     bool first = !job_desc->het_job_offset || job_desc->het_job_offset == NO_VAL;
 
     if (first)
-        batch = job_desc->script != NULL;
+        batch = job_desc->script != NULL && !job_desc->alloc_resp_port;
     return !first && !batch;
 }
 

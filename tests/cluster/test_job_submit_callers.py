@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Callers of job_submit: many at once, their messages, all ways to send jobs and updates, and codes to refuse them."""
 
-import json
 import re
 from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.accounting import MAKE_SECONDS
+from tests.cluster import rest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, lend, prepare
 
@@ -309,50 +308,12 @@ def test_commands_that_call_no_hook(site: Site) -> None:
     assert site.told() == []
 
 
-REST = {
-    "22.05": ("v0.0.38", "openapi/v0.0.38"),
-    "24.11": ("v0.0.42", "openapi/slurmctld"),
-    "26.05": ("v0.0.45", "openapi/slurmctld"),
-}
-"""The newest version of slurmrestd's interface, and its plugin."""
-
-
-def _submission(site: Site, comment: str) -> dict[str, object]:
-    """Return the body of a submission for slurmrestd."""
-    job: dict[str, object] = {"name": "rest", "comment": comment, "current_working_directory": "/tmp"}
-    script = "#!/bin/sh\ntrue\n"
-    # A list since 23.11.
-    job["environment"] = {"PATH": "/bin"} if site.release < (23, 11) else ["PATH=/bin"]
-    return {"job": job, "script": script} if site.release < (23, 11) else {"job": {**job, "script": script}}
-
-
-def _post(site: Site, where: str, content: dict[str, object]) -> tuple[str, str]:
-    """Post a request to slurmrestd; return its answer, and what it logs."""
-    version, plugin = REST[site.cluster.release]
-    body = json.dumps(content)
-    head = (
-        f"POST /slurm/{version}/job/{where} HTTP/1.1",
-        "Host: ctl",
-        "Content-Type: application/json",
-        "Accept: application/json",
-        "Connection: close",
-        f"Content-Length: {len(body)}",
-    )
-    request = "\r\n".join((*head, "", body))
-    # Through pipes of alice: slurmrestd checks the owner of its standard input.
-    command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} | cat"
-    done = site.cluster.user("alice", "sh", "-c", command, input=request)
-    return done.stdout, done.stderr
-
-
 def test_slurmrestd(site: Site) -> None:
     """slurmrestd's submissions and updates call the handlers; its answer has messages of accepted submissions.
 
     Of a refusal it has only the code: slurmrestd logs the text where its administrators read it.
     """
-    if site.cluster.release not in REST:
-        pytest.skip("only Debian's slurmrestd is tested")
-    site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
+    rest.install(site)
     site.hooks("""
         @hook.job_submit
         def rest(job):
@@ -368,19 +329,19 @@ def test_slurmrestd(site: Site) -> None:
                 raise Reject("no such update")
             job.comment = f"{job.comment} by update"
     """)
-    said, _ = _post(site, "submit", _submission(site, "accept"))
+    said, _ = rest.post(site, ("submit", rest.submission(site, comment="accept")))
     assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
     assert "welcome, rest" in said
     job_id = re.findall(r'"job_id": (\d+)', said)[0]
     assert site.show(job_id)["Comment"] == "accept by rest"
-    said, logged = _post(site, "submit", _submission(site, "refuse"))
+    said, logged = rest.post(site, ("submit", rest.submission(site, comment="refuse")))
     assert re.search("Invalid qos|ESLURM_INVALID_QOS", said), said
     assert ("not by this way" in said, "not by this way" in logged) == (False, True), said
     # Only a job that has not ended can be updated.
     held = site.submit("--comment=old")
-    said, _ = _post(site, held, {"comment": "new"})
+    said, _ = rest.post(site, (held, {"comment": "new"}))
     assert site.show(held)["Comment"] == "new by update", said
-    said, _ = _post(site, held, {"comment": "refuse"})
+    said, _ = rest.post(site, (held, {"comment": "refuse"}))
     assert site.show(held)["Comment"] == "new by update", said
     assert "no such update" not in said
     site.shell(f"scancel {held}")

@@ -288,16 +288,22 @@ def under(site: Site, rules: dict[str, str]) -> None:
     assert "error" not in reloaded, reloaded
 
 
-@pytest.fixture(scope="module")
-def site(large_cluster: Cluster) -> Site:
-    """A cluster with features, a node whose CPUs are threads, and two reservations."""
-    site = drawn_jobs.prepared(large_cluster)
-    large_cluster.root(
+def evading(cluster: Cluster) -> Site:
+    """Return a cluster with features, a node whose CPUs are threads, and two reservations."""
+    site = drawn_jobs.prepared(cluster)
+    cluster.root(
         "sh", "-ec",
         "scontrol create reservation=anywhere licenses=ansys:1 flags=any_nodes users=alice starttime=now"
         " duration=1-0",
         check=True,
     )  # fmt: skip
+    return site
+
+
+@pytest.fixture(scope="module")
+def site(large_cluster: Cluster) -> Site:
+    """A cluster with features, a node whose CPUs are threads, and two reservations."""
+    site = evading(large_cluster)
     under(site, {name: each.rule for name, each in tries(site).items()})
     return site
 

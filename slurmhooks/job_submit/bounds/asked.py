@@ -36,8 +36,10 @@ GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 """The fields that may name GPUs."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
-RECORD_NAMES = {"reservation": "resv_name"}
-"""Fields that have another name in a record."""
+RECORD_NAMES = {"reservation": ("resv_name",), "qos": ("qos_req", "qos")}
+"""Fields that have another name in a record; of several, the first one that is set counts."""
+NOT_IN_UPDATES = frozenset({"overcommit", "ntasks_per_core", "segment_size"})
+"""Fields that slurmctld ignores in an update, as it does flags; scontrol cannot send them, but other clients can."""
 NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
@@ -184,9 +186,10 @@ class Reader:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
         if name == "time_limit" and self._record is not None and self.sets(("end_time",)):
             return self._limit_until(self._given("end_time"))
-        value = None if self._present else self._given(name)
+        ignored = self._present or (self._modify and name in NOT_IN_UPDATES)
+        value = None if ignored else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
-            value = getattr(self._record, RECORD_NAMES.get(name, name), None)
+            value = in_record(self._record, name)
         return None if value == "" else value
 
     def _limit_until(self, end_time: int) -> Any:
@@ -227,12 +230,14 @@ class Reader:
 
     @property
     def leaves_partition(self) -> bool:
-        """Whether slurmctld chooses the partition; of several reservations, it tries the partition of each."""
+        """Whether slurmctld chooses the partition; of several reservations, it tries the partition of each.
+
+        It marks such jobs by a flag. A client may send that flag with a partition.
+        """
+        several = JobFlag.JOB_PART_ASSIGNED in self.flags and "," in (self.get("reservation") or "")
         if not self._present and self._given("partition"):
-            return False
-        if self._record is None:
-            return not self._modify
-        return JobFlag.JOB_PART_ASSIGNED in self._record.bitflags and "," in (self.get("reservation") or "")
+            return several and not self._modify
+        return several if self._record is not None else not self._modify
 
     @property
     def assigns_partition(self) -> bool:
@@ -252,9 +257,15 @@ class Reader:
 
     @property
     def flags(self) -> JobFlag:
-        """The flags of the job."""
-        flags: JobFlag = self._job.bitflags
-        return flags if self._record is None else flags | self._record.bitflags
+        """The flags of the job, which no update changes."""
+        flags: JobFlag = self._job.bitflags if self._record is None else self._record.bitflags
+        return flags
+
+
+def in_record(record: Record | None, name: str) -> Any:
+    """Return a field of a job by its name in requests; None if it is unset, or the release does not have it."""
+    values = (getattr(record, each, None) for each in RECORD_NAMES.get(name, (name,)))
+    return next((value for value in values if value is not None), None)
 
 
 def read(job: Request, record: Record | None) -> Asked:

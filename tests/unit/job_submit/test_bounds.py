@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
-from slurmhooks.job_submit.bounds import Range
+from slurmhooks.job_submit.bounds import Range, asked
 from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, fake_qos, run
 from slurmhooks.testing.runner import Result
 from slurmhooks.values import UNLIMITED
@@ -183,6 +183,24 @@ def test_updates(
 ) -> None:
     """An update counts together with the job that it changes."""
     assert ran(tmp_path, expression, job=FakeJob(**change), record=FakeRecord(**record)).text == expected
+
+
+IGNORED: list[dict[str, Any]] = [
+    *({"overcommit": value} for value in (0, 1)),
+    *({"ntasks_per_core": value} for value in (1, 2, UNLIMITED)),
+    *({"segment_size": value} for value in (0, 1)),
+    *({"bitflags": flag} for flag in JobFlag),
+]
+"""Members that slurmctld ignores in an update; a program can send them."""
+
+
+@pytest.mark.parametrize("ignored", IGNORED, ids=str)
+def test_what_updates_cannot_change(ignored: dict[str, Any]) -> None:
+    """Members that slurmctld ignores in an update do not change what the job can become."""
+    for fields in ({"num_tasks": 8, "min_cpus": 8}, {"tres_per_job": "gres/gpu:3"}, {"partition": "smt"}):
+        record = FakeRecord(num_tasks=1, min_cpus=1, ntasks_per_core=1, bitflags=JobFlag.GRES_ENFORCE_BIND)
+        plain, other = (FakeJob(**fields, **more) for more in ({}, ignored))
+        assert asked.read(plain, record) == asked.read(other, record)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,7 @@ class GuardUpdates(Rule):
     changes: Words = Field(min_length=1, description="the fields of job that only administrators may change")
     lowering: Literal["refuse", "accept"] = Field(
         default="refuse",
-        description="what happens to updates that only lower numbers, such as the time limit, or the priority by a higher"
-        " nice",
+        description="what happens to updates that only lower numbers, such as the time limit, or only raise nice",
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_modify",)

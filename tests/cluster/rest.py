@@ -2,7 +2,8 @@
 """Requests of alice by slurmrestd, Debian's program for Slurm's web interface."""
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -35,22 +36,21 @@ def submission(site: Site, **members: Any) -> dict[str, Any]:
 
 
 def post(site: Site, *requests: tuple[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """Post requests, each to a place below /job/, in one connection; return the answers, and what slurmrestd logs."""
+    """Post requests, each to a place below /job/; return the answers, and what slurmrestd logs."""
     version, plugin = VERSIONS[site.cluster.release]
-    ends: Sequence[str] = [*["keep-alive"] * (len(requests) - 1), "close"]
-    texts = []
-    for (where, content), end in zip(requests, ends, strict=True):
+    lines = []
+    for where, content in requests:
         body = json.dumps(content)
         head = (
             f"POST /slurm/{version}/job/{where} HTTP/1.1",
             "Host: ctl",
             "Content-Type: application/json",
             "Accept: application/json",
-            f"Connection: {end}",
+            "Connection: close",
             f"Content-Length: {len(body)}",
         )
-        texts.append("\r\n".join((*head, "", body)))
-    # Through pipes of alice: slurmrestd checks the owner of its standard input.
-    command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} | cat"
-    done = site.cluster.user("alice", "sh", "-c", command, input="".join(texts))
+        # Through pipes of alice: slurmrestd checks the owner of its standard input.
+        request = shlex.quote("\r\n".join((*head, "", body)))
+        lines.append(f"printf %s {request} | timeout 60 slurmrestd -a rest_auth/local -s {plugin} | cat")
+    done = site.cluster.user("alice", "sh", "-c", "\n".join(lines))
     return done.stdout, done.stderr

@@ -313,7 +313,8 @@ def read(job: Request, record: Record | None) -> Asked:
         fewest_cpus_per_task=1
         if raised or (record is not None and reader.sets(("cpus_per_task",)))
         else number("cpus_per_task") or 1,
-        stale_cpus=raised or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus",))),
+        stale_cpus=raised
+        or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus", "cpus_per_task"))),
         min_cpus=number("min_cpus"),
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),

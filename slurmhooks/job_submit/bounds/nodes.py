@@ -163,7 +163,8 @@ class Nodes:
         computed = nodes
         if per_gpu:
             # Of the number of nodes or GPUs, releases and clients take one or the other; sbatch drops --ntasks.
-            most = nodes.limit if asked.max_nodes is not None else max(nodes.least, self.partition.min_nodes)
+            fewest_nodes = max(nodes.least, self.partition.min_nodes, asked.named_nodes)
+            most = nodes.limit if asked.max_nodes is not None else fewest_nodes
             computed = Range.of(nodes.least * per_gpu, most * per_gpu)
             if self.has_gpus:
                 fewest = min(asked.per_job.fewest or ENDLESS, self._named_gpus(nodes.least))

@@ -355,3 +355,28 @@ def test_components(site: Site) -> None:
         assert "interactive jobs" in said or "Access/permission denied" in said, said
         assert "allocated" not in said
     site.run("scancel", "--user=alice")
+
+
+def test_released_components(site: Site) -> None:
+    """No component of a job gets by an update of all what only slurmctld has computed for another one.
+
+    So users can release a job whose sizes only administrators may change.
+    """
+    if not site.cluster.has_sources:
+        pytest.skip("slurmctld sends no jobs")
+    under(site, {"u0": 'rule = "task_count"\nmost = 99\nupdates = "refuse"'})
+    submit = "sbatch --parsable --begin=now+1day -N2 -n3 --ntasks-per-node=2 : -n1 : -n2"
+    job = site.shell(f"{submit} {drawn_jobs.SCRIPT}").strip()
+
+    def tasks() -> list[str]:
+        return re.findall(r"NumTasks=(\d+)", site.said("scontrol", "-o", "show", "job", job))
+
+    before = tasks()
+    assert before[1:] == ["1", "2"]
+    for command in ("hold", "release", "update Nice=3 JobId=", "update JobName=x JobId="):
+        assert site.said("sh", "-c", f"scontrol {command}{'' if '=' in command else ' '}{job}") == "", command
+        assert tasks()[1:] == before[1:], command
+    refused = site.said("scontrol", "update", "NumTasks=5", f"JobId={job}")
+    assert "only administrators may change NumTasks" in refused or "ccess/permission denied" in refused, refused
+    assert "5" not in tasks()
+    site.run("scancel", "--user=alice")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.fields.constants import JobFlag, Shared
@@ -26,10 +27,10 @@ MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
-    "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
-    "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
-    "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
-    "segment_size",
+    "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "cores_per_socket", "shared",
+    "core_spec", "thread_spec", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres",
+    "mem_per_tres", *MEMORY, "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition",
+    "reservation", "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
 GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
@@ -90,6 +91,7 @@ class Asked:
         featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
         segments: --segment.
+        cores_per_socket: the cores that a socket must have.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
         exclusive: --exclusive.
@@ -131,6 +133,7 @@ class Asked:
     overcommit: bool
     segments: bool
     sockets_per_node: int | None
+    cores_per_socket: int | None
     threads_per_core: int | None
     ntasks_per_core: int | None
     exclusive: bool
@@ -158,6 +161,15 @@ class Asked:
     time_limit: int | None
     time_min: int | None
     deadline: bool
+
+    @property
+    def needed_cpus(self) -> int:
+        """How many CPUs in total Slurm looks for, besides those of tasks.
+
+        For a job that overcommits, it multiplies them by what each core, socket and node must have (_job_test()).
+        """
+        each = (self.sockets_per_node, self.cores_per_socket, self.threads_per_core) if self.overcommit else ()
+        return prod(number or 1 for number in (self.min_cpus, *each))
 
     @property
     def tasks_share_cpus(self) -> bool:
@@ -321,6 +333,7 @@ def read(job: Request, record: Record | None) -> Asked:
         overcommit=bool(number("overcommit")),
         segments=bool(number("segment_size")),
         sockets_per_node=number("sockets_per_node"),
+        cores_per_socket=number("cores_per_socket"),
         threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,

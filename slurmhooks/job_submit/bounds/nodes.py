@@ -80,7 +80,7 @@ class Nodes:
             # A job that spreads may get other nodes besides those with its features.
             most = needed + asked.featured_nodes if asked.spread else max(needed, asked.featured_nodes)
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
-        if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
+        if asked.num_tasks and not computed and asked.needed_cpus <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
         if asked.per_job.least and given is not None:
             most = min(most, asked.per_job.total)
@@ -135,9 +135,9 @@ class Nodes:
         gpus = self._named_gpus(least)
         if asked.ntasks_per_tres and not self.has_gpus:
             gpus = tasks // asked.ntasks_per_tres
-        cpus = max(asked.min_cpus or 0, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
+        cpus = max(asked.needed_cpus, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
         if asked.tasks_share_cpus:
-            cpus = max(asked.min_cpus or 0, self.cpus_per_gpu * gpus, self._cpus_on_node())
+            cpus = max(asked.needed_cpus, self.cpus_per_gpu * gpus, self._cpus_on_node())
         on_node = max(self.cpus_per_task, self.cpus_per_gpu if self.has_gpus else 1)
         if not self.has_gpus and not asked.ntasks_per_tres:
             on_node = max(on_node, asked.pn_min_cpus or 1, (asked.ntasks_per_node or 0) * (asked.cpus_per_task or 1))

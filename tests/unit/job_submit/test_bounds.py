@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
 from slurmhooks.job_submit.bounds import Range, asked
@@ -56,6 +58,8 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
         ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
         ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "max_nodes": 1}, {"cpus": Range(2, 2)}),
+        ({"overcommit": 1, "cores_per_socket": 2, "sockets_per_node": 2}, {"nodes": Range(1, 4), "cpus": Range(1, 4)}),
+        ({"cores_per_socket": 2, "sockets_per_node": 2}, {"nodes": Range(1, 1), "cpus": Range(1, 1)}),
         ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "segment_size": 1}, {"cpus": Range(2, 8)}),
         ({"num_tasks": 10, "min_cpus": 6, "req_nodes": "n1"}, {"cpus": Range(6, 10)}),
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
@@ -85,6 +89,14 @@ def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any])
     """The bounds follow the notations and couplings of the fields; what the cluster has sets no limit here."""
     bounds = unknown(**fields)
     assert {name: getattr(bounds, name) for name in expected} == expected
+
+
+@given(st.integers(1, 4), *(st.integers(1, 4) | st.none() for _ in range(3)), st.integers(1, 9) | st.none())
+def test_overcommit(nodes: int, sockets: int | None, cores: int | None, threads: int | None, tasks: int | None) -> None:
+    """A job that overcommits may get the CPUs that it asks for as cores, sockets and threads of each node."""
+    shape = {"sockets_per_node": sockets, "cores_per_socket": cores, "threads_per_core": threads}
+    bounds = unknown(overcommit=1, min_nodes=nodes, max_nodes=nodes, min_cpus=nodes, num_tasks=tasks, **shape)
+    assert bounds.cpus.limit >= nodes * (sockets or 1) * (cores or 1) * (threads or 1)
 
 
 def ran(

@@ -54,7 +54,7 @@ SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
 HARDWARE = {
     1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4,tape:8 Feature=a,b",
     2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2,tape:8 Feature=a",
-    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
+    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c Weight=2",
 }
 GRES = """\
 NodeName=n1 Name=gpu Type=tesla File=/var/tmp/gpu[0-3]

@@ -13,6 +13,7 @@ from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
 
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
+PAIR = 'rule = "node_count"\nmost = 2'
 GPUS = 'rule = "gpu_ceiling"\nper_job = 2'
 MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
 CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
@@ -187,6 +188,13 @@ TRIES = [
     # Nodes of a job that spreads, each of which gives a GPU.
     Try(GPUS, "--gpus=1 --spread-job"),
     Try(NODES, "--gpus=1 --spread-job"),
+    # Nodes of other weights than those that a job that spreads needs.
+    Try(PAIR, "-N2 -n2 --spread-job"),
+    Try(PAIR, "-n2 --spread-job"),
+    Try(NODES, "-w n1 --spread-job"),
+    Try(NODES, "-n1 --spread-job", update="ReqNodeList=n1", plain=True),
+    Try(NODES, "-n1 --spread-job -w n1", plain=True),
+    Try(NODES, "-N1 -n2 --spread-job", plain=True),
     # A partition that accepts no jobs, and has an alternate.
     Try(CLOSED, "-p old"),
     Try(CLOSED, "-p debug,old"),
@@ -250,6 +258,7 @@ class Given:
 
 BROKEN: dict[str, Callable[[Given], bool]] = {
     NODES: lambda given: given.nodes > 1,
+    PAIR: lambda given: given.nodes > 2,
     TASKS: lambda given: given.tasks > 2,
     DEBUG: lambda given: given.partition == "debug" and given.tasks > 1,
     CPUS: lambda given: given.cpus > 4,

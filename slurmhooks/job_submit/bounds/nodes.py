@@ -17,6 +17,8 @@ WHOLE_GPUS = (23, 2)
 """The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
 TASKS_LIMIT_GPUS = (24, 11)
 """The first release that is known to give to the tasks of a node their GPUs, not also to CPUs that other tasks need."""
+SPREAD_BY_WEIGHT = (25, 5)
+"""The first release that is known to give to a job that spreads one more node of each weight than it must have."""
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
 
@@ -86,11 +88,25 @@ class Nodes:
             most = min(most, asked.per_job.total)
         if self.partition.keeps_min_nodes:
             least = max(least, self.partition.min_nodes)
-        most = min(most, self.partition.max_nodes or most)
+        most = min(most, self.partition.max_nodes or most) + self._spread_further()
         if self.partition.node_count is not None:
             most = min(most, self.partition.node_count)
         spread = quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def _spread_further(self) -> int:
+        """Return how many nodes a job that spreads may get besides those that it needs, or above its maximum.
+
+        _add_nodes_by_weight_spread() adds a node of each weight before it looks whether one is needed. A maximum of one
+        node holds.
+        """
+        asked, nodes = self.asked, self.partition.nodes
+        most = asked.num_tasks if asked.max_nodes is None and not asked.update else asked.max_nodes
+        if not asked.spread or asked.release < SPREAD_BY_WEIGHT or 1 in (most, self.partition.max_nodes):
+            return 0
+        if nodes is None or asked.featured_nodes > 1:
+            return ENDLESS
+        return len({node.weight for node in nodes}) - int(not asked.named_nodes)
 
     def _used(self) -> int:
         """Return how many nodes the job uses at least.

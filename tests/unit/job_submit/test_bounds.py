@@ -55,7 +55,7 @@ def unknown(**fields: Any) -> Any:
         ({"max_nodes": UNLIMITED}, {"nodes": Range(1, UNLIMITED)}),
         ({"req_nodes": "n[1-4]", "tres_per_node": "gres/gpu:2"}, {"nodes": Range(1, 4), "gpus": Range(2, 8)}),
         ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
-        ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
+        ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, UNLIMITED)}),
         ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
         ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "max_nodes": 1}, {"cpus": Range(2, 2)}),
         ({"overcommit": 1, "cores_per_socket": 2, "sockets_per_node": 2}, {"nodes": Range(1, 4), "cpus": Range(1, 4)}),
@@ -78,7 +78,7 @@ def unknown(**fields: Any) -> Any:
         ({"features": "a*2", "max_nodes": 1}, {"nodes": Range(1, 1)}),
         ({"features": "a&b"}, {"nodes": Range(1, 1)}),
         ({"features": "a", "prefer": "b*2"}, {"nodes": Range(1, 2)}),
-        ({"num_tasks": 4, "ntasks_per_node": 4, "bitflags": JobFlag.SPREAD_JOB}, {"nodes": Range(1, 4)}),
+        ({"num_tasks": 4, "ntasks_per_node": 4, "bitflags": JobFlag.SPREAD_JOB}, {"nodes": Range(1, UNLIMITED)}),
         ({"pn_min_cpus": 3, "min_nodes": 2}, {"cpus": Range(6, 6), "cpus_per_node": Range(3, 5)}),
         ({"min_cpus": 9, "num_tasks": 1}, {"nodes": Range(1, 9), "tasks": Range(1, 1)}),
         ({"pn_min_cpus": 3, "num_tasks": 1, "min_cpus": 1}, {"cpus": Range(1, 3)}),
@@ -288,6 +288,36 @@ def test_updates_of_old_releases(
     """In 22.05 an update of tasks may leave the GPUs, whole_node has no bits, and one node may give all GPUs."""
     job, before = FakeJob(release="22.05", **change), FakeRecord(release="22.05", **record)
     assert ran(tmp_path, expression, release="22.05", job=job, record=before).text == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "weights", "fields", "expected"),
+    [
+        ("26.05", 3, {"min_nodes": 2, "max_nodes": 2}, "2 to 4"),
+        ("26.05", 1, {"min_nodes": 2, "max_nodes": 2}, "2"),
+        ("26.05", 2, {"num_tasks": 2, "min_cpus": 2}, "1 to 3"),
+        ("26.05", 1, {"req_nodes": "n1"}, "1 to 2"),
+        ("26.05", 2, {"req_nodes": "n1", "num_tasks": 2}, "1 to 4"),
+        ("26.05", 3, {"num_tasks": 1}, "1"),
+        ("26.05", 3, {"min_nodes": 1, "max_nodes": 1}, "1"),
+        ("24.11", 3, {"min_nodes": 2, "max_nodes": 2}, "2"),
+        ("24.11", 3, {"num_tasks": 4, "overcommit": 1}, "1 to 4"),
+        ("24.11", 3, {"num_tasks": 4, "ntasks_per_node": 4}, "1 to 4"),
+    ],
+)
+def test_jobs_that_spread(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
+    weights: int,
+    fields: dict[str, Any],
+    expected: str,
+) -> None:
+    """New releases add a node of each weight to a job that spreads, even above its maximum."""
+    for number, name in enumerate(("n1", "n2", "n3", "n4")):
+        monkeypatch.setitem(NODES, name, {**NODES[name], "weight": 1 + number % weights})
+    job = FakeJob(release=release, bitflags=JobFlag.SPREAD_JOB, **fields)
+    assert ran(tmp_path, "job.bounds.nodes", release=release, job=job).text == expected
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ extern int fini(void)
  * RET whether a request is for a component of a job of srun or salloc, and not for the first one.
  *
  * slurmctld asks about the components of a job one after the other, in one thread. Of a batch job, only the first one
- * has a script.
+ * has a script. A client that waits for an allocation on a port may send a script, too.
  */
 static bool is_interactive_component(const job_desc_msg_t *job_desc)
 {
@@ -159,7 +159,7 @@ static bool is_interactive_component(const job_desc_msg_t *job_desc)
     bool first = !job_desc->het_job_offset || job_desc->het_job_offset == NO_VAL;
 
     if (first)
-        batch = job_desc->script != NULL;
+        batch = job_desc->script != NULL && !job_desc->alloc_resp_port;
     return !first && !batch;
 }
 
@@ -179,6 +179,53 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_
     return run(&event);
 }
 
+/* RET a number of a record by its name; 0 if this build cannot read records. */
+static uint64_t of_record(const void *record, const char *name)
+{
+    const struct slurmhooks_table *table = &slurmhooks_tables.table[RECORD];
+
+    for (uint32_t i = 0; slurmhooks_tables.count > RECORD && i < table->count; i++)
+        if (!strcmp(table->members[i].name, name))
+            return slurmhooks_load(&table->members[i], record);
+    return 0;
+}
+
+/*
+ * Remove from an update of a component what slurmctld has computed for the ones before it.
+ *
+ * An update of a heterogeneous job is one request for all components, one after the other in one thread. _update_job()
+ * leaves numbers in it, before 25.11 such as the tasks of the first component even if the user only releases the job.
+ * The next component would get them, although the user has not asked for them and may not be allowed to.
+ */
+static void restore_sent(job_desc_msg_t *job_desc, const void *record)
+{
+    static _Thread_local job_desc_msg_t sent; /* only its numbers are used: its texts may be freed */
+    static _Thread_local const job_desc_msg_t *request;
+    static _Thread_local uint64_t job, last;
+    uint64_t het_job = of_record(record, "het_job_id"), offset = of_record(record, "het_job_offset");
+
+    /* A new request begins with the first component, or names only one. */
+    bool whole = job_desc->job_id_str && !strchr(job_desc->job_id_str, '+');
+    if (!whole || !het_job || request != job_desc || job != het_job || offset <= last) {
+        sent = *job_desc;
+    } else {
+        job_desc->bitflags = sent.bitflags;
+        job_desc->cpus_per_task = sent.cpus_per_task;
+        job_desc->max_nodes = sent.max_nodes;
+        job_desc->min_cpus = sent.min_cpus;
+        job_desc->min_nodes = sent.min_nodes;
+        job_desc->ntasks_per_node = sent.ntasks_per_node;
+        job_desc->ntasks_per_socket = sent.ntasks_per_socket;
+        job_desc->ntasks_per_tres = sent.ntasks_per_tres;
+        job_desc->num_tasks = sent.num_tasks;
+        job_desc->pn_min_memory = sent.pn_min_memory;
+        job_desc->sockets_per_node = sent.sockets_per_node;
+    }
+    request = job_desc;
+    job = het_job;
+    last = offset;
+}
+
 static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_uid, char **err_msg)
 {
     struct slurmhooks_event event = {
@@ -190,6 +237,7 @@ static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_ui
         .err_msg = err_msg,
     };
 
+    restore_sent(job_desc, job_record);
     return run(&event);
 }
 

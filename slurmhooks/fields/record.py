@@ -24,7 +24,10 @@ class RecordFields:
     extra = Text("Text that Slurm stores (--extra).", member=("extra", "details.extra"), writable=False)
     group_id = Plain(32, "Group that the job runs as.", writable=False)
     mcs_label = Text("Label for sharing nodes.", writable=False)
-    qos = Text("Quality of service.", member="qos_ptr.name", writable=False)
+    qos = Text("Quality of service; of several, the one that Slurm has chosen for now.", member="qos_ptr.name",
+               writable=False)  # fmt: skip
+    qos_req = Text("All QOS that the user named, separated by commas.", member="details.qos_req", writable=False,
+                   since="24.11")  # fmt: skip
     resv_name = Text("Reservations that the job uses.", writable=False)
     system_comment = Text("Comment of Slurm itself.", writable=False)
     user_id = Plain(32, "User that the job runs as.", writable=False)

@@ -30,14 +30,17 @@ def interactive(job: Any) -> bool:
     """Tell whether the job comes from srun or salloc; for an update, whether the job that it changes did.
 
     Only the first component of a heterogeneous batch job has the script; the other ones have an environment, which srun
-    and salloc do not send. In slurmctld, only the first component is marked as a batch job.
+    and salloc do not send. In slurmctld, only the first component is marked as a batch job. A client that waits for an
+    allocation on a port may send a script, too, which slurmctld does not run if it starts the job at once.
     """
     record = job._record
     if record is not None:
         leader = job._struct.asking.row("record", record.het_job_id) if record.het_job_offset else None
         return not (record.batch_flag or (leader is not None and leader.raw("batch_flag")))
-    if job._modify or job._is_set("script"):
+    if job._modify:
         return False
+    if job._is_set("script"):
+        return bool(job.alloc_resp_port)
     return not (job.het_job_offset and job.env_size)
 
 

@@ -129,8 +129,8 @@ class WorkDirectory(Rule):
 class MailAddress(Rule):
     """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one.
 
-    Addresses are separated by commas. Characters with a meaning to mail programs, such as blanks and ``;|<>``, and
-    names that begin with a dash, are refused.
+    Addresses are separated by commas; empty ones are ignored, as mail programs do. Characters with a meaning to mail
+    programs, such as blanks and ``;|<>``, and names that begin with a dash, are refused.
     """
 
     private: ClassVar[tuple[str, ...]] = ("value",)
@@ -160,11 +160,12 @@ class MailAddress(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an address of another domain; set a missing address."""
-        address = request.job.mail_user
-        if address:
-            if not all(_is_of(each.strip(" "), self.domains) for each in address.split(",")):
+        asked = request.job.mail_user or ""
+        addresses = [each.strip(" ") for each in asked.split(",") if each.strip(" ")]
+        if addresses:
+            if not all(_is_of(each, self.domains) for each in addresses):
                 text = None if self.domains else self.invalid
-                self.refuse(request, text, domains=listed(self.domains), asked=address)
+                self.refuse(request, text, domains=listed(self.domains), asked=asked)
         elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
             request.job.mail_user = self.value.replace("{user}", request.user)
 

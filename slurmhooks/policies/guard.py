@@ -11,10 +11,11 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.number_rows import Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.job_submit.bounds.asked import RECORD_NAMES
+from slurmhooks.job_submit.bounds.asked import in_record
 from slurmhooks.policies.base import Rule, with_end_time
 from slurmhooks.policies.kinds import Words, listed
 from slurmhooks.policies.options import option_of
+from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -28,7 +29,8 @@ class GuardUpdates(Rule):
     """Users may not change some properties of their jobs by scontrol update.
 
     The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on. The time
-    limit includes the end of a running job (EndTime).
+    limit includes the end of a running job (EndTime). The priority includes holding and releasing a job, both of which
+    count as lowering: a user can release only what a user has held, and it gets the priority that Slurm computes.
 
     Partitions, QOS and accounts that select jobs count before and after the update. If the rule selects jobs by one of
     them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.
@@ -37,7 +39,8 @@ class GuardUpdates(Rule):
     rule: Literal["guard_updates"] = "guard_updates"
     changes: Words = Field(min_length=1, description="the fields of job that only administrators may change")
     lowering: Literal["refuse", "accept"] = Field(
-        default="refuse", description="what happens to updates that only lower numbers, such as the time limit"
+        default="refuse",
+        description="what happens to updates that only lower numbers, such as the time limit, or only raise nice",
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_modify",)
@@ -73,14 +76,22 @@ class GuardUpdates(Rule):
             self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 
     def _is_guarded(self, request: Request, name: str) -> bool:
-        new = getattr(request.job, name)
         if not request.sets((name,)):
             return False
-        old: Any = getattr(request.record, RECORD_NAMES.get(name, name), None)
-        return self.lowering == "refuse" or not isinstance(new, int) or old is None or not new <= old
+        new, old = getattr(request.job, name), in_record(request.record, name)
+        return self.lowering == "refuse" or not _lowers(name, new, old)
 
     def effect(self) -> str:
         """Describe the rule."""
         lower = " You may lower numbers." if self.lowering == "accept" else ""
         names = listed([f"`{name}`" for name in self.changes], "and")
         return f"You cannot change {names} of a job by `scontrol update`.{lower}"
+
+
+def _lowers(name: str, new: Any, old: Any) -> bool:
+    """Return whether an update only lowers a number; scontrol release, which sends no number, undoes scontrol hold."""
+    if name == "priority" and old == 0:
+        return new is UNLIMITED or new == 0
+    if not isinstance(new, int) or old is None:
+        return False
+    return bool(new >= old if name == "nice" else new <= old)

@@ -53,7 +53,7 @@ SELECT = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
 HARDWARE = {
     1: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:4,tape:8 Feature=a,b",
     2: "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:tesla:2,gpu:kepler:2,tape:8 Feature=a",
-    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c",
+    3: "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Gres=gpu:kepler:1 Feature=c Weight=2",
 }
 GRES = """\
 NodeName=n1 Name=gpu Type=tesla File=/var/tmp/gpu[0-3]
@@ -253,6 +253,7 @@ def run(
     updates: Mapping[str, str] = {},
     interactive: Collection[str] = (),
     variables: Mapping[str, str] = {},
+    program: str = "",
 ) -> dict[str, str]:
     """Submit jobs that are held, change some of them, release them together, and wait until all have ended.
 
@@ -263,6 +264,7 @@ def run(
             or tasks (job, "_" and a number); the job is cancelled if they are refused.
         interactive: the names of jobs of salloc, which are not held.
         variables: environment variables of sbatch, by the names of jobs.
+        program: sends jobs and changes instead of sbatch and scontrol: describe, whose arguments both are then.
 
     Returns:
         what the commands said, by the names of the jobs.
@@ -271,7 +273,10 @@ def run(
     for name, line in jobs.items():
         parts = [f"{part} -J {name}{'c' * number}" for number, part in enumerate(line.split(" : "))]
         words = f"{' : '.join(parts)} {SCRIPT}"
-        if name in interactive:
+        if program:
+            words = f"priority=0 name={name} script='#!/bin/sh\nexec {SCRIPT}' {line}"
+            lines.append(f"id=$({program} {words} 2> said.{name})")
+        elif name in interactive:
             lines.append(f"setsid salloc -Q {words} > said.{name} 2>&1 < /dev/null &")
         else:
             lines.append(f"id=$({variables.get(name, '')} sbatch --parsable -H -o /dev/null {words} 2> said.{name})")
@@ -279,8 +284,9 @@ def run(
             suffix = each.removeprefix(name)
             if len(parts) > 1:
                 suffix = {"": "+0", "c": "+1", "w": ""}[suffix]
-            command = f"scontrol update JobId=$id{suffix} Comment={each} {updates[each]} || scancel $id"
-            lines.append(f'[ -z "$id" ] || {{ {command}; }} 2> said.{name}')
+            update = f"scontrol update JobId=$id{suffix} Comment={each}"
+            update = f"{program} update=$id{suffix} comment={each}" if program else update
+            lines.append(f'[ -z "$id" ] || {{ {update} {updates[each]} || scancel $id; }} 2> said.{name}')
     output = site.run("sh", "-c", "\n".join(lines)).stdout
     assert not output, output
     site.run("sh", "-c", "squeue -h -o %A | sort -u | xargs -rn1 scontrol release", user="root")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cluster import allocations, drawn_jobs
+from tests.cluster import allocations, drawn_jobs, drawn_members
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
-from tests.cluster.own_readers import seeded
+from tests.cluster.own_readers import build, seeded
 from tests.cluster.reporting import DRAWN
 
 SIMPLE = [
@@ -26,11 +26,16 @@ VARIANTS = {
     "sockets": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Socket_Memory\n",
     "nodes": "SelectType=select/linear\nSelectTypeParameters=CR_Memory\n",
     "blocks": f"{drawn_jobs.SELECT}TopologyPlugin=topology/block\n",
+    "switches": f"{drawn_jobs.SELECT}TopologyPlugin=topology/tree\n",
 }
 """What Slurm allocates together, as slurm.conf says."""
-TOPOLOGY = "BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\nBlockName=b3 Nodes=n3\nBlockSizes=1\n"
+TOPOLOGY = {
+    "blocks": "BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\nBlockName=b3 Nodes=n3\nBlockSizes=1\n",
+    "switches": "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\nSwitchName=s3 Switches=s[1-2]\n",
+}
 SUBMISSIONS = [(60, 1), pytest.param(600, None, marks=pytest.mark.soak)]
 UPDATES = [(30, 3), pytest.param(200, None, marks=pytest.mark.soak)]
+CLIENTS = [pytest.param(300, None, marks=pytest.mark.soak)]
 """How many jobs are drawn, of which Slurm accepts and starts nearly half; and the seed, None for a new one."""
 Note = Callable[[str, object], None]
 """The fixture record_property."""
@@ -42,7 +47,16 @@ def site(large_cluster: Cluster) -> Site:
     return drawn_jobs.prepared(large_cluster)
 
 
-def draw(site: Site, number: int, seed: int | None, note: Note, *, update: bool = False, without: str = "$") -> None:
+def draw(
+    site: Site,
+    number: int,
+    seed: int | None,
+    note: Note,
+    *,
+    update: bool = False,
+    without: str = "$",
+    program: str = "",
+) -> None:
     """Submit jobs with random options, and compare what Slurm gives to them with their bounds.
 
     Args:
@@ -52,15 +66,18 @@ def draw(site: Site, number: int, seed: int | None, note: Note, *, update: bool 
         note: records a property of the test.
         update: change each job before it starts.
         without: see allocations.outside().
+        program: sends random members of job descriptions instead of options of commands.
     """
     used, generator = (seed, random.Random(seed)) if seed is not None else seeded()
     jobs, updates = {}, {}
     for index in range(number):
-        name, options = f"j{index}", drawn_jobs.options(generator, site.release)
+        name, options = f"j{index}", (drawn_members.members if program else drawn_jobs.options)(generator, site.release)
         jobs[name] = options
-        if update:
+        if update and program:
+            updates[name] = drawn_members.members(generator, site.release)
+        elif update:
             updates[drawn_jobs.target(generator, name, options)] = drawn_jobs.changes(generator, site, options)
-    said = drawn_jobs.run(site, jobs, updates)
+    said = drawn_jobs.run(site, jobs, updates, program=program)
     told = drawn_jobs.told(site)
     given = drawn_jobs.given(site)
 
@@ -97,6 +114,15 @@ def test_updates(site: Site, record_property: Note, number: int, seed: int | Non
     draw(site, number, seed, record_property, update=True)
 
 
+@pytest.mark.parametrize("update", [False, True])
+@pytest.mark.parametrize(("number", "seed"), CLIENTS)
+def test_clients(site: Site, record_property: Note, number: int, seed: int | None, *, update: bool) -> None:
+    """The same for jobs and updates of programs that fill in the members of a job description themselves."""
+    if update and not site.cluster.has_sources:
+        pytest.skip("without Slurm's sources slurmctld sends no jobs")
+    draw(site, number, seed, record_property, update=update, program=build(site.cluster, "describe"))
+
+
 def test_floors(site: Site) -> None:
     """Where nothing is left to Slurm, a job gets the least of its bounds."""
     jobs = {f"j{index}": options for index, options in enumerate(SIMPLE)}
@@ -118,10 +144,10 @@ def test_floors(site: Site) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants(large_cluster: Cluster, record_property: Note, variant: str) -> None:
-    """The bounds hold whatever Slurm allocates together: CPUs, cores of one task each, sockets, nodes, blocks."""
+    """The bounds hold whatever Slurm allocates together: CPUs, cores of one task each, sockets, nodes, switches."""
     if variant == "blocks" and large_cluster.version < (24, 5):
         pytest.skip("topology/block is new in 23.11, --segment in 24.05")
-    large_cluster.put(TOPOLOGY if variant == "blocks" else "", "/etc/slurm/topology.conf")
+    large_cluster.put(TOPOLOGY.get(variant, ""), "/etc/slurm/topology.conf")
     site = drawn_jobs.prepared(large_cluster, VARIANTS[variant])
     # scontrol shows no GRES of select/linear, which is no choice for new clusters.
     draw(site, 120, None, record_property, without="gpu|type" if variant == "nodes" else "$")

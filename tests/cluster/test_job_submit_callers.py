@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.accounting import MAKE_SECONDS
+from tests.cluster import rest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, lend, prepare
-from tests.cluster.slurmrestd import REST, post, submission
 
 
 @pytest.fixture(scope="module")
@@ -314,9 +313,7 @@ def test_slurmrestd(site: Site) -> None:
 
     Of a refusal it has only the code: slurmrestd logs the text where its administrators read it.
     """
-    if site.cluster.release not in REST:
-        pytest.skip("only Debian's slurmrestd is tested")
-    site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
+    rest.install(site)
     site.hooks("""
         @hook.job_submit
         def rest(job):
@@ -332,19 +329,19 @@ def test_slurmrestd(site: Site) -> None:
                 raise Reject("no such update")
             job.comment = f"{job.comment} by update"
     """)
-    said, _ = post(site, "submit", submission(site, "accept"))
+    said, _ = rest.post(site, ("submit", rest.submission(site, comment="accept")))
     assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
     assert "welcome, rest" in said
     job_id = re.findall(r'"job_id": (\d+)', said)[0]
     assert site.show(job_id)["Comment"] == "accept by rest"
-    said, logged = post(site, "submit", submission(site, "refuse"))
+    said, logged = rest.post(site, ("submit", rest.submission(site, comment="refuse")))
     assert re.search("Invalid qos|ESLURM_INVALID_QOS", said), said
     assert ("not by this way" in said, "not by this way" in logged) == (False, True), said
     # Only a job that has not ended can be updated.
     held = site.submit("--comment=old")
-    said, _ = post(site, held, {"comment": "new"})
+    said, _ = rest.post(site, (held, {"comment": "new"}))
     assert site.show(held)["Comment"] == "new by update", said
-    said, _ = post(site, held, {"comment": "refuse"})
+    said, _ = rest.post(site, (held, {"comment": "refuse"}))
     assert site.show(held)["Comment"] == "new by update", said
     assert "no such update" not in said
     site.shell(f"scancel {held}")

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from slurmhooks.job_submit.strings import ArraySpec, Dependencies, NotationError, Tres, expand_nodes, mem_str_to_mib
+from slurmhooks.job_submit.strings.features import nodes_with_features
 from slurmhooks.job_submit.strings.licenses import read_licenses
 from slurmhooks.job_submit.strings.times import read_seconds
 from slurmhooks.values import Unlimited
@@ -108,6 +109,28 @@ def test_gres(cluster: Cluster) -> None:
                 assert int(count) <= counts.get((name, kind), 0), (seed, text, line, found)
         accepted += bool(line)
     assert accepted > TEXTS / 100
+
+
+FEATURES = ("a", "b", "c", "k1", "k2", "&", "&", ",", "|", "|", "[", "]", "(", ")", "*1", "*2", "*3", "*", "0", "-1",
+            " ", "*+4", "[a*1&b*2]", "[a*1|b*1]", "(a|b)*2", "*04", "*4294967298", "*4294967295", "*0", "[a|b]",
+            "x")  # fmt: skip
+
+
+@pytest.mark.one_release
+def test_features(cluster: Cluster) -> None:
+    """Of each list of features that slurmctld accepts, slurmhooks counts as many nodes as slurmctld."""
+    if not cluster.has_sources:
+        pytest.skip("the function is in slurmctld")
+    program = build(cluster, "features", "-w -no-pie -I/usr/src/slurm -Wl,--unresolved-symbols=ignore-all")
+    seed, generator = seeded()
+    texts = drawn(generator, FEATURES, TEXTS, 9)
+    counted = 0
+    for text, line in zip(texts, ask(cluster, program, "features", texts), strict=True):
+        if line != REFUSED:
+            # slurmctld forgets the numbers of changeable features, if there are alternatives.
+            assert nodes_with_features(text) == int(line) or ("k" in text and line == "0"), (seed, text, line)
+            counted += line != "0"
+    assert counted > TEXTS / 50
 
 
 NODES = ("n", "n", "n0", "gpu1", "a-b", "x", "[", "]", "[1-3]", "[01-10]", "[8-11]", "[0-09]", "[3-1]", "1", "2", "5",

@@ -13,6 +13,7 @@ from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
 
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
+PAIR = 'rule = "node_count"\nmost = 2'
 GPUS = 'rule = "gpu_ceiling"\nper_job = 2'
 MEMORY = 'rule = "memory_ceiling"\nper_node = 200'
 CLOSED = 'rule = "forbid"\npartitions = ["gpu"]'
@@ -187,6 +188,13 @@ TRIES = [
     # Nodes of a job that spreads, each of which gives a GPU.
     Try(GPUS, "--gpus=1 --spread-job"),
     Try(NODES, "--gpus=1 --spread-job"),
+    # Nodes of other weights than those that a job that spreads needs.
+    Try(PAIR, "-N2 -n2 --spread-job"),
+    Try(PAIR, "-n2 --spread-job"),
+    Try(NODES, "-w n1 --spread-job"),
+    Try(NODES, "-n1 --spread-job", update="ReqNodeList=n1", plain=True),
+    Try(NODES, "-n1 --spread-job -w n1", plain=True),
+    Try(NODES, "-N1 -n2 --spread-job", plain=True),
     # A partition that accepts no jobs, and has an alternate.
     Try(CLOSED, "-p old"),
     Try(CLOSED, "-p debug,old"),
@@ -250,6 +258,7 @@ class Given:
 
 BROKEN: dict[str, Callable[[Given], bool]] = {
     NODES: lambda given: given.nodes > 1,
+    PAIR: lambda given: given.nodes > 2,
     TASKS: lambda given: given.tasks > 2,
     DEBUG: lambda given: given.partition == "debug" and given.tasks > 1,
     CPUS: lambda given: given.cpus > 4,
@@ -288,16 +297,22 @@ def under(site: Site, rules: dict[str, str]) -> None:
     assert "error" not in reloaded, reloaded
 
 
-@pytest.fixture(scope="module")
-def site(large_cluster: Cluster) -> Site:
-    """A cluster with features, a node whose CPUs are threads, and two reservations."""
-    site = drawn_jobs.prepared(large_cluster)
-    large_cluster.root(
+def evading(cluster: Cluster) -> Site:
+    """Return a cluster with features, a node whose CPUs are threads, and two reservations."""
+    site = drawn_jobs.prepared(cluster)
+    cluster.root(
         "sh", "-ec",
         "scontrol create reservation=anywhere licenses=ansys:1 flags=any_nodes users=alice starttime=now"
         " duration=1-0",
         check=True,
     )  # fmt: skip
+    return site
+
+
+@pytest.fixture(scope="module")
+def site(large_cluster: Cluster) -> Site:
+    """A cluster with features, a node whose CPUs are threads, and two reservations."""
+    site = evading(large_cluster)
     under(site, {name: each.rule for name, each in tries(site).items()})
     return site
 
@@ -348,4 +363,29 @@ def test_components(site: Site) -> None:
         said = site.said("sh", "-c", f"{program} i0 {nodes}")
         assert "interactive jobs" in said or "Access/permission denied" in said, said
         assert "allocated" not in said
+    site.run("scancel", "--user=alice")
+
+
+def test_released_components(site: Site) -> None:
+    """No component of a job gets by an update of all what only slurmctld has computed for another one.
+
+    So users can release a job whose sizes only administrators may change.
+    """
+    if not site.cluster.has_sources:
+        pytest.skip("slurmctld sends no jobs")
+    under(site, {"u0": 'rule = "task_count"\nmost = 99\nupdates = "refuse"'})
+    submit = "sbatch --parsable --begin=now+1day -N2 -n3 --ntasks-per-node=2 : -n1 : -n2"
+    job = site.shell(f"{submit} {drawn_jobs.SCRIPT}").strip()
+
+    def tasks() -> list[str]:
+        return re.findall(r"NumTasks=(\d+)", site.said("scontrol", "-o", "show", "job", job))
+
+    before = tasks()
+    assert before[1:] == ["1", "2"]
+    for command in ("hold", "release", "update Nice=3 JobId=", "update JobName=x JobId="):
+        assert site.said("sh", "-c", f"scontrol {command}{'' if '=' in command else ' '}{job}") == "", command
+        assert tasks()[1:] == before[1:], command
+    refused = site.said("scontrol", "update", "NumTasks=5", f"JobId={job}")
+    assert "only administrators may change NumTasks" in refused or "ccess/permission denied" in refused, refused
+    assert "5" not in tasks()
     site.run("scancel", "--user=alice")

@@ -125,6 +125,51 @@ def test_rules(site: Site) -> None:
     assert [(each["interactive"], each["origin"]) for each in updates] == [(False, "update")] * 2
 
 
+FOR_OTHERS = """\
+[hooks]
+paths = ["/etc/slurm/hooks.d/*.py"]
+
+[[policies]]
+name = "exempt"
+rule = "forbid"
+partitions = ["rich"]
+
+[[policies]]
+name = "closed"
+rule = "forbid"
+partitions = ["fb"]
+users = ["alice"]
+except_admins = false
+message = "{user} may not use {partition}"
+
+[[policies]]
+name = "group"
+rule = "require_time"
+groups = ["bob"]
+except_admins = false
+"""
+
+
+def test_jobs_that_root_submits_for_others(site: Site) -> None:
+    """Of a job by --uid, the user is that one, and root the sender, who is exempt by default; users cannot do so."""
+    site.hooks(TELLS, reload=False)
+    site.cluster.put(FOR_OTHERS, TOML)
+    site.reload()
+
+    def said(options: str, user: str = "root") -> str:
+        return site.said("sh", "-c", f"cd /; sbatch --hold -o /dev/null {options} --wrap=true", user=user)
+
+    assert "alice may not use fb" in said("-p fb --uid=alice --gid=alice")
+    assert "name a time limit" in said("-p debug --uid=bob --gid=bob")
+    assert "name a time limit" in said("-p debug --uid=bob")
+    assert "Submitted" in said("-p rich --uid=alice --gid=bob")
+    assert "Submitted" in said("-p fb")
+    assert {each["origin"] for each in site.told()} == {"user"}
+    for options in ("--uid=bob", "--uid=root", "--gid=bob", "--uid=bob --gid=bob"):
+        assert "Submitted" not in said(f"-p rich {options}", user="alice"), options
+    assert site.run("sh", "-c", "ls /var/tmp/told/told", user="root").returncode != 0
+
+
 def test_where_a_job_runs(site: Site) -> None:
     """Of several partitions, records of a job's prolog, start and end name the one in which it runs."""
     hooks = {"controller_prolog", "job_end"} | ({"job_start"} if site.release >= (25, 5) else set())
@@ -261,6 +306,46 @@ def test_licenses_of_servers(large_cluster: Cluster) -> None:
     site.reload()
     assert "at most 2 of matlab@flex" in site.refused("-L", "matlab@flex:3")
     site.submit("-L", "matlab@flex:2")
+
+
+SHORT = """\
+[hooks]
+paths = ["/etc/slurm/hooks.d/*.py"]
+
+[[policies]]
+rule = "time_ceiling"
+limit = 10
+qos = ["low"]
+
+[[policies]]
+rule = "guard_updates"
+changes = ["wckey"]
+"""
+
+
+def test_lists_of_qos(large_cluster: Cluster) -> None:
+    """A rule for a QOS is for a job that may get another one, too, at submission and in each update."""
+    accounting.need_sources(large_cluster)
+    if large_cluster.version < (24, 11):
+        pytest.skip("--qos takes several from 24.11 on")
+    site = _with_accounting(large_cluster)
+    site.clear()
+    site.conf(CONF[0])
+    site.cluster.put(SHORT, TOML)
+    site.reload()
+    for qos in ("normal,low", "low,normal", "high,normal", "HIGH,LOW", "normal"):
+        concerned = "low" in qos.lower()
+        way = ("-A", "a9", f"--qos={qos}")
+        said = site.said("sbatch", "--hold", *way, "-t30", "--wrap=true")
+        assert ("longest time limit" in said) == concerned, said
+        job = site.submit(*way, "-t5")
+        said = site.said("scontrol", "update", f"jobid={job}", "timelimit=30")
+        assert ("longest time limit" in said) == concerned, (qos, said)
+        assert not site.said("scontrol", "update", f"jobid={job}", "timelimit=9", "qos=low").strip()
+        assert "longest time limit" in site.said("scontrol", "update", f"jobid={job}", "timelimit=30")
+        assert not site.said("scontrol", "update", f"jobid={job}", "timelimit=30", "qos=high,normal").strip()
+        assert "longest time limit" in site.said("scontrol", "update", f"jobid={job}", "qos=normal,low")
+        assert "WCKey" in site.said("scontrol", "update", f"jobid={job}", "wckey=other")
 
 
 CONF: list[str] = []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.fields.constants import JobFlag, Shared
@@ -26,18 +27,20 @@ MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two interpretations of one member: a job can set only one of them."""
 FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
-    "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "shared", "core_spec", "thread_spec",
-    "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres", *MEMORY,
-    "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition", "reservation",
-    "segment_size",
+    "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "cores_per_socket", "shared",
+    "core_spec", "thread_spec", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres",
+    "mem_per_tres", *MEMORY, "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition",
+    "reservation", "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
 GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 """The fields that may name GPUs."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
-RECORD_NAMES = {"reservation": "resv_name"}
-"""Fields that have another name in a record."""
+RECORD_NAMES = {"reservation": ("resv_name",), "qos": ("qos_req", "qos")}
+"""Fields that have another name in a record; of several, the first one that is set counts."""
+NOT_IN_UPDATES = frozenset({"overcommit", "ntasks_per_core", "segment_size"})
+"""Fields that slurmctld ignores in an update, as it does flags; scontrol cannot send them, but other clients can."""
 NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
 WHOLE_NODE_REQUIRED = 1
@@ -88,6 +91,7 @@ class Asked:
         featured_nodes: the sum of the numbers of nodes in features, or in prefer, which Slurm tries first.
         stale_tasks: an update changes what the recorded number of tasks was computed from.
         segments: --segment.
+        cores_per_socket: the cores that a socket must have.
         threads_per_core: how many threads of a core the job uses.
         ntasks_per_core: the most tasks on a core.
         exclusive: --exclusive.
@@ -129,6 +133,7 @@ class Asked:
     overcommit: bool
     segments: bool
     sockets_per_node: int | None
+    cores_per_socket: int | None
     threads_per_core: int | None
     ntasks_per_core: int | None
     exclusive: bool
@@ -158,6 +163,15 @@ class Asked:
     deadline: bool
 
     @property
+    def needed_cpus(self) -> int:
+        """How many CPUs in total Slurm looks for, besides those of tasks.
+
+        For a job that overcommits, it multiplies them by what each core, socket and node must have (_job_test()).
+        """
+        each = (self.sockets_per_node, self.cores_per_socket, self.threads_per_core) if self.overcommit else ()
+        return prod(number or 1 for number in (self.min_cpus, *each))
+
+    @property
     def tasks_share_cpus(self) -> bool:
         """Whether tasks may get fewer CPUs than they need; Slurm gives them to tasks of jobs that spread or segment."""
         return self.overcommit and not self.spread and not self.segments
@@ -184,9 +198,10 @@ class Reader:
         """Return a field; None if it is unset, or the update clears it, or slurmctld sent no job."""
         if name == "time_limit" and self._record is not None and self.sets(("end_time",)):
             return self._limit_until(self._given("end_time"))
-        value = None if self._present else self._given(name)
+        ignored = self._present or (self._modify and name in NOT_IN_UPDATES)
+        value = None if ignored else self._given(name)
         if value is None and self._record is not None and not self._is_replaced(name):
-            value = getattr(self._record, RECORD_NAMES.get(name, name), None)
+            value = in_record(self._record, name)
         return None if value == "" else value
 
     def _limit_until(self, end_time: int) -> Any:
@@ -227,12 +242,14 @@ class Reader:
 
     @property
     def leaves_partition(self) -> bool:
-        """Whether slurmctld chooses the partition; of several reservations, it tries the partition of each."""
+        """Whether slurmctld chooses the partition; of several reservations, it tries the partition of each.
+
+        It marks such jobs by a flag. A client may send that flag with a partition.
+        """
+        several = JobFlag.JOB_PART_ASSIGNED in self.flags and "," in (self.get("reservation") or "")
         if not self._present and self._given("partition"):
-            return False
-        if self._record is None:
-            return not self._modify
-        return JobFlag.JOB_PART_ASSIGNED in self._record.bitflags and "," in (self.get("reservation") or "")
+            return several and not self._modify
+        return several if self._record is not None else not self._modify
 
     @property
     def assigns_partition(self) -> bool:
@@ -252,9 +269,15 @@ class Reader:
 
     @property
     def flags(self) -> JobFlag:
-        """The flags of the job."""
-        flags: JobFlag = self._job.bitflags
-        return flags if self._record is None else flags | self._record.bitflags
+        """The flags of the job, which no update changes."""
+        flags: JobFlag = self._job.bitflags if self._record is None else self._record.bitflags
+        return flags
+
+
+def in_record(record: Record | None, name: str) -> Any:
+    """Return a field of a job by its name in requests; None if it is unset, or the release does not have it."""
+    values = (getattr(record, each, None) for each in RECORD_NAMES.get(name, (name,)))
+    return next((value for value in values if value is not None), None)
 
 
 def read(job: Request, record: Record | None) -> Asked:
@@ -302,13 +325,15 @@ def read(job: Request, record: Record | None) -> Asked:
         fewest_cpus_per_task=1
         if raised or (record is not None and reader.sets(("cpus_per_task",)))
         else number("cpus_per_task") or 1,
-        stale_cpus=raised or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus",))),
+        stale_cpus=raised
+        or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus", "cpus_per_task"))),
         min_cpus=number("min_cpus"),
         max_cpus=number("max_cpus"),
         pn_min_cpus=number("pn_min_cpus"),
         overcommit=bool(number("overcommit")),
         segments=bool(number("segment_size")),
         sockets_per_node=number("sockets_per_node"),
+        cores_per_socket=number("cores_per_socket"),
         threads_per_core=number("threads_per_core"),
         ntasks_per_core=number("ntasks_per_core"),
         exclusive=reader.is_exclusive,

@@ -35,6 +35,7 @@ class Node:
         memory: memory that jobs may get, in MiB.
         gpus: GPUs by type.
         threads: CPUs of a core.
+        weight: Weight.
     """
 
     cpus: int
@@ -42,6 +43,7 @@ class Node:
     memory: int
     gpus: dict[str | None, int]
     threads: int = 1
+    weight: int = 1
 
 
 @dataclass(frozen=True)
@@ -192,4 +194,4 @@ def _node(row: Any) -> Node:
         gpus = {None: ENDLESS}
     memory = max(row.real_memory - row.mem_spec_limit, 0)
     threads = (row.threads or 1) if row.cpus > (row.tot_cores or 0) else 1
-    return Node(row.cpus, row.tot_sockets or 1, memory, gpus, threads)
+    return Node(row.cpus, row.tot_sockets or 1, memory, gpus, threads, row.weight)

@@ -129,7 +129,7 @@ class _In(Nodes):
         # Slurm gives CPUs to all tasks of each GPU, even if the job has fewer tasks.
         tasks = max(self.tasks.limit, self.gpus.limit * (asked.ntasks_per_tres or 0))
         most = max(
-            (asked.min_cpus or 1) * each,
+            asked.needed_cpus * each,
             asked.max_cpus or 1,
             nodes.limit * self._cpus_on_node(),
             0 if asked.tasks_share_cpus else tasks * self.cpus_per_task,
@@ -184,7 +184,7 @@ class _In(Nodes):
         least = cpus.least if self.nodes.most == 1 else self._fewest_on_node()
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
-        enough = max(asked.min_cpus or 1, asked.max_cpus or 1) <= tasks
+        enough = max(asked.needed_cpus, asked.max_cpus or 1) <= tasks
         decided = not (self.whole or self.binds or asked.spread or self.countless or asked.cpus_per_other)
         if asked.ntasks_per_node and enough and decided:
             on_node = max(self._cpus_on_node(), self.cpus_of_gpu * self.gpus_per_node.limit)

@@ -17,6 +17,8 @@ WHOLE_GPUS = (23, 2)
 """The first release that always allocates as many GPUs, and CPUs for them, as a job asks for."""
 TASKS_LIMIT_GPUS = (24, 11)
 """The first release that is known to give to the tasks of a node their GPUs, not also to CPUs that other tasks need."""
+SPREAD_BY_WEIGHT = (25, 5)
+"""The first release that is known to give to a job that spreads one more node of each weight than it must have."""
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
 
@@ -80,17 +82,31 @@ class Nodes:
             # A job that spreads may get other nodes besides those with its features.
             most = needed + asked.featured_nodes if asked.spread else max(needed, asked.featured_nodes)
         computed = asked.stale_tasks or asked.ntasks_per_tres or asked.ntasks_per_node
-        if asked.num_tasks and not computed and (asked.min_cpus or 1) <= asked.num_tasks * self.cpus_per_task:
+        if asked.num_tasks and not computed and asked.needed_cpus <= asked.num_tasks * self.cpus_per_task:
             most = min(most, max(asked.num_tasks, asked.named_nodes, asked.featured_nodes))
         if asked.per_job.least and given is not None:
             most = min(most, asked.per_job.total)
         if self.partition.keeps_min_nodes:
             least = max(least, self.partition.min_nodes)
-        most = min(most, self.partition.max_nodes or most)
+        most = min(most, self.partition.max_nodes or most) + self._spread_further()
         if self.partition.node_count is not None:
             most = min(most, self.partition.node_count)
         spread = quotient(asked.num_tasks or 1, asked.ntasks_per_node or asked.num_tasks or 1)
         return Range.of(least, max(most, least, spread, asked.named_nodes, self.partition.min_nodes))
+
+    def _spread_further(self) -> int:
+        """Return how many nodes a job that spreads may get besides those that it needs, or above its maximum.
+
+        _add_nodes_by_weight_spread() adds a node of each weight before it looks whether one is needed. A maximum of one
+        node holds.
+        """
+        asked, nodes = self.asked, self.partition.nodes
+        most = asked.num_tasks if asked.max_nodes is None and not asked.update else asked.max_nodes
+        if not asked.spread or asked.release < SPREAD_BY_WEIGHT or 1 in (most, self.partition.max_nodes):
+            return 0
+        if nodes is None or asked.featured_nodes > 1:
+            return ENDLESS
+        return len({node.weight for node in nodes}) - int(not asked.named_nodes)
 
     def _used(self) -> int:
         """Return how many nodes the job uses at least.
@@ -135,9 +151,9 @@ class Nodes:
         gpus = self._named_gpus(least)
         if asked.ntasks_per_tres and not self.has_gpus:
             gpus = tasks // asked.ntasks_per_tres
-        cpus = max(asked.min_cpus or 0, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
+        cpus = max(asked.needed_cpus, tasks * self.cpus_per_task, self.cpus_per_gpu * gpus, self._cpus_on_node())
         if asked.tasks_share_cpus:
-            cpus = max(asked.min_cpus or 0, self.cpus_per_gpu * gpus, self._cpus_on_node())
+            cpus = max(asked.needed_cpus, self.cpus_per_gpu * gpus, self._cpus_on_node())
         on_node = max(self.cpus_per_task, self.cpus_per_gpu if self.has_gpus else 1)
         if not self.has_gpus and not asked.ntasks_per_tres:
             on_node = max(on_node, asked.pn_min_cpus or 1, (asked.ntasks_per_node or 0) * (asked.cpus_per_task or 1))
@@ -163,7 +179,8 @@ class Nodes:
         computed = nodes
         if per_gpu:
             # Of the number of nodes or GPUs, releases and clients take one or the other; sbatch drops --ntasks.
-            most = nodes.limit if asked.max_nodes is not None else max(nodes.least, self.partition.min_nodes)
+            fewest_nodes = max(nodes.least, self.partition.min_nodes, asked.named_nodes)
+            most = nodes.limit if asked.max_nodes is not None else fewest_nodes
             computed = Range.of(nodes.least * per_gpu, most * per_gpu)
             if self.has_gpus:
                 fewest = min(asked.per_job.fewest or ENDLESS, self._named_gpus(nodes.least))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A client of libslurm that sends any job description: describe NAME=VALUE...
+ * A client of libslurm that sends any job description: describe [update=JOB] NAME=VALUE...
  *
- * The values are not checked. It prints the number of the job, or Slurm's error, which goes to stderr.
+ * The values are not checked. It submits a batch job and prints its number, or changes JOB; Slurm's error goes to
+ * stderr.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -66,6 +67,22 @@ static void set(job_desc_msg_t *job, const char *word)
     exit(2);
 }
 
+static int update(int argc, char **argv)
+{
+    job_array_resp_msg_t *tasks = NULL;
+    job_desc_msg_t job;
+
+    slurm_init_job_desc_msg(&job);
+    job.job_id_str = strchr(argv[1], '=') + 1;
+    for (int i = 2; i < argc; i++)
+        set(&job, argv[i]);
+    if (slurm_update_job2(&job, &tasks)) {
+        fprintf(stderr, "describe: %s\n", slurm_strerror(errno));
+        return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static char *environment[] = {"PATH=/bin:/usr/bin", NULL};
@@ -73,6 +90,8 @@ int main(int argc, char **argv)
     job_desc_msg_t job;
 
     slurm_init(NULL);
+    if (argc > 1 && !strncmp(argv[1], "update=", strlen("update=")))
+        return update(argc, argv);
     slurm_init_job_desc_msg(&job);
     job.user_id = getuid();
     job.group_id = getgid();

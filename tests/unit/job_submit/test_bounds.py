@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
-from slurmhooks.job_submit.bounds import Range
+from slurmhooks.job_submit.bounds import Range, asked
 from slurmhooks.testing import FakeJob, FakeRecord, fake_nodes, fake_partitions, fake_qos, run
 from slurmhooks.testing.runner import Result
 from slurmhooks.values import UNLIMITED
@@ -45,6 +47,7 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 8, "ntasks_per_tres": 1}, {"gpus": Range(1, 8)}),
         ({"num_tasks": 1, "ntasks_per_tres": 1, "features": "[a*1&b*1]"}, {"gpus": Range(1, 2)}),
         ({"tres_per_job": "gres/gpu:1", "ntasks_per_tres": 8}, {"tasks": Range(8, 8)}),
+        ({"req_nodes": "n[1-2]", "ntasks_per_tres": 2}, {"tasks": Range(2, 4), "gpus": Range(1, 2)}),
         ({"tres_per_node": "gres/gpu:1", "ntasks_per_tres": 2, "features": "[a*1&b*1]"}, {"cpus": Range(1, 4)}),
         ({"shared": Shared.JOB_SHARED_NONE}, {"gpus": Range(0, UNLIMITED), "cpus": Range(1, UNLIMITED)}),
         ({"tres_per_node": "gres/gpu:100,gres/gpu:1"}, {"gpus": Range(1, 101)}),
@@ -52,9 +55,11 @@ def unknown(**fields: Any) -> Any:
         ({"max_nodes": UNLIMITED}, {"nodes": Range(1, UNLIMITED)}),
         ({"req_nodes": "n[1-4]", "tres_per_node": "gres/gpu:2"}, {"nodes": Range(1, 4), "gpus": Range(2, 8)}),
         ({"tres_per_job": "gres/gpu:32"}, {"nodes": Range(1, 32)}),
-        ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, 4)}),
+        ({"num_tasks": 4, "bitflags": JobFlag.SPREAD_JOB, "overcommit": 1}, {"nodes": Range(1, UNLIMITED)}),
         ({"overcommit": 1, "min_cpus": 6}, {"cpus": Range(1, 6)}),
         ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "max_nodes": 1}, {"cpus": Range(2, 2)}),
+        ({"overcommit": 1, "cores_per_socket": 2, "sockets_per_node": 2}, {"nodes": Range(1, 4), "cpus": Range(1, 4)}),
+        ({"cores_per_socket": 2, "sockets_per_node": 2}, {"nodes": Range(1, 1), "cpus": Range(1, 1)}),
         ({"overcommit": 1, "num_tasks": 4, "cpus_per_task": 2, "segment_size": 1}, {"cpus": Range(2, 8)}),
         ({"num_tasks": 10, "min_cpus": 6, "req_nodes": "n1"}, {"cpus": Range(6, 10)}),
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
@@ -73,7 +78,7 @@ def unknown(**fields: Any) -> Any:
         ({"features": "a*2", "max_nodes": 1}, {"nodes": Range(1, 1)}),
         ({"features": "a&b"}, {"nodes": Range(1, 1)}),
         ({"features": "a", "prefer": "b*2"}, {"nodes": Range(1, 2)}),
-        ({"num_tasks": 4, "ntasks_per_node": 4, "bitflags": JobFlag.SPREAD_JOB}, {"nodes": Range(1, 4)}),
+        ({"num_tasks": 4, "ntasks_per_node": 4, "bitflags": JobFlag.SPREAD_JOB}, {"nodes": Range(1, UNLIMITED)}),
         ({"pn_min_cpus": 3, "min_nodes": 2}, {"cpus": Range(6, 6), "cpus_per_node": Range(3, 5)}),
         ({"min_cpus": 9, "num_tasks": 1}, {"nodes": Range(1, 9), "tasks": Range(1, 1)}),
         ({"pn_min_cpus": 3, "num_tasks": 1, "min_cpus": 1}, {"cpus": Range(1, 3)}),
@@ -84,6 +89,14 @@ def test_what_the_request_says(fields: dict[str, Any], expected: dict[str, Any])
     """The bounds follow the notations and couplings of the fields; what the cluster has sets no limit here."""
     bounds = unknown(**fields)
     assert {name: getattr(bounds, name) for name in expected} == expected
+
+
+@given(st.integers(1, 4), *(st.integers(1, 4) | st.none() for _ in range(3)), st.integers(1, 9) | st.none())
+def test_overcommit(nodes: int, sockets: int | None, cores: int | None, threads: int | None, tasks: int | None) -> None:
+    """A job that overcommits may get the CPUs that it asks for as cores, sockets and threads of each node."""
+    shape = {"sockets_per_node": sockets, "cores_per_socket": cores, "threads_per_core": threads}
+    bounds = unknown(overcommit=1, min_nodes=nodes, max_nodes=nodes, min_cpus=nodes, num_tasks=tasks, **shape)
+    assert bounds.cpus.limit >= nodes * (sockets or 1) * (cores or 1) * (threads or 1)
 
 
 def ran(
@@ -157,6 +170,8 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
         ({"pn_min_cpus": 3}, {"num_tasks": 10, "min_cpus": 10}, "job.bounds.cpus.least", "1"),
         ({"features": "a*3"}, {"min_nodes": 1}, "job.bounds.nodes", "1 to 3"),
+        ({"cpus_per_task": 2, "tres_per_job": "gres/gpu:1"}, {"cpus_per_task": 3, "min_cpus": 3, "pn_min_cpus": 3},
+         "job.bounds.cpus.least", "1"),
         ({"num_tasks": 9, "min_cpus": 9}, {"num_tasks": 1, "min_cpus": 1, "max_nodes": 1},
          "job.bounds.nodes.most", "2"),
         ({"num_tasks": 9, "min_cpus": 9},
@@ -183,6 +198,24 @@ def test_updates(
 ) -> None:
     """An update counts together with the job that it changes."""
     assert ran(tmp_path, expression, job=FakeJob(**change), record=FakeRecord(**record)).text == expected
+
+
+IGNORED: list[dict[str, Any]] = [
+    *({"overcommit": value} for value in (0, 1)),
+    *({"ntasks_per_core": value} for value in (1, 2, UNLIMITED)),
+    *({"segment_size": value} for value in (0, 1)),
+    *({"bitflags": flag} for flag in JobFlag),
+]
+"""Members that slurmctld ignores in an update; a program can send them."""
+
+
+@pytest.mark.parametrize("ignored", IGNORED, ids=str)
+def test_what_updates_cannot_change(ignored: dict[str, Any]) -> None:
+    """Members that slurmctld ignores in an update do not change what the job can become."""
+    for fields in ({"num_tasks": 8, "min_cpus": 8}, {"tres_per_job": "gres/gpu:3"}, {"partition": "smt"}):
+        record = FakeRecord(num_tasks=1, min_cpus=1, ntasks_per_core=1, bitflags=JobFlag.GRES_ENFORCE_BIND)
+        plain, other = (FakeJob(**fields, **more) for more in ({}, ignored))
+        assert asked.read(plain, record) == asked.read(other, record)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +288,36 @@ def test_updates_of_old_releases(
     """In 22.05 an update of tasks may leave the GPUs, whole_node has no bits, and one node may give all GPUs."""
     job, before = FakeJob(release="22.05", **change), FakeRecord(release="22.05", **record)
     assert ran(tmp_path, expression, release="22.05", job=job, record=before).text == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "weights", "fields", "expected"),
+    [
+        ("26.05", 3, {"min_nodes": 2, "max_nodes": 2}, "2 to 4"),
+        ("26.05", 1, {"min_nodes": 2, "max_nodes": 2}, "2"),
+        ("26.05", 2, {"num_tasks": 2, "min_cpus": 2}, "1 to 3"),
+        ("26.05", 1, {"req_nodes": "n1"}, "1 to 2"),
+        ("26.05", 2, {"req_nodes": "n1", "num_tasks": 2}, "1 to 4"),
+        ("26.05", 3, {"num_tasks": 1}, "1"),
+        ("26.05", 3, {"min_nodes": 1, "max_nodes": 1}, "1"),
+        ("24.11", 3, {"min_nodes": 2, "max_nodes": 2}, "2"),
+        ("24.11", 3, {"num_tasks": 4, "overcommit": 1}, "1 to 4"),
+        ("24.11", 3, {"num_tasks": 4, "ntasks_per_node": 4}, "1 to 4"),
+    ],
+)
+def test_jobs_that_spread(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
+    weights: int,
+    fields: dict[str, Any],
+    expected: str,
+) -> None:
+    """New releases add a node of each weight to a job that spreads, even above its maximum."""
+    for number, name in enumerate(("n1", "n2", "n3", "n4")):
+        monkeypatch.setitem(NODES, name, {**NODES[name], "weight": 1 + number % weights})
+    job = FakeJob(release=release, bitflags=JobFlag.SPREAD_JOB, **fields)
+    assert ran(tmp_path, "job.bounds.nodes", release=release, job=job).text == expected
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tests.unit.policies.cases import Case, parameters
 from tests.unit.policies.conftest import Rules
 from tests.unit.policies.test_policies_rules import ALL
 
+LOWER = 'lowering = "accept"'
 SOON = "start = 2100-05-01T08:00:00\nend = 2100-05-02T18:00:00\n"
 LISTS_OF_QOS = {
     "forbid": [
@@ -145,6 +146,8 @@ ATTACKS = {
         Case("most = 4", {"tres_per_node": "gres/tape:2", "cpus_per_tres": "gres/tape:2"}, "unlimited amount"),
         Case("most = 4", {"tres_per_node": "gres/tape:2", "cpus_per_tres": f"{GPU}:2"}, "unlimited amount"),
         Case("most = 4", {"cpus_per_tres": "gres/tape:2"}, "unlimited amount", record={"tres_per_node": f"{GPU}:2"}),
+        Case("most = 4", {"num_tasks": 5, "min_cpus": 5, "overcommit": 1}, "asked for", record={"num_tasks": 1}),
+        Case("most = 4", {"num_tasks": 5}, record={"num_tasks": 1, "min_cpus": 1, "overcommit": 1}),
         Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "ntasks_per_node": 8}, "asked for up to 16"),
         Case("most = 8", {"min_nodes": 1, "max_nodes": 2, "pn_min_cpus": 8}, "asked for up to 16"),
         Case("least = 4", {"min_cpus": 1}, "asked for 1", record={"min_cpus": 4, "num_tasks": 4}),
@@ -195,6 +198,13 @@ ATTACKS = {
              record={"partition": "gpu"}),
         Case('changes = ["qos"]\nqos = ["gpu"]', {"qos": "low"}, "QOS", record={"qos": "gpu"}),
         Case('changes = ["account"]\naccounts = ["gpu"]', {"account": "low"}, "Account", record={"account": "gpu"}),
+        Case(f'changes = ["nice"]\n{LOWER}', {"nice": 10}, record={"nice": 9}),
+        Case(f'changes = ["nice"]\n{LOWER}', {"nice": 8}, "Nice", record={"nice": 9}),
+        Case(f'changes = ["priority"]\n{LOWER}', {"priority": 0}, record={"priority": 9}),
+        Case(f'changes = ["priority"]\n{LOWER}', {"priority": UNLIMITED}, record={"priority": 0}),
+        Case(f'changes = ["priority"]\n{LOWER}', {"priority": UNLIMITED}, "Priority", record={"priority": 9}),
+        Case(f'changes = ["priority"]\n{LOWER}', {"priority": 10}, "Priority", record={"priority": 9}),
+        Case(f'changes = ["priority"]\n{LOWER}', {"priority": 10}, "Priority", record={"priority": 0}),
         Case('changes = ["begin_time"]', {"begin_time": 4000000000}, "StartTime", record={}),
         Case('changes = ["begin_time"]', {"time_limit": 5}, record={"begin_time": 4000000000}),
     ],

@@ -33,6 +33,8 @@ RESERVED = [
     ({"reservation": "anywhere,course"}, "debug,fb"),
     ({"reservation": "course,"}, "debug,fb"),
     ({"reservation": "course,anywhere", "partition": "gpu"}, "gpu"),
+    ({"reservation": "course,anywhere", "partition": "gpu", "bitflags": JobFlag.JOB_PART_ASSIGNED}, "gpu,debug,fb"),
+    ({"reservation": "course", "partition": "gpu", "bitflags": JobFlag.JOB_PART_ASSIGNED}, "gpu"),
     ({"reservation": "gone"}, "debug"),
     ({"reservation": ""}, "debug"),
     ({}, "debug"),
@@ -171,6 +173,27 @@ def test_an_update_cannot_leave_a_guard(rules: Rules, keys: str, field: str, ins
     assert update(outside, None)
 
 
+@pytest.mark.parametrize(
+    ("named", "chosen", "change", "accepted"),
+    [
+        ("low,gpu", "low", None, False),
+        ("low,high", "low", None, True),
+        ("low,gpu", "low", "low", True),
+        ("low", "low", "low,gpu", False),
+        (None, "gpu", None, False),
+        (None, "low", None, True),
+    ],
+)
+def test_an_update_of_a_job_with_several_qos(
+    rules: Rules, named: str | None, chosen: str, change: str | None, *, accepted: bool
+) -> None:
+    """All QOS that the user has named count, not only the one that Slurm has chosen for now."""
+    made = rules('[[policies]]\nrule = "time_ceiling"\nlimit = 60\nqos = ["gpu"]\n')
+    record = FakeRecord(time_limit=60, qos=chosen, qos_req=named)
+    job = FakeJob(time_limit=90, **({} if change is None else {"qos": change}))
+    assert run(made, "job_modify", job=job, record=record).accepted == accepted
+
+
 def test_a_guard_on_the_partition_itself(rules: Rules) -> None:
     """A job can neither be moved out of a guarded partition, nor into one."""
     made = rules('[[policies]]\nrule = "guard_updates"\nchanges = ["partition"]\npartitions = ["gpu"]\n')
@@ -254,6 +277,7 @@ NO_SHELLS = '[[policies]]\nrule = "interactive_limit"\nforbid = true\n'
         ({"het_job_offset": 0, "script": "#!/bin/sh\n", **BATCH}, False),
         ({"het_job_offset": 1, **BATCH}, False),
         ({"het_job_offset": 1}, True),
+        ({"script": "#!/bin/sh\n", "alloc_resp_port": 60001, **BATCH}, True),
         (BATCH, True),  # another client: only components of heterogeneous jobs lack the script
         ({"het_job_offset": 0, **BATCH}, True),
     ],

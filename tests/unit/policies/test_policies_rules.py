@@ -258,8 +258,13 @@ OTHERS = {
           for text in ("a@evil.com b@example.org", "a@evil.com;b@example.org", "a@evil.com|b@example.org",
                        "a@evil.com\tb@example.org", "<a@evil.com> b@example.org", "-oQ/tmp@example.org",
                        "-S x b@example.org", "a@evil.com\nb@example.org", "x@example.org, -f@example.org",
-                       "a@evil.com>@example.org", "a@b@example.org", "`id`@example.org", "@example.org", ",",
-                       "a@example.org,", "a\u2028b@example.org", "a@evil.com\u00a0b@example.org")),
+                       "a@evil.com>@example.org", "a@b@example.org", "`id`@example.org", "@example.org", ",@",
+                       ",a@evil.com", "a@example.org,\t", "a\u2028b@example.org", "a@evil.com\u00a0b@example.org")),
+        *(Case(keys, {"mail_user": text})
+          for keys in ('domains = ["example.org"]', 'value = "x@example.org"')
+          for text in (",a@example.org", "a@example.org,", "a@example.org, ,b@example.org", ",", " ,, ")),
+        Case('value = "{user}@a.b"', {"mail_type": END, "mail_user": ", ", "user_name": "al"},
+             changes={"mail_user": "al@a.b"}),
         *(Case('value = "{user}@a.b"', {"mail_user": text}, "--mail-user must be a valid address")
           for text in ("-s", "a b", "a;b", "a|b")),
     ],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TURN = 1.0
 """Maximum seconds between two calls of the sinks' method ``turn``."""
 PAUSE = 0.02
-"""Seconds to wait while reports accumulate, so that not every report wakes this process."""
+"""Seconds to wait while reports accumulate, without looking at their socket: each of them would wake this process."""
 MOST = 1000
 """Maximum number of reports to receive before looking for orders again."""
 REPEAT = 60.0
@@ -92,21 +92,21 @@ class Collection:
         # Reports may have arrived already, but without orders it is unknown which sinks they are for.
         select.select([self._orders], [], [])
         going = self._take_orders()
-        poller = select.poll()
-        for source in (self._reports, self._orders):
-            poller.register(source, select.POLLIN)
+        of_both, of_orders = select.poll(), select.poll()
+        of_both.register(self._reports, select.POLLIN)
+        for poller in (of_both, of_orders):
+            poller.register(self._orders, select.POLLIN)
         while going:
-            if not self._take_reports() and self._is_cut():
+            is_busy = self._take_reports()
+            if not is_busy and self._is_cut():
                 break
             self._tell_dropped()
             self._tell_invalid()
             for sink in self._sinks.values():
                 sink.turn()
-            ready = {fd for fd, _ in poller.poll(TURN * 1000)}
-            if self._orders.fileno() in ready:
+            ready = of_orders.poll(PAUSE * 1000) if is_busy else of_both.poll(TURN * 1000)
+            if any(fd == self._orders.fileno() for fd, _ in ready):
                 going = self._take_orders()
-            else:
-                time.sleep(PAUSE)
         while self._take_reports():
             pass
         for sink in self._sinks.values():
@@ -144,21 +144,21 @@ class Collection:
             elif sink is not None:
                 self._sinks.pop(name).close()
 
-    def _take_reports(self) -> bool:
-        """Take some reports; tell whether there may be more."""
-        for _ in range(MOST):
+    def _take_reports(self) -> int:
+        """Take some reports; return how many, or 0 if there are none."""
+        for count in range(MOST):
             try:
                 report = reporting.receive(self._reports)
                 if report is None:
                     self._ended = True
-                    return False
+                    return count
                 self._take(report)
             except BlockingIOError:
-                return False
+                return count
             except Exception as error:  # noqa: BLE001 - a worker may be hostile: one report must not end all others
                 self._invalid += 1
                 self._last_invalid = f"{type(error).__name__}: {error}"
-        return True
+        return MOST
 
     def _take(self, report: Report) -> None:
         """Hand a report to the sinks.
@@ -166,17 +166,21 @@ class Collection:
         Raises:
             ValueError: it is not a report of slurmhooks. Sinks may raise other exceptions.
         """
-        taker = self.takers.get(report.kind)
-        if taker is not None:
-            taker(report.data)
-        elif report.kind in (reporting.DECISION, reporting.EVENT):
-            is_decision = report.kind == reporting.DECISION
-            content = (self._checker.decision if is_decision else self._checker.event)(report.data)
+        kind, data, dropped = report
+        if kind == reporting.DECISION:
+            content = self._checker.decision(data)
             for sink in self._sinks.values():
-                (sink.decision if is_decision else sink.event)(content)
-        elif report.kind != reporting.RECORDED:  # otherwise no recording is running any more
-            raise ValueError(f"a report of kind {report.kind}")
-        self._dropped += min(report.dropped, MOST_DROPPED)
+                sink.decision(content)
+        elif kind == reporting.EVENT:
+            content = self._checker.event(data)
+            for sink in self._sinks.values():
+                sink.event(content)
+        elif kind in self.takers:
+            self.takers[kind](data)
+        elif kind != reporting.RECORDED:  # otherwise no recording is running any more
+            raise ValueError(f"a report of kind {kind}")
+        if dropped:
+            self._dropped += min(dropped, MOST_DROPPED)
 
     def _tell_invalid(self) -> None:
         """Log how many reports were invalid, at most every REPEAT seconds."""

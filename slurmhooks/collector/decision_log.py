@@ -178,12 +178,12 @@ class DecisionLog:
     def _add(self, event: str, content: dict[str, Any]) -> None:
         if self._file is None or self._render is None:
             return
-        line = content | {"time": self._time(content["time"])}
-        for name in ("event", "observed"):
-            line.pop(name, None)
-        if "user_id" in content and "user" not in content:
-            line["user"] = user_name(content["user_id"])
-        self._file.add(self._render(event, **line) + b"\n")
+        first = {"time": self._time(content["time"]), "event": event}
+        line = {**first, **content, **first}
+        line.pop("observed", None)
+        if "user_id" in line and "user" not in line:
+            line["user"] = user_name(line["user_id"])
+        self._file.add(self._render(event, line=line) + b"\n")
 
     @cached_property
     def _render(self) -> Callable[..., bytes] | None:
@@ -198,7 +198,7 @@ class DecisionLog:
             return None
         logger = structlog.wrap_logger(
             structlog.ReturnLogger(),
-            [_time_first, structlog.processors.JSONRenderer(_bytes)],
+            [_json],
             structlog.BoundLogger,  # without levels
         )
         render: Callable[..., bytes] = logger.bind().info
@@ -231,14 +231,9 @@ class DecisionLog:
             self._file.close()
 
 
-def _time_first(_logger: object, _method: str, content: MutableMapping[str, Any]) -> dict[str, Any]:
-    """Put the time and the event in front of the other values; a processor of structlog."""
-    return {"time": content["time"], "event": content["event"], **content}
-
-
-def _bytes(content: MutableMapping[str, Any], **_options: object) -> bytes:
-    """Return the JSON of a line."""
-    return quick_json.encode(content)  # type: ignore[arg-type] # structlog's mapping is a dictionary
+def _json(_logger: object, _method: str, content: MutableMapping[str, Any]) -> bytes:
+    """Return the JSON of a line; a processor of structlog, which copies its values, but not those of the line."""
+    return quick_json.encode(content["line"])
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:

@@ -95,6 +95,10 @@ def _number(content: dict[str, Any], key: str, default: Any = None) -> None:
 
 def _list(content: dict[str, Any], key: str, default: Any = None) -> list[dict[str, Any]]:
     value = content.get(key, default)
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise ValueError(f"{key} is not a list of dictionaries")
-    return value
+    if isinstance(value, list):
+        for each in value:
+            if not isinstance(each, dict):
+                break
+        else:
+            return value
+    raise ValueError(f"{key} is not a list of dictionaries")

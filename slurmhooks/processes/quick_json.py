@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import suppress
 from typing import Any
 
 from slurmhooks.processes.json_library import from_json, to_json
@@ -34,11 +33,12 @@ def encode(content: dict[str, Any]) -> bytes:
         ValueError: JSON cannot represent a number, such as infinity.
         TypeError: JSON cannot represent a value.
     """
-    with suppress(ValueError):  # a text is not UTF-8, or a value of an unknown type
+    try:
         data = to_json(content)
-        if data.isascii() and b"Infinity" not in data and b"NaN" not in data:
-            return data
-    return _encode(content).encode()
+    except ValueError:  # a text is not UTF-8, or a value of an unknown type
+        return _encode(content).encode()
+    is_safe = data.isascii() and b"Infinity" not in data and b"NaN" not in data
+    return data if is_safe else _encode(content).encode()
 
 
 def decode(data: bytes) -> Any:
@@ -47,6 +47,7 @@ def decode(data: bytes) -> Any:
     Raises:
         ValueError: it is not JSON. RecursionError and MemoryError are possible, too.
     """
-    with suppress(ValueError):
+    try:
         return from_json(data, allow_inf_nan=False)
-    return _decode(data.decode())
+    except ValueError:
+        return _decode(data.decode())

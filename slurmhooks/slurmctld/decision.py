@@ -20,6 +20,7 @@ from slurmhooks.slurmctld.shown import Shown, plain
 
 if TYPE_CHECKING:
     from slurmhooks.collector.reporting import Reporter
+    from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.slurmctld.call import Call, Step
     from slurmhooks.wire.tables import Tables
@@ -55,7 +56,8 @@ class Decisions:
 
     def follow(self, call: Call) -> None:
         """Report a call."""
-        content = report(call, self._shown, self._secret) | self._version
+        content = report(call, self._shown, self._secret)
+        content.update(self._version)
         self._reporter.report(DECISION, quick_json.encode(content))
 
 
@@ -73,11 +75,18 @@ def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
         shown: how values are reported.
         secret: see slurmhooks.slurmctld.changes.
     """
+    # Few functions, because each one that runs has to be fetched into the processor's caches first.
+    state: Any = NOTHING
+    steps, on_error = [], False
+    for step in call.steps:
+        steps.append(_step(call.struct, step, shown, secret))
+        on_error = on_error or step.outcome is not None
+        state = step.savepoint if step.mode == ENFORCE else step.before
     result: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
     if call.about is not None:
         result |= {name: plain(value) for name, value in call.about().items() if value is not None}
     if call.struct is not None:
-        result["job"] = shown.about("job", call.struct, _state(call)[0])
+        result["job"] = shown.about("job", call.struct, (state or NOTHING)[0])
     if call.record is not None:
         result["record"] = shown.about("record", call.record, {})
     if call.number is not None:
@@ -88,41 +97,43 @@ def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
         if call.dropped:
             result["unobserved"] = call.dropped
     else:
-        result["verdict"] = _verdict(call)
+        result["verdict"] = _verdict(outcome) if on_error or not outcome.passed else ACCEPTED
     if outcome.code is not None:
         result["code"] = outcome.code
     if call.texts:
         result["text"] = plain("\n".join(call.texts))
     if outcome.error_id is not None:
         result["error"] = outcome.error_id
-    result["handlers"] = [_step(call.struct, step, shown, secret) for step in call.steps]
+    result["handlers"] = steps
     result["microseconds"] = call.nanoseconds // 1000
     return result
 
 
-def _state(call: Call) -> Any:
-    """Return a savepoint of the request with the writes of the handlers in force."""
-    if not call.steps:
-        return NOTHING
-    last = call.steps[-1]
-    state = last.savepoint if last.mode == ENFORCE else last.before
-    return NOTHING if state is None else state
-
-
-def _verdict(call: Call) -> str:
-    if not call.outcome.passed:
-        return REFUSED if call.outcome.error_id is None else FAILED
-    for step in call.steps:
-        if step.outcome is not None:
-            return ACCEPTED_ON_ERROR
-    return ACCEPTED
+def _verdict(outcome: Outcome) -> str:
+    """Return how a request ended of which a handler did not pass."""
+    if outcome.passed:
+        return ACCEPTED_ON_ERROR
+    return REFUSED if outcome.error_id is None else FAILED
 
 
 def _step(struct: Struct | None, step: Step, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
     """Return what a handler did, or would have done; ``struct`` is the request, or None."""
-    result: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
+    result: dict[str, Any] = {"handler": step.handler.label, "outcome": PASSED}
     if step.mode != ENFORCE:
         result["mode"] = step.mode
+    if step.wrong is not None or step.outcome is not None:
+        _add_verdict(result, step)
+    if step.notice:
+        result[MARK] = True
+    if struct is not None:
+        add_changes(result, struct, step.before, step.savepoint, shown, secret)
+    result["microseconds"] = step.nanoseconds // 1000
+    return result
+
+
+def _add_verdict(result: dict[str, Any], step: Step) -> None:
+    """Add to a report how a handler did not pass."""
+    result["outcome"] = _outcome(step)
     code, text, error_id = _verdict_of(step)
     if code is not None:
         result["code"] = code
@@ -132,12 +143,6 @@ def _step(struct: Struct | None, step: Step, shown: Shown, secret: frozenset[str
         result["error"] = error_id
         if step.wrong is not None:
             result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
-    if step.notice:
-        result[MARK] = True
-    if struct is not None:
-        add_changes(result, struct, step.before, step.savepoint, shown, secret)
-    result["microseconds"] = step.nanoseconds // 1000
-    return result
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
@@ -151,7 +156,7 @@ def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
 
 def _outcome(step: Step) -> str:
     if step.outcome is None:
-        return PASSED if step.wrong is None else WOULD_REFUSE if isinstance(step.wrong, Reject) else WOULD_FAIL
+        return WOULD_REFUSE if isinstance(step.wrong, Reject) else WOULD_FAIL
     if step.outcome.passed:
         return ACCEPTED_ON_ERROR
     return REFUSED if step.outcome.error_id is None else FAILED

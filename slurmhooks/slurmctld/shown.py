@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
     Reported = int | str | list[str] | None
-    Row = tuple[str, Callable[[Any], Any], bool]
-    """A field: its name, the function that decodes a raw value, and whether it is a text."""
+    Row = tuple[str, Callable[[Any], Any], bool, bool]
+    """A field: its name, the function that decodes a raw value, whether it is a text, and whether ASCII is shown as it
+    was sent."""
 
 ABOUT = ("job_id", "user_id", "account", "partition", "name")
 """Fields of requests and records that distinguish a job from others; records have ``submit_time`` in addition."""
@@ -69,7 +70,7 @@ class Shown:
                 if member is not None and row.writable and name == "job":
                     writable.setdefault(member, []).append(row)
         self._fields = {member: [_row(row) for row in _plainest(member, own)] for member, own in writable.items()}
-        self.names = {member: tuple(name for name, _, _ in own) for member, own in self._fields.items()}
+        self.names = {member: tuple(row[0] for row in own) for member, own in self._fields.items()}
 
     def about(self, table: str, struct: Packed, writes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that distinguish a job from others, without those that are not set or were not sent.
@@ -106,9 +107,10 @@ class Shown:
         about: dict[str, Any] = {}
         for table in ("record", "job"):  # a job that exists is described by its record
             if table in content:
+                known = self._rows[table]
                 for name, value in content.pop(table).items():
                     if about.get(name) is None:
-                        about[name] = _shown(self._rows[table][name], value, empty or table == "record")
+                        about[name] = _shown(known[name], value, empty or table == "record")
         given = about.pop("job_id_str", None)
         if given and about.get("job_id") is None:
             about["job_id"] = _job_id(given)
@@ -119,8 +121,8 @@ class Shown:
                     changes |= step["changes"]
                 if changes:
                     step["changes"] = changes if len(changes) <= MOST else dict(list(changes.items())[:MOST])
-        known = {name: value for name, value in about.items() if value is not None}
-        return {"id": content.get("id"), "hook": content["hook"]} | known | content
+        present = {name: value for name, value in about.items() if value is not None}
+        return {"id": content.get("id"), "hook": content["hook"], **present, **content}
 
     def _changes(self, raw: dict[str, list[Reported]], empty: bool) -> dict[str, list[Any]]:
         """Return old and new values as handlers see them, by field, from reported ones by member."""
@@ -134,7 +136,7 @@ class Shown:
 
 
 def _row(row: Field[Any]) -> Row:
-    return row.name, row.decoder(), isinstance(row, Text)
+    return row.name, row.decoder(), isinstance(row, Text), type(row).decoder is Text.decoder
 
 
 def _plainest(member: str, own: list[Field[Any]]) -> list[Field[Any]]:
@@ -151,8 +153,10 @@ def _shown(row: Row, value: Reported, empty: bool) -> Any:
         return None
     if value is False:
         return NOT_SENT
-    _, decode, is_text = row
+    _, decode, is_text, is_as_sent = row
     if is_text and isinstance(value, str):
+        if is_as_sent and value and len(value) <= LONGEST_TEXT and value.isascii() and value.isprintable():
+            return value
         return plain(decode(value.encode("latin-1"))) if value or empty else None
     if isinstance(value, list):
         return value[0]

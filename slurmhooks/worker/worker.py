@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import sys
+import time
 from mmap import mmap
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,11 +16,16 @@ from slurmhooks.wire.protocol import STATUS_PAGE
 from slurmhooks.worker.channel import Channel, serve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.processes.settings import Settings
     from slurmhooks.worker.service import Service
 
 RETIRE = 0.75
 """The fraction of its memory limit at which a worker is replaced, between two requests."""
+
+CHECK = 0.005
+"""Seconds between two looks at the memory of a worker: within them, a handler can fill some ten MiB at most."""
 
 _channel: Channel | None = None
 
@@ -56,8 +62,23 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     _channel = Channel(connection, mmap(page, STATUS_PAGE))
     os.close(page)
     service.start()
-    serve(_channel, service.handle, lambda: is_bloated(service.settings), service.after)
+    serve(_channel, service.handle, retirement(service.settings), service.after)
     service.stop()
+
+
+def retirement(settings: Settings) -> Callable[[], bool]:
+    """Return a function that tells whether this process is to be replaced: it looks every CHECK seconds at most."""
+    last = float("-inf")
+
+    def retires() -> bool:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < CHECK:
+            return False
+        last = now
+        return is_bloated(settings)
+
+    return retires
 
 
 def is_bloated(settings: Settings) -> bool:

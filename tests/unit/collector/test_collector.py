@@ -37,6 +37,14 @@ def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path)
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+def test_a_report_cannot_pass_for_another_event(running: Collector, lines: Lines) -> None:
+    """Time and event of a line come first, and from the collector, whatever the report has under these keys."""
+    report(running, event="unserved")
+    (line,) = wait_for(lines, "a line in the log")
+    assert list(line)[:2] == ["time", "event"]
+    assert line["event"] == "decision"
+
+
 def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Path) -> None:
     """What a full disk has left of a line makes no other line unreadable."""
     file.parent.mkdir(mode=0o700)

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurmhooks.fields import TABLES
+from slurmhooks.fields.rows import Text, rows
 from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
 from slurmhooks.testing.tables import tables_of
 
@@ -19,6 +21,11 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
     max_leaves=6,
 )
+TEXTS = [
+    row
+    for row in rows(TABLES["job"]).values()
+    if isinstance(row, Text) and row.writable and SHOWN.names.get(row.name) == (row.name,)
+]
 members = st.sampled_from([*SHOWN.names, "account", "no member"])
 
 
@@ -58,11 +65,13 @@ def test_texts() -> None:
     assert step["changes"] == {"comment": ["\xe4\\x9b", NOT_SENT], "name": ["x [... 9 bytes left out]", "y"]}
 
 
-@given(st.binary(max_size=3 * LONGEST_TEXT).filter(lambda raw: b"\0" not in raw))
-def test_a_report_is_short_and_loses_nothing(raw: bytes) -> None:
+texts = st.binary(max_size=3 * LONGEST_TEXT) | st.from_regex(rb"[ -~]{0,2000}", fullmatch=True)
+
+
+@given(texts.filter(lambda raw: b"\0" not in raw), st.sampled_from(TEXTS))
+def test_a_report_is_short_and_loses_nothing(raw: bytes, row: Text) -> None:
     """Any text that a handler writes can be reported in JSON, of limited length, and is shown as without a report."""
-    value = json.loads(json.dumps(SHOWN.value("comment", raw)))
+    value = json.loads(json.dumps(SHOWN.value(row.name, raw)))
     assert len(json.dumps(value)) <= 7 * LONGEST_TEXT
-    (step,) = SHOWN.complete(report(raw={"comment": [None, value]}))["handlers"]
-    text = raw.decode("utf-8", "surrogateescape")
-    assert step.get("changes") == ({"comment": [None, plain(text)]} if raw else None)
+    (step,) = SHOWN.complete(report(raw={row.name: [None, value]}))["handlers"]
+    assert step.get("changes") == ({row.name: [None, plain(row.decoder()(raw))]} if raw else None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _running: dict[int, Pipe] = {}
-"""The running commands by process id. Commands that a script does not close are reaped when the next one starts."""
+"""The commands that are not reaped, by process id."""
 
 
 class Pipe:
@@ -30,6 +30,13 @@ class Pipe:
         self.ends = ends
 
 
+def reap() -> int:
+    """Forget commands that a script has not closed and that have ended; return how many still run."""
+    for number in [number for number, pipe in _running.items() if pipe.process.poll() is not None]:
+        del _running[number]
+    return len(_running)
+
+
 def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
     """Start a shell command.
 
@@ -40,8 +47,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
     Returns:
         the process id, the path of Lua's end of the pipe, None, None; if it fails, None, None, a message and an errno.
     """
-    for number in [number for number, pipe in _running.items() if pipe.process.poll() is not None]:
-        del _running[number]
+    reap()
     try:
         ends = os.pipe()
         theirs, ours = ends if writes else ends[::-1]

@@ -8,7 +8,8 @@ from tests.cluster.carrying import SECONDS
 from tests.cluster.conftest import Cluster
 
 IGNORED = {"ARG", "USER"}
-APT = """#!/bin/sh
+INSTALLERS = {
+    "apt-get": """#!/bin/sh
 # In place of apt-get, without network: tells whether the packages exist and are installed.
 for word; do
     case $word in
@@ -19,7 +20,26 @@ for word; do
             { echo "apt-get: $word is not installed" >&2; exit 1; } ;;
     esac
 done
-"""
+""",
+    "dnf": """#!/bin/sh
+# In place of dnf, on a machine of Debian: tells whether what the packages of Rocky Linux contain is there.
+for word; do
+    case $word in
+        -*|install) continue ;;
+        clean) exit 0 ;;
+        gcc) file=/usr/bin/gcc ;;
+        binutils) file=/usr/bin/ld ;;
+        pkgconf) file=/usr/bin/pkg-config ;;
+        glibc-devel) file=/usr/include/stdio.h ;;
+        python3.*-devel) file=/usr/include/${word%-devel}/Python.h ;;
+        python3.*-libs) file=$(ldconfig -p | sed -n "s/.*lib${word%-libs}\\.so\\.1.* => //p") ;;
+        python3.*) file=/usr/bin/$word ;;
+        *) file=/nonexistent ;;
+    esac
+    [ -e "$file" ] || { echo "dnf: $word is not installed" >&2; exit 1; }
+done
+""",
+}
 
 
 def stages(path: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -47,7 +67,8 @@ def play(cluster: Cluster, instructions: list[tuple[str, str]], tree: str, argum
         tree: the context of the build, a path in the cluster.
         arguments: of the build; the others are empty.
     """
-    cluster.put(APT, "/usr/local/sbin/apt-get", 0o755)
+    for name, program in INSTALLERS.items():
+        cluster.put(program, f"/usr/local/sbin/{name}", 0o755)
     for word, text in instructions:
         if word == "RUN":
             run = f"export PATH=/usr/local/sbin:$PATH; {text}"

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm where SchedMD's RPM packages have it (/usr/lib64/slurm), and a Python that is not the system's."""
+"""Slurm where SchedMD's RPM packages have it (/usr/lib64/slurm), and a Python that is not the system's.
+
+The steps of Dockerfile.rpm install slurmhooks there.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.carrying import HOOKS, SECONDS, checkout, hooked, pack
+from tests.cluster.carrying import CHECKOUT, HOOKS, checkout, hooked, pack
 from tests.cluster.conftest import Cluster, need_rootfs
+from tests.cluster.dockerfile import play, stages
 from tests.cluster.lab import places
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
 
+DOCKERFILE = CHECKOUT / "contrib" / "packaging" / "images" / "Dockerfile.rpm"
 OLD, NEW = "/usr/lib/x86_64-linux-gnu/slurm-wlm", "/usr/lib64/slurm"
 PYTHON = "3.11"
 PARTS = (
@@ -20,9 +25,8 @@ PARTS = (
     f"usr/include/python{PYTHON}",
     f"usr/include/x86_64-linux-gnu/python{PYTHON}",
     *(f"usr/lib/x86_64-linux-gnu/libpython{PYTHON}.so{end}" for end in ("", ".1", ".1.0")),
-    "opt/slurmhooks",
 )
-"""A Python of Debian 12, with an environment that has the dependencies of slurmhooks."""
+"""A Python of Debian 12."""
 RELOCATE = f"""
 import pathlib, subprocess
 old, new = b"{OLD}", b"{NEW}"
@@ -55,19 +59,13 @@ CONFIGURE = """
     cat > /etc/slurm/hooks.d/site.py
     printf '[hooks]\\npaths = ["hooks.d/*.py"]\\n' > /etc/slurm/slurmhooks.toml
 """
-BUILD = f"""
-    rm -rf /opt/slurmhooks
+OTHER_PYTHON = """
+    rm -rf /opt/slurmhooks /usr/bin/python3
     tar -C / -xf /root/python.tar
-    ln -sf /usr/bin/python{PYTHON} /opt/slurmhooks/bin/python3
-    rm /usr/bin/python3
+    ldconfig
     printf '#!/bin/sh\\necho Python 3.9.18\\nexit 1\\n' > /usr/bin/python3
     chmod 755 /usr/bin/python3
-    mkdir /root/tree
-    tar -C /root/tree -xf /root/tree.tar
-    /opt/slurmhooks/bin/python3 -m pip install --quiet --no-index --no-deps --no-build-isolation /root/tree
-    /opt/slurmhooks/bin/slurmhooks build --output /root/build
-    rm -f /usr/bin/*gcc* /usr/bin/cc /usr/bin/*-ld
-    /opt/slurmhooks/bin/slurmhooks install --from /root/build
+    for name in tree wheels; do mkdir /root/$name; tar -C /root/$name -xf /root/$name.tar; done
 """
 
 
@@ -81,10 +79,18 @@ def redhat(bare_machine: Cluster, tmp_path_factory: pytest.TempPathFactory) -> C
         str(path.relative_to(root)).encode() for part in PARTS for path in [root / part, *(root / part).rglob("*")]
     )
     bare_machine.put(pack(python, root, folder / "python.tar"), "/root/python.tar")
+    wheels = Path(places.cache(), "wheels", "22.05")
+    names = b"\0".join(path.name.encode() for path in wheels.glob("*.whl"))
+    bare_machine.put(pack(names, wheels, folder / "wheels.tar"), "/root/wheels.tar")
     bare_machine.put(checkout(folder), "/root/tree.tar")
     bare_machine.root("python3", "-", input=RELOCATE, check=True)
     bare_machine.root("sh", "-ec", CONFIGURE, input=HOOKS, check=True)
-    bare_machine.root("sh", "-ec", BUILD, check=True, timeout=SECONDS)
+    bare_machine.root("sh", "-ec", OTHER_PYTHON, check=True)
+    built, image = stages(DOCKERFILE)
+    arguments = {"PYTHON": f"python{PYTHON}", "PIP_OPTIONS": "--no-index --find-links=/root/wheels"}
+    play(bare_machine, built[1], "/root/tree", arguments)
+    bare_machine.root("sh", "-c", "rm -f /usr/bin/*gcc* /usr/bin/cc /usr/bin/*-ld", check=True)
+    play(bare_machine, image[1], "/root/tree", arguments)
     bare_machine.restart()
     return bare_machine
 

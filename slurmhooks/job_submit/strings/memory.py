@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import LARGEST, NUMBER, NotationError
 
 MEMORY = re.compile(rf"\s*\+?({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
 MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
@@ -27,7 +27,10 @@ def mem_str_to_mib(text: str) -> int:
             code="ESLURM_INVALID_TASK_MEMORY",
         )
     number, unit = int(match.group(1)), (match.group(2) or "m").lower()
-    return -(-number // 1024) if unit == "k" else number * MIB[unit]
+    mib = -(-number // 1024) if unit == "k" else number * MIB[unit]
+    if mib > LARGEST:
+        raise NotationError(f"not an amount of memory: {text!r} is too large", code="ESLURM_INVALID_TASK_MEMORY")
+    return mib
 
 
 def mib_to_mem_str(mib: int) -> str:

@@ -3,14 +3,15 @@
 
 import subprocess
 import sys
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slurmhooks.lua import finding, library
+from slurmhooks.lua import finding, library, pipes
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
 
 VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
@@ -24,9 +25,11 @@ class Reader(dict[bytes, object]):
 
 
 @pytest.fixture(params=VERSIONS)
-def state(request: pytest.FixtureRequest) -> State:
-    """A state of each version."""
-    return State(request.param)
+def state(request: pytest.FixtureRequest) -> Iterator[State]:
+    """A state of each version; commands that its scripts have not closed end, and can be reaped."""
+    yield State(request.param)
+    while pipes.reap():
+        time.sleep(0.001)
 
 
 def run(state: State, source: str) -> Any:

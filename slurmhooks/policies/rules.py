@@ -45,9 +45,7 @@ def _kinds() -> Iterator[tuple[str, type[Rule]]]:
                     continue
                 name = item.model_fields["rule"].default
                 if not isinstance(name, str):
-                    raise TypeError(
-                        f"{item.__module__}.{item.__name__}: the default of rule must be its name"
-                    )
+                    raise TypeError(f"{item.__module__}.{item.__name__}: the default of rule must be its name")
                 yield name, item
 
 

@@ -64,7 +64,7 @@ def main(output: Path) -> None:
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
     callbacks = {spec.name.removeprefix("spank."): spec for spec in POINTS["spank"].hooks}
-    costly = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.costs_per)
+    costly = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.cost)
     lines += ["", "/* The callbacks that not every variant of the SPANK plugin exports. */"]
     lines += [f"#define SLURMHOOKS_COSTLY_CALLBACKS(X) {costly}"]
     tasks = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.contexts == ("remote",))

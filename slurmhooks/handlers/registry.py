@@ -59,26 +59,6 @@ class Handler:
 
     scripted = False
 
-    __slots__ = (
-        "after_refusal",
-        "contexts",
-        "function",
-        "informs",
-        "label",
-        "lenient",
-        "line",
-        "logged_code",
-        "names",
-        "order",
-        "path",
-        "rollout",
-        "schedule",
-        "source",
-        "spec",
-        "terms",
-        "timeout",
-    )
-
     def __init__(
         self,
         function: Callable[..., object],

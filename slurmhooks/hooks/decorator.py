@@ -46,21 +46,6 @@ class Mark:
         effects: it may do more than read and write the request, and refuse it.
     """
 
-    __slots__ = (
-        "contexts",
-        "effects",
-        "function",
-        "hook",
-        "on_error",
-        "order",
-        "owner",
-        "rollout",
-        "schedule",
-        "sequence",
-        "terms",
-        "timeout",
-    )
-
     def __init__(
         self,
         function: Callable[..., object],

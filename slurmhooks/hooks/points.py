@@ -46,23 +46,10 @@ class HookSpec:
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a process of slurmhooks runs the hook.
         is_periodic: a clock makes the call, see slurmhooks.hooks.schedule.
-        costs_per: for SPANK, what takes longer because a plugin exports the function, even if it does nothing: each
+        cost: for SPANK, what takes longer because a plugin exports the function, even if it does nothing: each
             ``job``, for which slurmd starts one more process, or each ``task``, for which slurmstepd clones itself
             if contain_spank is set.
     """
-
-    __slots__ = (
-        "arguments",
-        "contexts",
-        "costs_per",
-        "function",
-        "is_called",
-        "is_periodic",
-        "name",
-        "on_error",
-        "result",
-        "timeout",
-    )
 
     def __init__(
         self,
@@ -75,7 +62,7 @@ class HookSpec:
         result: str = "None",
         is_called: bool = True,
         is_periodic: bool = False,
-        costs_per: Literal["job", "task"] | None = None,
+        cost: Literal["job", "task"] | None = None,
     ) -> None:
         """Store the description; see the class."""
         self.name = name
@@ -87,7 +74,7 @@ class HookSpec:
         self.result = result
         self.is_called = is_called
         self.is_periodic = is_periodic
-        self.costs_per = costs_per
+        self.cost = cost
 
     @property
     def has_timeout(self) -> bool:
@@ -228,22 +215,16 @@ POINTS = {
             "spank",
             "spank",
             HookSpec("spank.init", "slurm_spank_init()", _SPANK, _FAIL, _ALL_BUT_SCRIPT, 60),
-            HookSpec(
-                "spank.job_prolog", "slurm_spank_job_prolog()", _SPANK, _FAIL, ("job_script",), 300, costs_per="job"
-            ),
+            HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", _SPANK, _FAIL, ("job_script",), 300, cost="job"),
             HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", _SPANK, _FAIL, _STEP, 60),
             HookSpec("spank.local_user_init", "slurm_spank_local_user_init()", _SPANK, _FAIL, ("local",), 60),
-            HookSpec("spank.user_init", "slurm_spank_user_init()", _SPANK, _FAIL, _REMOTE, 60, costs_per="task"),
+            HookSpec("spank.user_init", "slurm_spank_user_init()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
             HookSpec("spank.task_init_privileged", "slurm_spank_task_init_privileged()", _SPANK, _FAIL, _REMOTE, 60),
             HookSpec("spank.task_init", "slurm_spank_task_init()", _SPANK, _FAIL, _REMOTE, 60),
-            HookSpec(
-                "spank.task_post_fork", "slurm_spank_task_post_fork()", _SPANK, _FAIL, _REMOTE, 60, costs_per="task"
-            ),
-            HookSpec("spank.task_exit", "slurm_spank_task_exit()", _SPANK, _FAIL, _REMOTE, 60, costs_per="task"),
+            HookSpec("spank.task_post_fork", "slurm_spank_task_post_fork()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
+            HookSpec("spank.task_exit", "slurm_spank_task_exit()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
             HookSpec("spank.exit", "slurm_spank_exit()", _SPANK, _FAIL, _STEP, 60),
-            HookSpec(
-                "spank.job_epilog", "slurm_spank_job_epilog()", _SPANK, _FAIL, ("job_script",), 300, costs_per="job"
-            ),
+            HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", _SPANK, _FAIL, ("job_script",), 300, cost="job"),
             HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", _SPANK, _FAIL, ("slurmd",), 60),
         ),
         Point(

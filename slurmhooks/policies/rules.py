@@ -43,7 +43,10 @@ def _kinds() -> Iterator[tuple[str, type[Rule]]]:
             if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__:
                 if "rule" not in item.model_fields:  # a base class
                     continue
-                yield item.model_fields["rule"].default, item
+                name = item.model_fields["rule"].default
+                if not isinstance(name, str):
+                    raise TypeError(f"{item.__module__}.{item.__name__}: the default of rule must be its name")
+                yield name, item
 
 
 RULES: dict[str, type[Rule]] = dict(_kinds())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
 
 JOB_CALLBACKS, TASK_CALLBACKS = (
-    tuple(spec.name.removeprefix("spank.") for spec in POINTS["spank"].hooks if spec.costs_per == what)
+    tuple(spec.name.removeprefix("spank.") for spec in POINTS["spank"].hooks if spec.cost == what)
     for what in ("job", "task")
 )
 VARIANTS: dict[str, tuple[str, ...]] = {

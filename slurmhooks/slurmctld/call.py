@@ -82,30 +82,6 @@ class Call:
             not send, and that no handler read during the call, can no longer be read.
     """
 
-    __slots__ = (
-        "_begun",
-        "_state",
-        "_step",
-        "_view",
-        "about",
-        "dropped",
-        "fresh",
-        "hook",
-        "id",
-        "members",
-        "nanoseconds",
-        "number",
-        "observed",
-        "observers",
-        "outcome",
-        "record",
-        "request",
-        "steps",
-        "struct",
-        "texts",
-        "time",
-    )
-
     def __init__(self, hook: str, view: View | None) -> None:
         """Begin now.
 

@@ -144,30 +144,11 @@ def run(
         ValueError: the hook or an option does not exist, Slurm does not call the hook in this context, or the file has
             no handler for it.
     """
+    given = {name: value for name, value in locals().items() if name not in ("source", "hook", "options")}
+    given["offset"] = offset or None
     spec = HOOKS.get(hook)
     if spec is None:
         raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
-    given = {
-        "job": job,
-        "submit_uid": submit_uid,
-        "modify_uid": modify_uid,
-        "record": record,
-        "partitions": partitions,
-        "reservations": reservations,
-        "jobs": jobs,
-        "nodes": nodes,
-        "licenses": licenses,
-        "qos": qos,
-        "associations": associations,
-        "environment": environment,
-        "event": event,
-        "features": features,
-        "spank": spank,
-        "container": container,
-        "offset": offset or None,
-        "job_id": job_id,
-        "step_id": step_id,
-    }
     _refuse_wrong(spec, given, options)
     registry = registry_of(source)
     captured = CapturedLog()

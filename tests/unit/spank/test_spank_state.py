@@ -19,7 +19,7 @@ CALLS = [
 ]
 AS_ROOT = [("remote", name) for name in ("init", "init_post_opt", "task_post_fork", "task_exit", "exit")]
 WRITABLE = [("job_script", "job_prolog"), *AS_ROOT, ("job_script", "job_epilog")]
-READABLE = [*WRITABLE, *[("remote", name) for name in ("user_init", "task_init_privileged", "task_init")]]
+READABLE = [(context, callback) for context, callback in CALLS if context in ("remote", "job_script")]
 
 BOTH = """
 @hook.spank.job_prolog(order=99)

@@ -15,12 +15,7 @@ def command() -> None:
     """
 
 
-command.add_command(job_submit.command)
-command.add_command(cli_filter.command)
-command.add_command(scrun.command)
-command.add_command(spank.command)
-command.add_command(health.command)
-command.add_command(power.command)
-command.add_command(every.command)
-for made in record.COMMANDS:
-    command.add_command(made)
+for module in (job_submit, cli_filter, scrun, spank, health, power, every):
+    command.add_command(module.command)
+for of_record in record.COMMANDS:
+    command.add_command(of_record)

@@ -121,7 +121,7 @@ def render(frozen: dict[str, bytes], packages: set[str]) -> str:
 
 
 def main(output: Path, depfile: Path, package: Path, paths: str) -> None:
-    """Write the C source, and its dependencies for ninja."""
+    """Write the C source, and its dependencies for ninja; see the module for the arguments."""
     found = list(modules(package))
     frozen = {module.name: code_of(module) for module in found} | loaders(paths)
     output.write_text(render(frozen, {module.name for module in found if module.is_package}))
@@ -129,4 +129,5 @@ def main(output: Path, depfile: Path, package: Path, paths: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:4]), sys.argv[4])
+    target, dependencies, folder, search_path = sys.argv[1:]
+    main(Path(target), Path(dependencies), Path(folder), search_path)

@@ -61,7 +61,11 @@ static int begin(const char *state_save_location)
 
 void slurmhooks_begin_settings(const char *state_save_location)
 {
-    begin(state_save_location);
+    static bool done;
+
+    if (!done)
+        begin(state_save_location);
+    done = true;
 }
 
 bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *state_save_location)
@@ -69,6 +73,7 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
 
+    slurmhooks_begin_settings(state_save_location); /* for later calls: the settings are read now */
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
     int error = text ? begin(state_save_location) : ENOMEM;

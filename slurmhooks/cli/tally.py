@@ -43,6 +43,7 @@ class Requests:
     observed: int = 0
 
 
+@dataclass(kw_only=True)
 class Hooks(Requests):
     """A set of hook files, and the requests that it decided.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from _frozen_importlib_external import PathFinder
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -30,4 +31,5 @@ def _compiled() -> Any:
 
 
 _module = _compiled()
-from_json, to_json = _module.from_json, _module.to_json
+from_json: Callable[..., Any] = _module.from_json
+to_json: Callable[[Any], bytes] = _module.to_json

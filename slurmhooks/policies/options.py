@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 OPTIONS = {
     "account": ("--account", "Account"),
     "begin_time": ("--begin", "StartTime"),
+    "comment": ("--comment", "Comment"),
     "cpus_per_gpu": ("--cpus-per-gpu", "CpusPerTres"),
     "deadline": ("--deadline", "Deadline"),
     "dependency": ("--dependency", "Dependency"),
@@ -35,8 +36,11 @@ OPTIONS = {
     "priority": ("--priority", "Priority"),
     "qos": ("--qos", "QOS"),
     "req_nodes": ("--nodelist", "ReqNodeList"),
+    "requeue": ("--requeue", "Requeue"),
     "reservation": ("--reservation", "ReservationName"),
     "time_limit": ("--time", "TimeLimit"),
+    "time_min": ("--time-min", "TimeMin"),
+    "wckey": ("--wckey", "WCKey"),
     "work_dir": ("--chdir", "WorkDir"),
 }
 """How users set fields and amounts, by sbatch and by scontrol update."""

@@ -337,14 +337,14 @@ def test_lists_of_qos(large_cluster: Cluster) -> None:
         concerned = "low" in qos.lower()
         way = ("-A", "a9", f"--qos={qos}")
         said = site.said("sbatch", "--hold", *way, "-t30", "--wrap=true")
-        assert ("longest time limit" in said) == concerned, said
+        assert ("at most 00:10:00" in said) == concerned, said
         job = site.submit(*way, "-t5")
         said = site.said("scontrol", "update", f"jobid={job}", "timelimit=30")
-        assert ("longest time limit" in said) == concerned, (qos, said)
+        assert ("at most 00:10:00" in said) == concerned, (qos, said)
         assert not site.said("scontrol", "update", f"jobid={job}", "timelimit=9", "qos=low").strip()
-        assert "longest time limit" in site.said("scontrol", "update", f"jobid={job}", "timelimit=30")
+        assert "at most 00:10:00" in site.said("scontrol", "update", f"jobid={job}", "timelimit=30")
         assert not site.said("scontrol", "update", f"jobid={job}", "timelimit=30", "qos=high,normal").strip()
-        assert "longest time limit" in site.said("scontrol", "update", f"jobid={job}", "qos=normal,low")
+        assert "at most 00:10:00" in site.said("scontrol", "update", f"jobid={job}", "qos=normal,low")
         assert "WCKey" in site.said("scontrol", "update", f"jobid={job}", "wckey=other")
 
 

@@ -111,10 +111,13 @@ class Nodes:
     def _used(self) -> int:
         """Return how many nodes the job uses at least.
 
-        After an update of the nodes alone, or because of MinNodes, Slurm may allocate some of which it gets nothing.
+        After an update of the nodes alone or of the CPUs, or because of MinNodes, Slurm may allocate some of which it
+        gets nothing.
         """
         asked, least = self.asked, self.nodes.least
-        if asked.stale_tasks or (self.partition.keeps_min_nodes and (self.has_gpus or asked.ntasks_per_tres)):
+        if asked.stale_tasks or (asked.stale_cpus and not asked.num_tasks):
+            return 1
+        if self.partition.keeps_min_nodes and (self.has_gpus or asked.ntasks_per_tres):
             return 1
         return min(least, asked.num_tasks or least)
 
@@ -308,8 +311,16 @@ class Nodes:
         return asked.fewest_cpus_per_task
 
     def _named_cpus(self) -> int:
-        """Return the CPUs that the request names in total, and that Slurm does not replace by fewer."""
-        return 1 if self.asked.overcommit or self.asked.stale_cpus else self.asked.min_cpus or 1
+        """Return the CPUs that the request names in total, and that Slurm does not replace by fewer.
+
+        Without a number of tasks, each node gives those of whole tasks.
+        """
+        asked, named = self.asked, self.asked.min_cpus or 1
+        if asked.overcommit or asked.stale_cpus:
+            return 1
+        if asked.num_tasks or named % asked.fewest_cpus_per_task == 0:
+            return named
+        return max(named - self.nodes.limit * (asked.fewest_cpus_per_task - 1), 1)
 
     def _memory_per_cpu(self) -> tuple[int | None, int]:
         """Return the memory for each CPU, and by which factor slurmctld raises the CPUs to stay below MaxMemPerCPU."""

@@ -114,7 +114,7 @@ class Service(PointService):
         call.struct = request.structs[0]
         if len(request.structs) > 1:
             call.record = request.structs[1]
-        elif TEST_MARK in call.struct.data:
+        elif call.struct.data.find(TEST_MARK) >= 0:  # "in" makes an exception first, see quick_json.py
             call.about = partial(_of_submission, request)
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:

@@ -41,7 +41,7 @@ def text_value(raw: bytes | None) -> bytes:
     """
     if raw is None:
         return b""
-    if b"\0" in raw:
+    if 0 in raw:
         raise ValueError(f"a text of C has no NUL byte: {raw!r}")
     return raw + b"\0"
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hook files in a folder that machines share: a server with root squash, files of administrators and of their group."""
+"""Hook files in a folder that machines share: a server with root squash, files of administrators and of their group.
 
+The server is a stand-in, a file system in user space, and in ``make soak`` that of Linux (NFS) in a virtual machine.
+"""
+
+import contextlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,18 +15,32 @@ import pytest
 from tests.cluster import reporting
 from tests.cluster.conftest import Cluster
 from tests.cluster.versions import HOOKS, TOML
+from tests.cluster.virtual import virtual
 
 pytestmark = pytest.mark.one_release
 
 SERVER, CLIENT = "/srv/shared", "/opt/shared"
 ADMIN, NOBODY = 1500, 65534
-MOUNT = f"""
+CONFIGURE = f"""
     mkdir -p {SERVER}/site/hooks.d {CLIENT}
     cp /etc/slurm/*.conf {SERVER}/site
-    rm -r /etc/slurm/hooks.d
+    rm -rf /etc/slurm/hooks.d
     ln -sf {CLIENT}/site/slurmhooks.toml /etc/slurm/slurmhooks.toml
+"""
+STAND_IN = f"""
     test -e /dev/fuse || mknod -m 600 /dev/fuse c 10 229
     /opt/slurmhooks/bin/python /root/squash.py {SERVER} {CLIENT}
+"""
+PACKAGES = ("nfs-kernel-server",)
+NFS = f"""
+    modprobe nfsd
+    mount -t nfsd none /proc/fs/nfsd
+    for name in leasetime gracetime; do echo 10 > /proc/fs/nfsd/nfsv4$name; done
+    mkdir -p /var/lib/nfs; touch /var/lib/nfs/etab
+    rpc.mountd --no-nfs-version 3
+    exportfs -o rw,root_squash,no_subtree_check,fsid=0 127.0.0.1:{SERVER}
+    rpc.nfsd --no-nfs-version 3 2
+    mount -t nfs4 -o actimeo=1 127.0.0.1:/ {CLIENT}
 """
 FAULTS = {
     "an administrator": (f"chown {ADMIN} {SERVER}/site/hooks.d/site.py", f"belongs to user id {ADMIN}"),
@@ -33,19 +51,27 @@ FAULTS = {
 """What is done on the server, and what clients say about it."""
 
 
-@pytest.fixture(scope="module")
-def shared(cluster: Cluster) -> Iterator[Cluster]:
+@pytest.fixture(scope="module", params=["stand-in", pytest.param("NFS", marks=pytest.mark.soak)])
+def shared(
+    request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     """A cluster whose policy is in a folder that a file server shares."""
-    cluster.put(Path(__file__).with_name("squash.py"), "/root/squash.py")
-    cluster.put(TOML, f"{SERVER}/site/slurmhooks.toml")
-    cluster.put(HOOKS.format(version=1), f"{SERVER}/site/hooks.d/site.py")
-    done = cluster.root("sh", "-ec", MOUNT)
-    if done.returncode:
-        pytest.skip(f"{reporting.SKIPPED} ROOT SQUASH WAS TESTED: {done.stderr.strip()}")
-    cluster.root("slurmhooks", "compile", check=True)  # otherwise each epilog would load the hooks
-    cluster.restart()
-    yield cluster
-    cluster.root("umount", "--lazy", CLIENT)
+    with contextlib.ExitStack() as stack:
+        if request.param == "NFS":
+            folder = tmp_path_factory.mktemp("machine")
+            cluster = stack.enter_context(virtual(cluster, folder, PACKAGES))
+        cluster.put(Path(__file__).with_name("squash.py"), "/root/squash.py")
+        cluster.put(TOML, f"{SERVER}/site/slurmhooks.toml")
+        cluster.put(HOOKS.format(version=1), f"{SERVER}/site/hooks.d/site.py")
+        cluster.root("sh", "-ec", CONFIGURE, check=True)
+        done = cluster.root("sh", "-ec", NFS if request.param == "NFS" else STAND_IN)
+        if done.returncode and request.param != "NFS":
+            pytest.skip(f"{reporting.SKIPPED} ROOT SQUASH WAS TESTED: {done.stderr.strip()}")
+        assert done.returncode == 0, done.stderr
+        stack.callback(cluster.root, "umount", "--lazy", CLIENT)
+        cluster.root("slurmhooks", "compile", check=True)  # otherwise each epilog would load the hooks
+        cluster.restart()
+        yield cluster
 
 
 def versions(shared: Cluster) -> set[str]:

@@ -41,5 +41,6 @@ def search(name: str, program: Sequence[str]) -> None:
     done = re.search(r"Done (\d+) (?:runs )?in (\d+) second", output)
     assert done, output[-8000:]
     runs, seconds = int(done[1]), int(done[2])
+    assert SECONDS or runs >= RUNS, output[-8000:]
     line = f"\nfuzz {name}: {runs} runs in {seconds} s, {runs / max(seconds, 1):.0f} per second\n"
     sys.__stderr__.write(line) if sys.__stderr__ else None

@@ -3,9 +3,9 @@
 
 import contextlib
 import itertools
+import os
 import re
 import struct
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -44,6 +44,18 @@ RELEASES = ((22, 5), (24, 11), (26, 5))
 def text_of(data: bytes) -> str:
     """Return bytes as the text that handlers get."""
     return data.decode("utf-8", "surrogateescape")
+
+
+@cache
+def _memory() -> int:
+    return os.memfd_create("fuzz")
+
+
+def file_of(data: bytes) -> int:
+    """Return a descriptor of a file with this content: always the same file, since to make one takes long."""
+    os.ftruncate(_memory(), 0)
+    os.pwrite(_memory(), data, 0)
+    return _memory()
 
 
 # What users submit.
@@ -90,7 +102,8 @@ def sbatch_script(data: bytes) -> None:
     # This option would read files of this machine.
     without_files = mock.patch.dict(OPTIONS, bbf=OPTIONS["comment"])
     with contextlib.suppress(sbatch.SbatchError), without_files:
-        sbatch.submission("job.sh", script, options.split("\0") if options else [], [])
+        words = options.split("\0") if options else []
+        sbatch.submission("job.sh", script, words, [], work_dir="/home/alice", environment={"USER": "alice"})
 
 
 def oci_config(data: bytes) -> None:
@@ -196,15 +209,12 @@ def recording(data: bytes) -> None:
         with contextlib.suppress(RecordingError):
             frames.append(encoded(Kind(kind), compressed(split(part[1:])) if items else part[1:]))
     raw = FIRST_LINE + b"".join(frames) if not data.startswith(b"slurmhooks") else data
-    with tempfile.TemporaryFile() as file:
-        file.write(raw)
-        file.flush()
-        with contextlib.suppress(RecordingError, MessageError):
-            contents = Contents(file.fileno())
-            assert isinstance(contents.remarks, list)
-            for offset in contents.offsets:
-                for request in contents.requests(offset):
-                    decode(request.request, contents.of(request.request))
+    with contextlib.suppress(RecordingError, MessageError):
+        contents = Contents(file_of(raw))
+        assert isinstance(contents.remarks, list)
+        for offset in contents.offsets:
+            for request in contents.requests(offset):
+                decode(request.request, contents.of(request.request))
 
 
 def spool_segment(data: bytes) -> None:
@@ -234,7 +244,12 @@ def decision_lines(data: bytes) -> None:
 @contextlib.contextmanager
 def _file(data: bytes) -> Any:
     """Make every file that is read contain the input."""
-    with mock.patch.object(trusted, "read", return_value=data):
+
+    def content(path: str) -> bytes:
+        return data
+
+    # return_value= would make a class for each input.
+    with mock.patch.object(trusted, "read", content):
         yield
 
 
@@ -247,12 +262,10 @@ def configuration(data: bytes) -> None:
 
 def slurm_files(data: bytes) -> None:
     """Read slurm.conf, a line of plugstack.conf, and a manifest."""
-    with tempfile.NamedTemporaryFile() as file:
-        # An Include in the input would read files of this machine.
-        file.write(re.sub(rb"(?i)include", b"", data))
-        file.flush()
-        for key in ("SlurmUser", "PlugStackConfig"):
-            slurm_conf.value(file.name, key)
+    # An Include in the input would read files of this machine.
+    path = f"/proc/self/fd/{file_of(re.sub(rb'(?i)include', b'', data))}"
+    for key in ("SlurmUser", "PlugStackConfig"):
+        slurm_conf.value(path, key)
     words = text_of(data).split()
     with contextlib.suppress(LoadError):
         plugstack.split(words)

@@ -12,7 +12,8 @@ from .rows import Row
 GROUP = "operations"
 LOCAL = re.compile(r"/(usr/lib|lib|lib64|proc|sys|dev|var|tmp)(/|$)")
 """Not on a file system that nodes share: of the image, of the kernel, or of this node."""
-CALL = re.compile(r"^\d+ +\w+\(.*?\"((?:[^\"\\]|\\.)*)\"")
+CALL = re.compile(r"^\d+ +\w+\(.*?\"((?:[^\"\\]|\\.)+)\"")
+"""A call with a name; glibc before 2.39 calls fstat() of an open file newfstatat() with an empty one."""
 TRACE = """
 pid=$(pgrep -xo slurmd)
 setsid strace -qq -f -e trace=%file -o /tmp/daemon -p $pid </dev/null >/dev/null 2>&1 &

@@ -268,6 +268,14 @@ def test_cores_for_gpus(tmp_path: Path, fields: dict[str, Any], expected: str) -
     assert ran(tmp_path, "job.bounds.cpus.most", job=job).text == expected
 
 
+@pytest.mark.parametrize(("release", "expected"), [("22.05", "(2, 6, 5)"), ("24.11", "(6, 6, 3)")])
+def test_tasks_of_clients(tmp_path: Path, release: str, expected: str) -> None:
+    """Older releases compute no tasks from those of a node for a client that names CPUs and no tasks."""
+    job = FakeJob(release=release, min_nodes=2, max_nodes=2, min_cpus=6, ntasks_per_node=3)
+    expression = "(job.bounds.tasks.least, job.bounds.tasks.most, job.bounds.cpus_per_node.most)"
+    assert ran(tmp_path, expression, release=release, job=job).text == expected
+
+
 @pytest.mark.parametrize(("release", "expected"), [("22.05", "2 to 6"), ("24.11", "2")])
 def test_gpus_of_tasks(tmp_path: Path, release: str, expected: str) -> None:
     """Older releases also give GPUs to CPUs of a node that no task uses."""

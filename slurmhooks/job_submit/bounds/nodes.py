@@ -247,15 +247,26 @@ class Nodes:
 
     def _tasks_with_gpus(self, tasks: Range) -> Range:
         """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
-        release = self.asked.release
+        asked, release = self.asked, self.asked.release
         if self.countless:
             return Range.of(tasks.least, ENDLESS)
         # An update of both does not always make slurmctld compute the GPUs from the new number of tasks.
-        least = 1 if self.asked.update and release < WHOLE_GPUS else tasks.least
+        least = 1 if asked.update and release < WHOLE_GPUS else tasks.least
+        if asked.per_task and asked.num_tasks is None and (asked.update or not asked.per_job):
+            return Range.of(least, max(tasks.limit, self._tasks_of_cpus()))
         if release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
             return Range.of(least, tasks.limit)
-        on_node = quotient(self._cpus_on_node(), self.asked.cpus_per_task or 1)
+        on_node = quotient(self._cpus_on_node(), asked.cpus_per_task or 1)
         return Range.of(least, max(tasks.limit, self.nodes.limit * on_node))
+
+    def _tasks_of_cpus(self) -> int:
+        """Return the most tasks that Slurm makes of all CPUs of a job that has no number of tasks."""
+        asked, nodes = self.asked, self.nodes.limit
+        if self.whole or self.binds or self.partition.defaults.whole_sockets:
+            return ENDLESS
+        cpus = max(asked.needed_cpus, asked.max_cpus or 1, nodes * self._cpus_on_node()) * self.cpus_for_one
+        # Each node may give the other threads of a core.
+        return (cpus + nodes * (self.threads - 1)) // asked.fewest_cpus_per_task
 
     def _gpus(self) -> Range:
         """Return the GPUs of all types; those without a type may be the same as those with one."""

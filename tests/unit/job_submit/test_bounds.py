@@ -391,6 +391,17 @@ def test_partitions_that_accept_no_jobs(
     assert ran(tmp_path, "job.bounds.nodes", job=job, **more).text == expected
 
 
+@pytest.mark.parametrize(("limit", "least"), [("", "8"), (" MaxMemPerCPU=300", "4")])
+def test_raised_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, least: str) -> None:
+    """Tasks may get fewer CPUs than their job has recorded if slurmctld has raised them because of MaxMemPerCPU."""
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\nPartitionName=debug{limit}\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    record = FakeRecord(
+        partition="debug", num_tasks=4, min_nodes=2, max_nodes=2, cpus_per_task=2, min_cpus=8, min_mem_per_cpu=225
+    )
+    assert ran(tmp_path, "job.bounds.cpus.least", job=FakeJob(comment="x"), record=record).text == least
+
+
 def test_later_handlers_see_writes(tmp_path: Path) -> None:
     """The bounds are those of the request as handlers have written it."""
     job = FakeJob(min_nodes=4, max_nodes=4)

@@ -274,7 +274,8 @@ def run(
         parts = [f"{part} -J {name}{'c' * number}" for number, part in enumerate(line.split(" : "))]
         words = f"{' : '.join(parts)} {SCRIPT}"
         if program:
-            words = f"priority=0 name={name} script='#!/bin/sh\nexec {SCRIPT}' {line}"
+            # Before 23.02 sbatch itself sets the name of the job in its environment.
+            words = f"priority=0 name={name} script='#!/bin/sh\nSLURM_JOB_NAME={name} exec {SCRIPT}' {line}"
             lines.append(f"id=$({program} {words} 2> said.{name})")
         elif name in interactive:
             lines.append(f"setsid salloc -Q {words} > said.{name} 2>&1 < /dev/null &")

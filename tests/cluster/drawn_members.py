@@ -65,6 +65,8 @@ def members(generator: random.Random, release: tuple[int, int]) -> str:
     if drawn_jobs.DIVIDES[0] <= release < drawn_jobs.DIVIDES[1]:
         drawn.pop("ntasks_per_node", None)
     if release < (23, 11):
+        # slurmctld computes neither tasks nor GPUs from it, as newer ones do: the least of the bounds is too large.
+        drawn.pop("ntasks_per_tres", None)
         drawn = {name: str(value).replace("gres/", "gres:") for name, value in drawn.items()}
     return " ".join(shlex.quote(f"{name}={value}") for name, value in drawn.items())
 

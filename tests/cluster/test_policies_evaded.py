@@ -59,6 +59,10 @@ TRIES = [
     Try(NODES, "-N1", update="Features=a*2"),
     Try(NODES, "-N1", update="NumNodes=1-2 Features=a*2"),
     Try(TASKS, "-C '[a*2&c*1]'"),
+    # Each CPU of a job without a number of tasks is a task.
+    Try(GPUS, "-N1 --mincpus=3", update="TresPerTask=gres/gpu:1"),
+    Try(GPUS, "-N1", update="NumCPUs=4 TresPerTask=gres/gpu:1"),
+    Try(GPUS, "-N1", update="TresPerTask=gres/gpu:1", plain=True),
     Try(GPUS, "--gpus-per-node=2 -C 'a*2'"),
     Try(NODES, "-C 'a*+2'"),
     Try(NODES, "-C '[(a&b)*+1&c*+1]'"),

@@ -101,7 +101,7 @@ class Asked:
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
         fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
-            or slurmctld has raised it because of MaxMemPerCPU and computes it anew.
+            or slurmctld may have raised it because of MaxMemPerCPU, and does not always give so many.
         stale_cpus: an update makes slurmctld compute the recorded min_cpus anew.
         cpus_in_task: CPUs in tres_per_task.
         cpus_per_gpu, memory_per_gpu: None if the request does not set them.
@@ -292,7 +292,8 @@ def read(job: Request, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
-    raised = record is not None and reader.sets((*MEMORY, "partition")) and _is_limited(record)
+    limited = record is not None and _is_limited(record)
+    raised = limited and reader.sets((*MEMORY, "partition"))
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
     # The job of an update has the default as if it were named, but is not marked so.
@@ -323,7 +324,7 @@ def read(job: Request, record: Record | None) -> Asked:
         ntasks_per_tres=number("ntasks_per_tres"),
         cpus_per_task=number("cpus_per_task"),
         fewest_cpus_per_task=1
-        if raised or (record is not None and reader.sets(("cpus_per_task",)))
+        if limited or (record is not None and reader.sets(("cpus_per_task",)))
         else number("cpus_per_task") or 1,
         stale_cpus=raised
         or (record is not None and job.min_cpus is None and reader.sets(("pn_min_cpus", "cpus_per_task"))),

@@ -184,7 +184,7 @@ class _In(Nodes):
         least = cpus.least if self.nodes.most == 1 else self._fewest_on_node()
         most = max(cpus.limit - (self.nodes.least - 1), least)
         tasks = self.tasks.limit * self.cpus_per_task
-        enough = max(asked.needed_cpus, asked.max_cpus or 1) <= tasks
+        enough = max(asked.needed_cpus, asked.max_cpus or 1) <= (1 if self.lacks_tasks else tasks)
         decided = not (self.whole or self.binds or asked.spread or self.countless or asked.cpus_per_other)
         if asked.ntasks_per_node and enough and decided:
             on_node = max(self._cpus_on_node(), self.cpus_of_gpu * self.gpus_per_node.limit)

@@ -19,6 +19,8 @@ TASKS_LIMIT_GPUS = (24, 11)
 """The first release that is known to give to the tasks of a node their GPUs, not also to CPUs that other tasks need."""
 SPREAD_BY_WEIGHT = (25, 5)
 """The first release that is known to give to a job that spreads one more node of each weight than it must have."""
+COMPUTES_TASKS = (24, 11)
+"""The first release that is known to compute a number of tasks from those of a node, which the commands always do."""
 ALL_GRES = (23, 11)
 """The first release in which a job that gets whole nodes gets their GRES, too."""
 
@@ -59,6 +61,7 @@ class Nodes:
         # gives to it as many of both as fit on each node.
         countless = asked.update and asked.num_tasks is None and asked.release >= WHOLE_GPUS
         self.countless = countless and bool(asked.per_task) and self.cpus_per_gpu > 0
+        self.lacks_tasks = asked.num_tasks is None and asked.release < COMPUTES_TASKS
         self.nodes = self._nodes()
         self.used = self._used()
         self.tasks = self._tasks()
@@ -190,7 +193,7 @@ class Nodes:
                 computed |= Range.of(fewest * per_gpu, self._named_gpus(most) * per_gpu)
         elif per_node:  # --ntasks-per-node may win over --ntasks, in both directions
             # Slurm may compute the tasks before it raises the nodes to MinNodes.
-            computed = Range.of((asked.min_nodes or 1) * per_node, nodes.limit * per_node)
+            computed = Range.of((asked.min_nodes or 1) * (1 if self.lacks_tasks else per_node), nodes.limit * per_node)
         elif asked.per_job and asked.per_task:
             computed |= Range.of(asked.per_job.fewest // max(asked.per_task.total, 1), asked.per_job.total)
         return computed if number is None else computed | Range(number, number)
@@ -244,15 +247,26 @@ class Nodes:
 
     def _tasks_with_gpus(self, tasks: Range) -> Range:
         """Return the number of tasks for which Slurm counts GPUs: on each node, one at least for the CPUs of one."""
-        release = self.asked.release
+        asked, release = self.asked, self.asked.release
         if self.countless:
             return Range.of(tasks.least, ENDLESS)
         # An update of both does not always make slurmctld compute the GPUs from the new number of tasks.
-        least = 1 if self.asked.update and release < WHOLE_GPUS else tasks.least
+        least = 1 if asked.update and release < WHOLE_GPUS else tasks.least
+        if asked.per_task and asked.num_tasks is None and (asked.update or not asked.per_job):
+            return Range.of(least, max(tasks.limit, self._tasks_of_cpus()))
         if release >= TASKS_LIMIT_GPUS or self.nodes.most == 1:
             return Range.of(least, tasks.limit)
-        on_node = quotient(self._cpus_on_node(), self.asked.cpus_per_task or 1)
+        on_node = quotient(self._cpus_on_node(), asked.cpus_per_task or 1)
         return Range.of(least, max(tasks.limit, self.nodes.limit * on_node))
+
+    def _tasks_of_cpus(self) -> int:
+        """Return the most tasks that Slurm makes of all CPUs of a job that has no number of tasks."""
+        asked, nodes = self.asked, self.nodes.limit
+        if self.whole or self.binds or self.partition.defaults.whole_sockets:
+            return ENDLESS
+        cpus = max(asked.needed_cpus, asked.max_cpus or 1, nodes * self._cpus_on_node()) * self.cpus_for_one
+        # Each node may give the other threads of a core.
+        return (cpus + nodes * (self.threads - 1)) // asked.fewest_cpus_per_task
 
     def _gpus(self) -> Range:
         """Return the GPUs of all types; those without a type may be the same as those with one."""

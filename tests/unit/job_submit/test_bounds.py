@@ -188,6 +188,20 @@ def test_what_the_cluster_has(tmp_path: Path, fields: dict[str, Any], expression
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.cpus.most", "8"),
         ({"tres_per_task": "gres/gpu:1"}, {"cpus_per_tres": "gres/gpu:2"}, "job.bounds.gpus", "1 to 4"),
         ({"tres_per_task": "gres/gpu:1"}, {}, "job.bounds.cpus.most", "1"),
+        *(({"tres_per_task": f"gres/gpu:{each}", **change}, record, "job.bounds.gpus.most", most)
+          for each, change, record, most in (
+              (1, {}, {"max_nodes": 1}, "1"),
+              (1, {}, {"max_nodes": 1, "pn_min_cpus": 3}, "3"),
+              (2, {}, {"max_nodes": 1, "pn_min_cpus": 2}, "4"),
+              (1, {}, {"max_nodes": 1, "pn_min_cpus": 4, "cpus_per_task": 2}, "2"),
+              (1, {}, {"max_nodes": 1, "pn_min_cpus": 3, "overcommit": 1}, "3"),
+              (1, {"pn_min_cpus": 3}, {"max_nodes": 1}, "3"),
+              (1, {"min_cpus": 4}, {"max_nodes": 1}, "4"),
+              (1, {"min_cpus": 6}, {"min_nodes": 2, "max_nodes": 2}, "6"),
+              (1, {"tres_per_job": "gres/gpu:1", "min_cpus": 3}, {"max_nodes": 1}, "3"),
+              (1, {}, {"pn_min_cpus": 3, "features": "a*2", "min_nodes": 2, "max_nodes": 2}, "6"),
+              (1, {}, {"max_nodes": 1, "pn_min_cpus": 3, "partition": "smt"}, "4"),
+              (1, {}, {"max_nodes": 1, "pn_min_cpus": 3, "num_tasks": 1}, "1"))),
         ({"tres_per_job": "gres/gpu:3"}, {"tres_per_socket": "gres/gpu:1"}, "job.bounds.gpus.least", "1"),
         ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2"}, "job.bounds.gpus", "0 to 2"),
         ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:2", "cpus_per_tres": "gres/gpu:2", "max_nodes": 1},
@@ -266,6 +280,14 @@ def test_cores_for_gpus(tmp_path: Path, fields: dict[str, Any], expected: str) -
     """With one task for each core, each of the CPUs for a GPU may be a core."""
     job = FakeJob(partition="smt", min_nodes=1, tres_per_node="gres/gpu:1", cpus_per_tres="gres/gpu:2", **fields)
     assert ran(tmp_path, "job.bounds.cpus.most", job=job).text == expected
+
+
+@pytest.mark.parametrize(("release", "expected"), [("22.05", "(2, 6, 5)"), ("24.11", "(6, 6, 3)")])
+def test_tasks_of_clients(tmp_path: Path, release: str, expected: str) -> None:
+    """Older releases compute no tasks from those of a node for a client that names CPUs and no tasks."""
+    job = FakeJob(release=release, min_nodes=2, max_nodes=2, min_cpus=6, ntasks_per_node=3)
+    expression = "(job.bounds.tasks.least, job.bounds.tasks.most, job.bounds.cpus_per_node.most)"
+    assert ran(tmp_path, expression, release=release, job=job).text == expected
 
 
 @pytest.mark.parametrize(("release", "expected"), [("22.05", "2 to 6"), ("24.11", "2")])
@@ -367,6 +389,17 @@ def test_partitions_that_accept_no_jobs(
     more: dict[str, Any] = {"record": FakeRecord(partition=record, max_nodes=4)} if record else {}
     job = FakeJob(partition=names, min_nodes=1, max_nodes=None if record else 4)
     assert ran(tmp_path, "job.bounds.nodes", job=job, **more).text == expected
+
+
+@pytest.mark.parametrize(("limit", "least"), [("", "8"), (" MaxMemPerCPU=300", "4")])
+def test_raised_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, least: str) -> None:
+    """Tasks may get fewer CPUs than their job has recorded if slurmctld has raised them because of MaxMemPerCPU."""
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\nPartitionName=debug{limit}\n")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    record = FakeRecord(
+        partition="debug", num_tasks=4, min_nodes=2, max_nodes=2, cpus_per_task=2, min_cpus=8, min_mem_per_cpu=225
+    )
+    assert ran(tmp_path, "job.bounds.cpus.least", job=FakeJob(comment="x"), record=record).text == least
 
 
 def test_later_handlers_see_writes(tmp_path: Path) -> None:

@@ -182,9 +182,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_
 /* RET a number of a record by its name; 0 if this build cannot read records. */
 static uint64_t of_record(const void *record, const char *name)
 {
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[RECORD];
+    const struct slurmhooks_table *table = &slurmhooks_tables.table[TABLE_record];
 
-    for (uint32_t i = 0; slurmhooks_tables.count > RECORD && i < table->count; i++)
+    for (uint32_t i = 0; slurmhooks_tables.count > TABLE_record && i < table->count; i++)
         if (!strcmp(table->members[i].name, name))
             return slurmhooks_load(&table->members[i], record);
     return 0;

@@ -206,6 +206,7 @@ class Computing:
         if line.program == "sbatch":
             known_members |= self._name_and_words(fields, line, options, columns)
             known_members |= self._files(fields, options)
+            known_members.add("alloc_resp_port")  # sbatch waits on no port
             if kept.script is not None:
                 fields["script"] = kept.script
                 known_members |= {"script", "het_job_offset"}

@@ -106,7 +106,7 @@ def failure(context: click.Context, findings: Iterable[str]) -> None:
 
 def plain(value: Any) -> Any:
     """Return a value as JSON can represent it: models and dataclasses as objects, flags as numbers, others as text."""
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | float):
         return value
     if isinstance(value, int):
         return int(value)

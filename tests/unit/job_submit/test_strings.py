@@ -19,7 +19,6 @@ from slurmhooks.job_submit.strings import (
     JobRef,
     NotationError,
     Tres,
-    TresItem,
     expand_nodes,
     mem_str_to_mib,
     mib_to_mem_str,
@@ -121,96 +120,6 @@ def test_memory_round_trips(mib: int) -> None:
     assert mem_str_to_mib(mib_to_mem_str(mib)) == mib
 
 
-@given(
-    st.sampled_from(["gres/gpu=", "gpu:", "gpu:a100:", "cpu=", "mem=", "license/a:"]),
-    st.integers(0, 10**21),
-    st.sampled_from(["", *"KMGTPkmgtp", "KB", "MiB", "Gb", "TIB", "pB"]),
-)
-def test_large_counts(name: str, number: int, unit: str) -> None:
-    """An amount has fewer bits than in Slurm, 64; what is read can be written, and is then read as the same."""
-    with contextlib.suppress(NotationError):
-        found = Tres.parse(f"{name}{number}{unit}")
-        assert all(item.count < 1 << 63 for item in found)
-        assert Tres.parse(str(found)) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "count"), [("gpu:4000P", 4000 << 50), (f"gpu:{(1 << 63) - 1}", (1 << 63) - 1), ("mem=1T", 1 << 20)]
-)
-def test_counts_of_63_bits(text: str, count: int) -> None:
-    """An amount that Slurm can have is not refused."""
-    assert [item.count for item in Tres.parse(text)] == [count]
-
-
-@pytest.mark.parametrize(
-    ("text", "items"),
-    [
-        (None, []),
-        ("", []),
-        ("cpu=4,mem=8G", [TresItem("cpu", count=4), TresItem("mem", count=8192)]),
-        ("gres/gpu", [TresItem("gres/gpu")]),
-        ("gres/gpu:2", [TresItem("gres/gpu", count=2)]),
-        ("gres:gpu:2", [TresItem("gres/gpu", count=2)]),
-        ("gres:gpu:a100:4", [TresItem("gres/gpu", "a100", 4)]),
-        ("gres/gpu:a100=4", [TresItem("gres/gpu", "a100", 4)]),
-        ("gres/gpu:a100", [TresItem("gres/gpu", "a100", 1)]),
-        ("gres/gpu:1080ti", [TresItem("gres/gpu", "1080ti", 1)]),
-        ("gres/gpu:08", [TresItem("gres/gpu", count=8)]),
-        ("gpu:2(S:0)", [TresItem("gres/gpu", count=2, where="S:0")]),
-        ("gpu:a100:2(IDX:0,3)", [TresItem("gres/gpu", "a100", 2, "IDX:0,3")]),
-        ("craynetwork", [TresItem("gres/craynetwork")]),
-        ("bandwidth:4K", [TresItem("gres/bandwidth", count=4096)]),
-        ("bandwidth:4KB", [TresItem("gres/bandwidth", count=4000)]),
-        ("license/matlab=2", [TresItem("license/matlab", count=2)]),
-        ("license/matlab:2", [TresItem("license/matlab", count=2)]),
-        (
-            "cpu=1,mem=4000M,node=1,billing=1,gres/gpu=2,gres/gpu:a100=2",
-            [
-                TresItem("cpu"),
-                TresItem("mem", count=4000),
-                TresItem("node"),
-                TresItem("billing"),
-                TresItem("gres/gpu", count=2),
-                TresItem("gres/gpu", "a100", 2),
-            ],
-        ),
-    ],
-)
-def test_tres(text: str | None, items: list[TresItem]) -> None:
-    """Every notation of a TRES is read."""
-    assert list(Tres.parse(text)) == items
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "gpu:",
-        "gpu=x",
-        "gpu:a:b:2",
-        "gpu(2",
-        "gpu)",
-        "license/a:b=2",
-        "cpu/x=1",
-        "mem=x",
-        "gpu:=2",
-        "=2",
-        "gresgpu",
-        "xgres/gpu",
-        "gres/gpu/gres",
-        "licenseansys",
-        "xlicense/a",
-        "gres=4",
-        "gres/2",
-        "gres/gpu:+8",
-        "gres/gpu: 8",
-    ],
-)
-def test_no_tres(text: str) -> None:
-    """An invalid TRES raises an error."""
-    with pytest.raises(ValueError, match="not a "):
-        Tres.parse(text)
-
-
 def test_job_ids_do_not_wrap_around() -> None:
     """A number that Slurm takes for another job, because its job ids have 32 bits, is refused."""
     assert Dependencies.parse("afterok:4294967295").job_ids == {4294967295}
@@ -226,41 +135,6 @@ def test_nothing(text: str) -> None:
     assert len(ArraySpec.parse("")) == 0
     for array in ("1-3,", "1-3%", ",1-3"):
         assert ArraySpec.parse(array).tasks == [1, 2, 3]
-
-
-def test_types_are_changed() -> None:
-    """GRES without a type get one; other TRES have none."""
-    tres = Tres.parse("gres/gpu=2,gres/gpu:h100=1,license/a=3")
-    assert str(tres.typed("gres/gpu", "a100")) == "gres/gpu:a100=2,gres/gpu:h100=1,license/a=3"
-    assert str(TresItem("gres/gpu", "a100", 2).with_type(None)) == "gres/gpu=2"
-    with pytest.raises(ValueError, match="cannot have the type"):
-        TresItem("cpu").with_type("a")
-    with pytest.raises(ValueError, match="cannot have the type"):
-        TresItem("gres/gpu").with_type("a,b")
-
-
-def test_tres_are_counted_and_changed() -> None:
-    """A name counts all its types; a name with a type counts that one; counts can be replaced."""
-    tres = Tres.parse("gpu:a100:2,gpu:h100:1,mem=1G")
-    assert tres["gres/gpu"] == 3
-    assert tres["gres/gpu:a100"] == 2
-    assert tres["gres/fpga"] == 0
-    assert "gres/gpu:h100" in tres
-    assert "gres/fpga" not in tres
-    assert str(tres) == "gres/gpu:a100=2,gres/gpu:h100=1,mem=1G"
-    assert str(tres.with_count("gres/gpu:a100", 4)) == "gres/gpu:a100=4,gres/gpu:h100=1,mem=1G"
-    assert str(tres.with_count("gres/gpu:h100", 0)) == "gres/gpu:a100=2,mem=1G"
-    assert str(tres.with_count("gres/gpu:v100", 1)).endswith(",gres/gpu:v100=1")
-    assert len(Tres()) == 0
-
-
-words = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
-
-
-@given(st.lists(st.builds(TresItem, words.map("gres/{}".format), words | st.none(), st.integers(0, 1 << 40))))
-def test_tres_round_trip(items: list[TresItem]) -> None:
-    """TRES that are written are read as the same."""
-    assert Tres.parse(str(Tres(tuple(items)))).items == tuple(items)
 
 
 @pytest.mark.parametrize(
@@ -284,10 +158,10 @@ def test_tres_round_trip(items: list[TresItem]) -> None:
     ],
 )
 def test_numbers_have_a_limit(read: Callable[[str], object], text: str) -> None:
-    """More than 18 digits are not accepted as a number: converting thousands of digits would take quadratic time."""
+    """More than 20 digits are not accepted as a number: converting thousands of digits would take quadratic time."""
     read(text.format("0" * 17 + "1"))
     with pytest.raises(NotationError):
-        read(text.format("0" * 18 + "1"))
+        read(text.format("0" * 20 + "1"))
     with pytest.raises(NotationError):
         read(text.format("1" * 5000))
     assert times.seconds("1" * 5000) is None

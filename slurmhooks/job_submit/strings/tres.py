@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
-from slurmhooks.job_submit.strings.notation import LARGEST, NotationError
+from slurmhooks.job_submit.strings.notation import LARGEST, NUMBER, NotationError
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
 """TRES without a name after a slash, and without a type."""
 TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"})
 """TRES with a name, such as ``license/matlab``."""
-COUNT = re.compile(r"(\d{1,20})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
+COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
 ANY_COUNT = re.compile(r"\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
 """A count, or an invalid one with more digits, which is not a type either: strtoull() skips any number of zeros."""
 NOTHING = ("gres", "gres/", "gres:", "license", "license/")

@@ -204,6 +204,7 @@ class Computing:
             fields["submit_line"] = text
             known |= {"submit_line"}
         if line.program == "sbatch":
+            known |= {"alloc_resp_port"}  # it waits for no allocation
             known |= self._name_and_words(fields, line, options, columns)
             known |= self._files(fields, options)
             if kept.script is not None:

@@ -292,7 +292,7 @@ def read(job: Request, record: Record | None) -> Asked:
     """
     reader = Reader(job, record)
     number = reader.number
-    limited = record is not None and _is_limited(record)
+    limited = record is not None and defaults.limits_memory_of_cpus(record.partition)
     raised = limited and reader.sets((*MEMORY, "partition"))
     per_job, per_task = reader.tres("tres_per_job"), reader.tres("tres_per_task")
     per_node, per_cpu = (reader.amount(name) for name in MEMORY)
@@ -387,11 +387,6 @@ def _is_derived(record: Record | None) -> bool:
     """Return whether slurmctld has set the maximum number of nodes to that of tasks, and follows changes of them."""
     flag = getattr(JobFlag, "JOB_IMPLICIT_MAX_NODES", None)  # from Slurm 26.05 on
     return bool(record is not None and flag and record.bitflags & flag)
-
-
-def _is_limited(record: Record) -> bool:
-    """Return whether a partition of a job has MaxMemPerCPU."""
-    return any(defaults.of_partition(name).max_mem_per_cpu for name in (record.partition or "").split(","))
 
 
 def _time(limit: Any) -> int | None:

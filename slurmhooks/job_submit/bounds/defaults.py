@@ -87,6 +87,11 @@ def of_partition(name: str | None) -> Defaults:
     )
 
 
+def limits_memory_of_cpus(partitions: str | None) -> bool:
+    """Return whether one of the partitions of a job has MaxMemPerCPU."""
+    return any(of_partition(name).max_mem_per_cpu for name in (partitions or "").split(","))
+
+
 def default_partition() -> str | None:
     """Return the default partition in slurm.conf; None if there is none."""
     names = [name for name, values in _conf()[1].items() if values.get("default", "").lower() == "yes"]

@@ -49,12 +49,17 @@ def errors(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def running(file: Path, errors: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
-    """A running collector that writes a decision log."""
+def running(
+    file: Path, errors: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Collector]:
+    """A running collector that writes a decision log; a parameter has settings for it.
+
+    Later orders may arrive after a report, which has another socket.
+    """
     monkeypatch.setattr(collector, "RETRY", 0.0)
     monkeypatch.setattr(collector, "RETRY_MOST", 0.0)
     found = Collector()
-    found.order(orders(file))
+    found.order(orders(file, **getattr(request, "param", {})))
     kept = os.dup(2)
     with errors.open("w") as stderr:
         os.dup2(stderr.fileno(), 2)

@@ -141,9 +141,9 @@ def test_losses_are_told(running: Collector, lines: Lines) -> None:
     assert [line["count"] for line in lines() if "count" in line] == [2]
 
 
+@pytest.mark.parametrize("running", [{"max_size": 1000}], indirect=True)
 def test_files_are_rotated(running: Collector, file: Path) -> None:
     """The log takes no more room than the configuration allows; the newest lines stay."""
-    running.order(orders(file, max_size=1000))
     for number in range(40):
         report(running, id=f"{number:012}")
     running.finish()
@@ -153,9 +153,9 @@ def test_files_are_rotated(running: Collector, file: Path) -> None:
     assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in file.parent.iterdir())
 
 
-def test_samples(running: Collector, file: Path, lines: Lines) -> None:
+@pytest.mark.parametrize("running", [{"sample": 0.0}], indirect=True)
+def test_samples(running: Collector, lines: Lines) -> None:
     """With sample = 0, only requests that passed without a message are left out."""
-    running.order(orders(file, sample=0.0))
     report(running)
     report(running, verdict="refused")
     report(running, text="limited to 60 minutes")

@@ -122,6 +122,7 @@ def site(cluster: Cluster) -> Cluster:
         assert done.returncode == 0, done.stderr
     running = cluster.user("alice", "sbatch", "-J", "long", "-t601", "-o", "/dev/null", "--wrap", "sleep 600")
     assert running.returncode == 0, running.stderr
+    cluster.wait(lambda: cluster.root("squeue", "-h", "-t", "R").stdout, what="the start of the job")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/rules.py")
     cluster.root("slurmhooks", "reload", check=cluster.has_sources)  # rules need records

@@ -246,7 +246,8 @@ class Reader:
 
         It marks such jobs by a flag. A client may send that flag with a partition.
         """
-        several = JobFlag.JOB_PART_ASSIGNED in self.flags and "," in (self.get("reservation") or "")
+        # In this order: job records, which audits read, do not have the flags of the request.
+        several = "," in (self.get("reservation") or "") and JobFlag.JOB_PART_ASSIGNED in self.flags
         if not self._present and self._given("partition"):
             return several and not self._modify
         return several if self._record is not None else not self._modify

@@ -2,6 +2,7 @@
 """What a request can become; tests/cluster/test_bounds.py compares it with what real slurmctlds allocate."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.fields.constants import JobFlag, PartitionState, QosFlag, Shared
-from slurmhooks.job_submit.bounds import Range
+from slurmhooks.job_submit.bounds import Range, asked
 from slurmhooks.testing import FakeJob, FakeRecord
 from slurmhooks.values import UNLIMITED
 from tests.unit.job_submit.bounded import NODES, PARTITIONS, ran
@@ -276,3 +277,20 @@ def test_later_handlers_see_writes(tmp_path: Path) -> None:
 def test_copies_have_no_bounds() -> None:
     """Copying a request does not compute its bounds, which an invalid list would prevent."""
     assert "bounds" not in dict(FakeJob(tres_per_node="xgres/gpu"))
+
+
+class Flagless(SimpleNamespace):
+    """A request of which only the flags are unknown, as in an audit."""
+
+    @property
+    def bitflags(self) -> JobFlag:
+        """Say that nobody knows them."""
+        raise AssertionError("the flags are not known")
+
+
+@pytest.mark.parametrize("reservation", [None, "maintenance"])
+@pytest.mark.parametrize(("partition", "leaves"), [(None, True), ("debug", False)])
+def test_who_chooses_the_partition(reservation: str | None, partition: str | None, *, leaves: bool) -> None:
+    """Without several reservations, the flags of a request do not decide who chooses its partition."""
+    job: Any = Flagless(partition=partition, reservation=reservation)
+    assert asked.Reader(job, None).leaves_partition is leaves

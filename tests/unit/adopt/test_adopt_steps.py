@@ -51,7 +51,10 @@ def test_answers_are_the_same(
     env: dict[str, str],
     items: dict[str, object],
 ) -> None:
-    """Results, variables, messages and errors of a script are the same in plain Lua and under slurmhooks."""
+    """Results, variables, messages and errors of a script are the same in plain Lua and under slurmhooks.
+
+    Nothing is compared if the script calls what ends the process under spank-lua.
+    """
     path = tmp_path_factory.mktemp("script") / "probe.lua"
     bodies = [
         f"function slurm_spank_{name}(spank)\n{chr(10).join(f'do {part} end' for part in parts)}\nend\n"
@@ -59,7 +62,7 @@ def test_answers_are_the_same(
     ]
     path.write_text(STEP_OPTIONS + "".join(bodies))
     plain, ours = both(path, Step("", context, options, env, items))
-    assert difference(plain, ours) is None, (plain, ours)
+    assert plain.stopped or difference(plain, ours) is None, (plain, ours)
     assert plain.stopped == ours.stopped == []
 
 

@@ -128,14 +128,13 @@ class Registry:
         modules: Mapping[str, ModuleType] | None = None,
     ) -> None:
         """Sort the handlers, which are given in file order and, within a file, in definition order."""
-        handlers = tuple(handlers)
-        self._handlers: dict[str, tuple[Handler, ...]] = {}
-        for name in HOOKS:
-            own = [handler for handler in handlers if handler.spec.name == name]
-            self._handlers[name] = tuple(sorted(own, key=lambda handler: handler.order))
+        self._handlers: dict[str, tuple[Handler, ...]] = dict.fromkeys(HOOKS, ())
+        for handler in sorted(handlers, key=lambda handler: handler.order):
+            self._handlers[handler.spec.name] += (handler,)
         self._wanted = {
             name: frozenset(argument for handler in own for argument in handler.names)
             for name, own in self._handlers.items()
+            if own
         }
         self.options = tuple(options)
         self.contents = {name: tuple(own) for name, own in (contents or {}).items()}
@@ -148,7 +147,7 @@ class Registry:
 
     def wanted(self, hook: str) -> frozenset[str]:
         """Return the names of all arguments that the handlers of a hook take."""
-        return self._wanted[hook]
+        return self._wanted.get(hook, frozenset())
 
     def all_handlers(self) -> list[Handler]:
         """Return all handlers, hook by hook in the order of ``HOOKS``."""
@@ -349,17 +348,25 @@ def _errors_in_texts(option: Option) -> list[str]:
     if errors:
         return errors
     name = option.name
-    if not 1 <= len(name.encode("utf-8", "replace")) <= OPTION_NAME_LIMIT or any(sign in name for sign in "\0= \t\n"):
+    if not 1 <= len(name.encode("utf-8", "replace")) <= OPTION_NAME_LIMIT or not set("\0= \t\n").isdisjoint(name):
         errors.append(f"the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=', a blank nor a NUL byte")
     elif name.startswith("-"):
         errors.append("the name comes without the dashes that users put before it")
     errors += [
         f"{key} must hold neither a NUL byte nor half of a surrogate pair: {text!r}"
         for key, text in texts.items()
-        if text is not None and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text))
+        if text is not None and ("\0" in text or not _encodable(text))
         if key != "name" or "\0" not in text
     ]
     return errors
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _errors_in_use(option: Option) -> list[str]:

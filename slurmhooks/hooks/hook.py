@@ -24,16 +24,33 @@ class Group:
 
     Attributes:
         _path: the name as a hook file spells it.
+        _prefix: what the names of its hooks begin with.
     """
 
-    def __init__(self, path: str) -> None:
-        """Start empty; :func:`_all_hooks` adds the decorators."""
+    def __init__(self, path: str, prefix: str) -> None:
+        """Start empty; decorators are made when they are used, because a hook file uses few."""
         self._path = path
+        self._prefix = prefix
 
-    def __getattr__(self, name: str) -> Decorator:
-        """Raise an error that lists the existing hooks."""
-        names = ", ".join(attribute for attribute in sorted(vars(self)) if not attribute.startswith("_"))
-        raise AttributeError(f"{self._path} has no {name!r}; it has: {names}")
+    def __getattr__(self, name: str) -> Any:
+        """Make a decorator or a group; or raise an error that lists the existing hooks."""
+        hook = self._prefix + name
+        spec = HOOKS.get(hook)
+        made: Group | Decorator
+        if spec is not None:
+            made = Every(hook) if spec.is_periodic else Decorator(hook)
+        elif name in dir(self):
+            made = Group(f"{self._path}.{name}", f"{hook}.")
+        else:
+            raise AttributeError(f"{self._path} has no {name!r}; it has: {', '.join(dir(self))}")
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the hooks, the groups and other functions."""
+        start = self._prefix
+        names = {name.removeprefix(start).partition(".")[0] for name in HOOKS if name.startswith(start)}
+        return sorted(names | {name for name in vars(type(self)) if not name.startswith("_")})
 
 
 class JobSubmitHook(Group, Decorator):
@@ -42,7 +59,7 @@ class JobSubmitHook(Group, Decorator):
     def __init__(self, hook: str) -> None:
         """Initialize both base classes."""
         Decorator.__init__(self, hook)
-        Group.__init__(self, repr(self))
+        Group.__init__(self, repr(self), f"{hook}.")
 
 
 class Every(Decorator):
@@ -118,14 +135,10 @@ class SpankHooks(Group):
 
 
 def _all_hooks() -> Any:
-    """Return the decorators and their groups."""
-    hooks: Any = Group("hook")
+    """Return the group of all hooks; the groups that are more than names have classes of their own."""
+    hooks: Any = Group("hook", "")
     hooks.job_submit = JobSubmitHook("job_submit")
-    hooks.spank = SpankHooks("hook.spank")
-    for name, spec in HOOKS.items():
-        group, _, word = name.rpartition(".")
-        owner = vars(hooks).setdefault(group, Group(f"hook.{group}")) if group else hooks
-        vars(owner).setdefault(word, Every(name) if spec.is_periodic else Decorator(name))
+    hooks.spank = SpankHooks("hook.spank", "spank.")
     return hooks
 
 

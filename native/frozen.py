@@ -29,6 +29,8 @@ WITHOUT_DOCSTRINGS = 2
 COLUMNS = 24
 OWN = tuple(f"_slurmhooks_{point}" for point in ("spank", "cli_filter", "scrun", "node"))
 """The compiled modules, in the folder of the core library, which is the first of the search path."""
+ANNOTATED = ("slurmhooks.node.checks",)
+"""The modules that say by the annotations of their functions what these take."""
 BACKEND = "_cffi_backend"
 """cffi's module, which that of the SPANK plugin imports; a launch needs no other installed module."""
 LOAD = """
@@ -48,6 +50,36 @@ sys.modules[__name__] = module
 spec.loader.exec_module(module)
 """
 """Loads a compiled module from a file, without listing the folders of the search path, unless it is not there."""
+
+
+class ForLaunches(ast.NodeTransformer):
+    """Removes what only type checkers read; otherwise each launch would decode it, like docstrings."""
+
+    def __init__(self, module: str) -> None:
+        """Say of which module the tree is."""
+        self._annotated = module in ANNOTATED
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Replace a test of TYPE_CHECKING by what runs."""
+        self.generic_visit(node)
+        match node.test:
+            case ast.Name("TYPE_CHECKING"):
+                return node.orelse or ast.copy_location(ast.Pass(), node)
+            case ast.UnaryOp(ast.Not(), ast.Name("TYPE_CHECKING")):
+                return node.body
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Remove the annotation of an argument."""
+        if not self._annotated:
+            node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Remove the annotation of the result."""
+        if not self._annotated:
+            node.returns = None
+        return self.generic_visit(node)
 
 
 class Module(NamedTuple):
@@ -79,7 +111,7 @@ def code_of(module: Module) -> bytes:
     library. ``from __future__ import annotations`` becomes a compiler flag: as an import it would make each launch read
     a file.
     """
-    tree = ast.parse(module.path.read_bytes(), module.path)
+    tree = ForLaunches(module.name).visit(ast.parse(module.path.read_bytes(), module.path))
     body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
     flags = __future__.annotations.compiler_flag if len(body) < len(tree.body) else 0
     places = f"__file__ = {str(module.path)!r}\n"

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest_writer
 from tests.native.hosting import Host
 
 
 def write_manifest(host: Host, records: Sequence[Sequence[str]]) -> None:
     """Write a manifest with records for health checks."""
     host.folder.joinpath("slurm.conf").touch()
-    point = manifest.Point("node", (), ("debug3", "4096"), registry=Registry((), ()), records=records)
-    text = manifest.render([], [], host.build.slurm, (), [point])
+    point = manifest_writer.Point("node", (), ("debug3", "4096"), registry=Registry((), ()), records=records)
+    text = manifest_writer.render([], [], host.build.slurm, (), [point])
     host.folder.joinpath("slurmhooks.manifest").write_text(text)
 
 
@@ -47,3 +47,12 @@ def test_it_must_know_its_node(host: Host, with_manifest: bool) -> None:
     assert code == 1
     assert "SLURMD_NODENAME is not set" in said
     assert "slurmhooks try health" in said
+
+
+def test_the_embedded_interpreter_knows_the_arguments_of_ready_made_checks(host: Host) -> None:
+    """Their names come from annotations, which the modules in the core library mostly lack (native/frozen.py)."""
+    host.folder.joinpath("slurm.conf").touch()
+    host.config('[[health.checks]]\ncheck = "mount"\npath = "/scratch"\nfree = "5%"\n')
+    code, said, _ = run(host)
+    assert code == 1
+    assert "free: unknown key; mount has path, type, options" in said

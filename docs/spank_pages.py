@@ -9,7 +9,7 @@ from docs.markdown import code, page, table
 from slurmhooks.hooks.points import CONTEXTS
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
-from slurmhooks.spank.where import Where
+from slurmhooks.spank.calls import Where
 
 
 def spank_page() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.handlers.view import StagedMapping
-from slurmhooks.spank.where import CONTROL_WRITE, REMOTE
+from slurmhooks.spank.calls import CONTROL_WRITE, REMOTE
 from slurmhooks.values import variable_size
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.spank.where import ANYWHERE, EXIT, FORKED, LAUNCH, REMOTE, TASK, USER
+from slurmhooks.spank.calls import ANYWHERE, EXIT, FORKED, LAUNCH, REMOTE, TASK, USER
 from slurmhooks.values import NO_VAL, ExitStatus
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from slurmhooks.spank.where import Where
+    from slurmhooks.spank.calls import Where
 
     class Reading(Protocol):
         """What the functions below read of ``spank``."""

@@ -6,7 +6,7 @@ For the documentation. No process of Slurm imports this module.
 
 from __future__ import annotations
 
-from slurmhooks.spank.where import ANYWHERE, CONTROL_WRITE, PREPEND, Where
+from slurmhooks.spank.calls import ANYWHERE, CONTROL_WRITE, PREPEND, Where
 
 SINCE = "22.05"
 """The oldest supported release, for all functions that it has."""

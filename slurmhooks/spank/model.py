@@ -6,10 +6,9 @@ from __future__ import annotations
 from slurmhooks.errors import SpankError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.handlers.view import stale
-from slurmhooks.spank.calls import Calls
+from slurmhooks.spank.calls import PREPEND, Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
 from slurmhooks.spank.fields import ITEMS, STEP_NAMES
-from slurmhooks.spank.where import PREPEND
 from slurmhooks.values import text_from_c, text_to_c
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches

@@ -6,8 +6,8 @@ from __future__ import annotations
 from slurmhooks.errors import ConfigError, SpankError
 from slurmhooks.handlers.view import stale
 from slurmhooks.log import log
+from slurmhooks.spank.calls import STATE, STATE_WRITE
 from slurmhooks.spank.state_file import NO_PROLOG, StateFile, frozen
-from slurmhooks.spank.where import STATE, STATE_WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.spank.where import STATE_WRITE
+from slurmhooks.spank.calls import STATE_WRITE
 from slurmhooks.testing import environments
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.processes import Call, Path, Processes

@@ -9,12 +9,12 @@ import cffi
 
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import CONTEXTS, HOOKS
+from slurmhooks.spank.calls import LAUNCH, USER
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.spank.state import State
 from slurmhooks.spank.state_file import frozen
-from slurmhooks.spank.where import LAUNCH, USER
 from slurmhooks.testing import environments
 from slurmhooks.testing.jobs import JOB_ID
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c

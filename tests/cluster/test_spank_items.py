@@ -11,8 +11,8 @@ import pytest
 
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.spank.callbacks import DROPPED, PLACES, ROOT, USER, Place
+from slurmhooks.spank.calls import TASK
 from slurmhooks.spank.fields import ITEMS, Item
-from slurmhooks.spank.where import TASK
 from tests.cluster.spank.runs import ALICE, RUNS, Run, Truth, job_of, step_of
 from tests.cluster.spank.site import HERE, Site, site
 

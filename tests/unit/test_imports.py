@@ -45,7 +45,6 @@ MAY_BE_IMPORTED = {
     "slurmhooks.spank.line",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
-    "slurmhooks.spank.where",
     "slurmhooks.files.trusted",
     "slurmhooks.values",
     "slurmhooks.handlers.view",

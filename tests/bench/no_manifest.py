@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from . import sites
-from .launches import SCRIPT
+from .launches import BARE, SCRIPT, build_bare
 from .machine import Machine
 from .rows import Row, spread
 
@@ -29,12 +29,14 @@ LIMITS = {
 def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.put(sites.TASK_LUA, SCRIPT)
+    build_bare(machine, BARE)
     for what, (known, unknown) in LINES.items():
         machine.site({"bench.py": sites.TASK}, plugstack=f"{known}\n")
         for command, rounds in COMMANDS.items():
             cases: dict[str, tuple[str | None, str]] = {
                 "manifest": (f"{known}\n", command),
                 "no manifest": (f"{unknown}\n", command),
+                "embedded, bare": (None, BARE),
             }
             milliseconds = machine.times(rounds, cases)
             # By turns, because the machine may be slow for a while.
@@ -42,4 +44,6 @@ def measure(machine: Machine) -> Iterator[Row]:
             parts = {f"{name}, ms": spread(values) for name, values in milliseconds.items()}
             text = f"{command.replace(' -Q', '')}, {what}: wall time without a manifest, relative to one with it"
             limit = LIMITS[command, what]
-            yield Row(GROUP, text, limit, "x", statistics.median(ratios), parts=parts | {"by turns": spread(ratios)})
+            note = "embedded, bare: a program that only starts an isolated interpreter"
+            parts["by turns"] = spread(ratios)
+            yield Row(GROUP, text, limit, "x", statistics.median(ratios), parts=parts, note=note)

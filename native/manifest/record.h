@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* MOST_ARGUMENTS in slurmhooks/site/manifest.py is one less: the first word is the kind of the record. */
+/* MOST_ARGUMENTS in slurmhooks/site/manifest_writer.py is one less: the first word is the kind of the record. */
 #define MOST_WORDS 64
 
 struct record {

@@ -21,7 +21,7 @@ from slurmhooks.node import ready
 from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
-from slurmhooks.site.manifest import Line, Point
+from slurmhooks.site.manifest_writer import Line, Point
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:

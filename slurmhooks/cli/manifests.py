@@ -13,7 +13,7 @@ from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
 from slurmhooks.files.paths import matches
-from slurmhooks.site import manifest, variants
+from slurmhooks.site import manifest, manifest_writer, variants
 
 PLUGIN = "spank_python.so"
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -30,7 +30,7 @@ def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Pa
     """
     # Another build may treat the same hook files differently.
     watched = [*loaded.watched, str(folder / build_record.CORE)]
-    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
+    return manifest_writer.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
 
 
 def manifest_path(sysconfdir: Path) -> Path:
@@ -121,7 +121,7 @@ def write_manifest(text: str, path: Path) -> None:
         " this one"
     )
     try:
-        manifest.write(text, str(path))
+        manifest_writer.write(text, str(path))
     except OSError as error:
         if error.errno not in READ_ONLY:
             raise
@@ -145,6 +145,6 @@ def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_recor
         present = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return f"{path}: none, so Python starts in every process; run 'slurmhooks compile'"
-    if manifest.without_times(present) != manifest.without_times(expected):
+    if manifest_writer.without_times(present) != manifest_writer.without_times(expected):
         return f"{path}: stale, so Python starts in every process; run 'slurmhooks compile'"
     return f"{path}: up to date"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.hooks.points import POINTS
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ COSTLY_CALLBACKS = VARIANTS["full"]
 
 def of(registries: Iterable[Registry]) -> str:
     """Return the name of the smallest variant that exports every callback with a handler."""
-    return smallest(name for registry in registries for name in manifest.calls(registry))
+    return smallest(name for registry in registries for name in manifest_writer.calls(registry))
 
 
 def smallest(callbacks: Iterable[str]) -> str:

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from slurmhooks.handlers import loader
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest_writer
 from tests.native.hosting import Host, Run
 
 
@@ -17,13 +17,13 @@ def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hook
         args: the arguments of the line.
     """
     sources = [loader.Source(path=str(host.folder / "hooks.py"))]
-    line = manifest.Line(args, sources, [], loader.load(sources))
+    line = manifest_writer.Line(args, sources, [], loader.load(sources))
     watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
     path = host.folder / "slurmhooks.manifest"
     # The manifest records the folder's modification time, so all files of the test must already exist.
     host.script("")
     path.write_text("")
-    path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
+    path.write_text(manifest_writer.render([line], watched, host.build.slurm, map(str, patterns)))
     return path
 
 
@@ -37,9 +37,9 @@ def compile_scrun(host: Host, script: str | None) -> None:
     hooks = host.folder / "hooks.py"
     sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
     path = None if script is None else str(host.folder / script)
-    scrun = manifest.Point("scrun", sources, ("debug3", "4096"), path)
+    scrun = manifest_writer.Point("scrun", sources, ("debug3", "4096"), path)
     watched = [str(host.folder / name) for name in ("hooks.py", "slurmhooks.toml")]
-    (host.folder / "slurmhooks.manifest").write_text(manifest.render([], watched, host.build.slurm, (), [scrun]))
+    (host.folder / "slurmhooks.manifest").write_text(manifest_writer.render([], watched, host.build.slurm, (), [scrun]))
 
 
 def launch(host: Host, context: str, calls: str) -> Run:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest_writer
 from tests.native.hosting import Host, Run
 from tests.native.manifests import compile_manifest, launch
 from tests.native.test_spank import CALLBACKS
@@ -323,7 +323,7 @@ def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
     path = compile_manifest(each_host, folder / "site_*.py")
     holds, happen = BESIDE[change]
     happen(each_host)
-    assert (manifest.outdated(str(path)) is None) == holds
+    assert (manifest_writer.outdated(str(path)) is None) == holds
     run = launch(each_host, "local", "call sp init")
     assert run.one("call").rc == 0
     assert has_python(run) != holds

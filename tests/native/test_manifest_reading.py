@@ -14,7 +14,7 @@ from slurmhooks.handlers.loader import Source
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks import points
 from slurmhooks.hooks.option import Option
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest, manifest_writer
 from tests.native.hosting import Host, Result, Value
 
 CALLBACKS, FILTERS = points.POINTS["spank"].functions, points.POINTS["cli_filter"].functions
@@ -179,7 +179,7 @@ NUMBERS = st.sampled_from(
 
 def row(*words: str) -> bytes:
     """Return a record as Python writes it."""
-    return " ".join(map(manifest._encode, words)).encode()
+    return " ".join(map(manifest_writer._encode, words)).encode()
 
 
 ROOT_FOLDER = str(os.stat("/").st_ino)
@@ -275,8 +275,8 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
     )
     def property_holds(args: list[str], options: list[Any], paths: list[str]) -> None:
         sources = [Source(packages="/a folder of packages"), *(Source(path=name) for name in paths)]
-        line = manifest.Line(args, sources, [], Registry((), options))
-        text = manifest.render([line], ["/no/such/file"], host.build.slurm)
+        line = manifest_writer.Line(args, sources, [], Registry((), options))
+        text = manifest_writer.render([line], ["/no/such/file"], host.build.slurm)
         ((valid, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
         assert valid
         assert lines[0]["argv"] == args

@@ -66,7 +66,7 @@ def this(sysconfdir: Path) -> Machine:
     from slurmhooks.cli import controllers
     from slurmhooks.cli.bundles import archive, contents
     from slurmhooks.cli.bundles.store import Store
-    from slurmhooks.site import manifest
+    from slurmhooks.site import manifest, manifest_writer
 
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
@@ -96,7 +96,7 @@ def this(sysconfdir: Path) -> Machine:
         kept=store.kept(),
         slurmctld=[_point(each, bundle, store) for each in running],
         findings=[*findings, *(text for text in notes if "unknown" in text)],
-        manifest=manifest.outdated(str(store.home / manifest.FILE_NAME)),
+        manifest=manifest_writer.outdated(str(store.home / manifest.FILE_NAME)),
     )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from slurmhooks.cli import loading, manifests
 from slurmhooks.files import slurm_conf
-from slurmhooks.site.manifest import Line
+from slurmhooks.site.manifest_writer import Line
 
 READ, ENTER, LIST = "r", "x", "rx"
 _BITS = {READ: stat.S_IROTH, ENTER: stat.S_IXOTH, LIST: stat.S_IROTH | stat.S_IXOTH}

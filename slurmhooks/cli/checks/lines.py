@@ -8,7 +8,7 @@ from slurmhooks.files import plugstack
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.site import variants
-from slurmhooks.site.manifest import MOST_ARGUMENTS, Line
+from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, Line
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 
 

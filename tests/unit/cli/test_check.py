@@ -11,7 +11,7 @@ from click.testing import Result
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record
-from slurmhooks.site.manifest import MOST_ARGUMENTS
+from slurmhooks.site.manifest_writer import MOST_ARGUMENTS
 from slurmhooks.site.variants import COSTLY_CALLBACKS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 

@@ -7,12 +7,12 @@ from slurmhooks.handlers import loader
 from slurmhooks.handlers.loader import Source
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.log import log
-from slurmhooks.site import manifest
+from slurmhooks.site import manifest, manifest_writer
 
 
 def rows_of(*patterns: object) -> list[str]:
     """Return the records by which a manifest watches patterns."""
-    return manifest.render([], [], 0x180B05, map(str, patterns)).split("\n")[2:-2]
+    return manifest_writer.render([], [], 0x180B05, map(str, patterns)).split("\n")[2:-2]
 
 
 def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
@@ -25,9 +25,11 @@ def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
     os.utime(tmp_path, (1, 1))
     after = rows_of(tmp_path / "*.py")
     assert before != after
-    assert manifest.without_times("\n".join(before)) == manifest.without_times("\n".join(after))
+    assert manifest_writer.without_times("\n".join(before)) == manifest_writer.without_times("\n".join(after))
     (tmp_path / "b.py").touch()
-    assert manifest.without_times("\n".join(before)) != manifest.without_times("\n".join(rows_of(tmp_path / "*.py")))
+    assert manifest_writer.without_times("\n".join(before)) != manifest_writer.without_times(
+        "\n".join(rows_of(tmp_path / "*.py"))
+    )
 
 
 def test_patterns_that_only_a_folders_time_can_watch(tmp_path: Path) -> None:
@@ -50,10 +52,12 @@ def test_sources_come_back(tmp_path: Path) -> None:
     path = tmp_path / "slurmhooks.manifest"
     names = ["/a b/%.py", "/ä#\udcff\n.py"]
     lines = [
-        manifest.Line(["x", "y z"], [*(Source(path=name) for name in names), Source(module="m")], [], Registry((), ())),
-        manifest.Line([], [Source(path="/other.py")], [], Registry((), ())),
+        manifest_writer.Line(
+            ["x", "y z"], [*(Source(path=name) for name in names), Source(module="m")], [], Registry((), ())
+        ),
+        manifest_writer.Line([], [Source(path="/other.py")], [], Registry((), ())),
     ]
-    manifest.write(manifest.render(lines, [], 0x180B05), str(path))
+    manifest_writer.write(manifest_writer.render(lines, [], 0x180B05), str(path))
     rows = manifest.read(["x", "y z"], str(path))
     assert rows is not None
     assert [source.path or source.module for source in manifest.sources(rows)] == [*names, "m"]
@@ -67,15 +71,15 @@ def test_sources_come_back(tmp_path: Path) -> None:
 def test_what_scrun_needs(tmp_path: Path) -> None:
     """The records of scrun are separate from those of a line with the argument "scrun"."""
     path = tmp_path / "slurmhooks.manifest"
-    line = manifest.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
-    scrun = manifest.Point("scrun", [Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
-    manifest.write(manifest.render([line], [], 0x180B05, (), [scrun]), str(path))
+    line = manifest_writer.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
+    scrun = manifest_writer.Point("scrun", [Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
+    manifest_writer.write(manifest_writer.render([line], [], 0x180B05, (), [scrun]), str(path))
     assert manifest.read((), str(path), "scrun") == [
         *(["source", "/scrun.py"], ["log", "info", "500"], ["script", "/a b.lua"]),
         *(["end"], [""]),
     ]
     assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
-    manifest.write(manifest.render([line], [], 0x180B05), str(path))
+    manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
     assert manifest.read((), str(path), "scrun") is None
 
 
@@ -89,9 +93,9 @@ def test_what_cli_filter_needs(tmp_path: Path) -> None:
     )
     sources = [Source(path=str(hooks))]
     lua = ("5.4", "lupa.lua54", "/lupa.so", "?.lua", "?.so")
-    point = manifest.Point("cli_filter", sources, ("info", "500"), registry=loader.load(sources), lua=lua)
+    point = manifest_writer.Point("cli_filter", sources, ("info", "500"), registry=loader.load(sources), lua=lua)
     path = tmp_path / "slurmhooks.manifest"
-    manifest.write(manifest.render([], [], 0x180B05, (), [point]), str(path))
+    manifest_writer.write(manifest_writer.render([], [], 0x180B05, (), [point]), str(path))
     rows = manifest.read((), str(path), "cli_filter")
     assert rows is not None
     assert rows[:-2] == [
@@ -104,8 +108,8 @@ def test_what_cli_filter_needs(tmp_path: Path) -> None:
 def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     """Level and limit of the log are applied without reading the configuration."""
     path = tmp_path / "slurmhooks.manifest"
-    line = manifest.Line([], [], [], Registry((), ()), log=["error", "300"])
-    manifest.write(manifest.render([line], [], 1), str(path))
+    line = manifest_writer.Line([], [], [], Registry((), ()), log=["error", "300"])
+    manifest_writer.write(manifest_writer.render([line], [], 1), str(path))
     try:
         manifest.sources(manifest.read([], str(path)) or [])
         log.info("dropped")
@@ -121,8 +125,8 @@ def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
 def test_packages_come_back(tmp_path: Path) -> None:
     """The folders of packages are among the sources, in their order."""
     path = tmp_path / "slurmhooks.manifest"
-    line = manifest.Line([], [Source(packages="/p q"), Source(path="/a.py")], [], Registry((), ()))
-    manifest.write(manifest.render([line], [], 0x180B05), str(path))
+    line = manifest_writer.Line([], [Source(packages="/p q"), Source(path="/a.py")], [], Registry((), ()))
+    manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
     rows = manifest.read([], str(path))
     assert rows is not None
     assert [(source.packages, source.path) for source in manifest.sources(rows)] == [("/p q", None), (None, "/a.py")]

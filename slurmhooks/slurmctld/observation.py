@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.errors import Reject, StaleHandleError
 
@@ -21,8 +20,7 @@ WHOSE = Struct("<IIII")
 native/client/late.h."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """One request.
 
     Attributes:

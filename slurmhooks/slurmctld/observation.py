@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pickle
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,11 +39,15 @@ class Observation(NamedTuple):
 
     def pack(self) -> bytes:
         """Return the bytes for the observer process, which was forked from the same generation as the worker."""
+        import pickle  # takes long, and most sites have no handlers that observe
+
         return pickle.dumps((self.id, self.time, self.request, self.members, self.observers))
 
     @classmethod
     def of(cls, data: bytes) -> Observation:
         """Return what :meth:`pack` packed."""
+        import pickle
+
         return cls(*pickle.loads(data))
 
     def member(self, struct: int, place: int) -> bytes:

@@ -14,6 +14,7 @@ SLOW = {
     "inspect",
     "linecache",
     "logging",
+    "pickle",
     "prometheus_client",
     "pydantic",
     "pydantic_core.core_schema",

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
     from slurmhooks.worker.service import Announce
 
+LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing")
+"""What only handlers with modes, and those that read bounds, need: see slurmhooks.worker.service.complete."""
+
 
 def load(watch: Watch, announce: Announce) -> Service:
     """Load the handlers that the configuration names; see slurmhooks.worker.service.Load.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +33,6 @@ class LoadedHandler(NamedTuple):
     mode: str = ""
 
 
-@dataclass
 class Watch:
     """The files that a set of handlers depends on; if any changes, a new set has to be loaded.
 
@@ -48,11 +46,20 @@ class Watch:
         folders: the folders of packages, whose files are known only after they are imported.
     """
 
-    files: dict[str, State] = field(default_factory=dict)
-    globs: dict[str, list[str] | None] = field(default_factory=dict)
-    handlers: dict[str, list[LoadedHandler]] = field(default_factory=dict)
-    before: Watch | None = None
-    folders: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        files: dict[str, State] | None = None,
+        globs: dict[str, list[str] | None] | None = None,
+        handlers: dict[str, list[LoadedHandler]] | None = None,
+        before: Watch | None = None,
+        folders: list[str] | None = None,
+    ) -> None:
+        """Watch nothing, or what another watch has recorded."""
+        self.files = {} if files is None else files
+        self.globs = {} if globs is None else globs
+        self.handlers = {} if handlers is None else handlers
+        self.before = before
+        self.folders = [] if folders is None else folders
 
     def file(self, path: str) -> None:
         """Watch a file; to be called before it is read. The first call for a file counts."""

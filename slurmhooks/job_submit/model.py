@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from slurmhooks.job_submit.bounds import Bounds
     from slurmhooks.job_submit.bounds.cluster import Cluster
@@ -58,7 +58,8 @@ class Job(JobFields, View):
         spank_job_env: the job control environment of SPANK plugins, a mutable mapping; in updates empty and read-only.
         argv: the script's name and arguments, a mutable list.
         _argv: the staged words; None: not written.
-        _cluster: looks up what Slurm can give; None if slurmctld answers no questions about it.
+        _make_cluster: see ``_cluster``.
+        _made_cluster: what it has returned, after its first use.
         _mappings: the two environments, after their first use.
         _modify: the request is an update.
         _owner: user id of the job's owner, if the request does not have it.
@@ -66,10 +67,13 @@ class Job(JobFields, View):
         _record: the job that an update changes; None for submissions, and if slurmctld did not send it.
     """
 
-    __slots__ = ("_argv", "_cluster", "_mappings", "_modify", "_owner", "_record", "_sender")
+    __slots__ = (
+        "_argv", "_made_cluster", "_make_cluster", "_mappings", "_modify", "_owner", "_record", "_sender",
+    )  # fmt: skip
 
     _argv: list[bytes] | None
-    _cluster: Cluster | None
+    _make_cluster: Callable[[], Cluster] | None
+    _made_cluster: Cluster | None
     _mappings: dict[str, Environment]
     _modify: bool
     _owner: int | None
@@ -84,13 +88,14 @@ class Job(JobFields, View):
         owner: int | None = None,
         sender: int | None = None,
         record: Record | None = None,
-        cluster: Cluster | None = None,
+        cluster: Callable[[], Cluster] | None = None,
     ) -> None:
         """View a request."""
         super().__init__(struct)
         put = object.__setattr__  # an assignment would set a field
         put(self, "_argv", None)
-        put(self, "_cluster", cluster)
+        put(self, "_make_cluster", cluster)
+        put(self, "_made_cluster", None)
         put(self, "_mappings", {})
         put(self, "_modify", modify)
         put(self, "_owner", owner)
@@ -113,6 +118,13 @@ class Job(JobFields, View):
         A view of a job that slurmctld has stored, see slurmhooks.replay.audit, returns an update that changes nothing.
         """
         return self, record
+
+    @property
+    def _cluster(self) -> Cluster | None:
+        """What looks up what Slurm can give; None if slurmctld answers no questions about it."""
+        if self._made_cluster is None and self._make_cluster is not None:
+            object.__setattr__(self, "_made_cluster", self._make_cluster())
+        return self._made_cluster
 
     @property
     def bounds(self) -> Bounds:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.points import POINTS
-from slurmhooks.job_submit.bounds.cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.views import Views
     from slurmhooks.slurmctld.asking import Asking, Struct
@@ -44,16 +44,21 @@ class Request:
     def job(self) -> Job:
         """Return a new view of the request."""
         modify = self.hook == "job_modify"
-        private = self._views.private
         job: Job = self._views.job(
             self.structs[0],
             modify=modify,
             owner=self.owner if modify else None,
             sender=self.sender,
             record=None if self._record is None else self._views.record(self._record),
-            cluster=Cluster((lambda name: self._views.table(name, self._asking)) if private else None),
+            cluster=self._cluster,
         )
         return job
+
+    def _cluster(self) -> Cluster:
+        """Return what looks up what Slurm can give. Most requests do not need it, and it takes long to import."""
+        from slurmhooks.job_submit.bounds.cluster import Cluster
+
+        return Cluster((lambda name: self._views.table(name, self._asking)) if self._views.private else None)
 
     def fresh(self, savepoint: object) -> Job:
         """Return a new view of the request in the state of a savepoint."""

@@ -10,7 +10,6 @@ from slurmhooks.errors import LoadError
 from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
-from slurmhooks.job_submit.subject import Subject
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.capture import Recording
@@ -19,9 +18,12 @@ from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.job_submit.model import Job
+    from slurmhooks.job_submit.subject import Subject
     from slurmhooks.processes.settings import Settings
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.message import Message, Raw
@@ -40,6 +42,11 @@ class Service(PointService):
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
         self._recording = Recording(tables, settings.hooks, self.followers)
+        self._subject: Callable[[Job], Subject] | None = None
+        if any(handler.rollout is not None for handler in registry.all_handlers()):
+            from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
+
+            self._subject = Subject
 
     def start(self) -> None:
         """Run the ``job_submit.init`` handlers; see PointService."""
@@ -98,7 +105,7 @@ class Service(PointService):
         arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
             outcome = self._call(
-                *(request.hook, arguments, job, excluded, Subject, request.sender),
+                *(request.hook, arguments, job, excluded, self._subject, request.sender),
                 partial(gives, job, PARSABLE),
             )
         finally:

@@ -9,8 +9,7 @@ Segments of the former format have no key, so nothing is read behind their first
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from slurmhooks.jobcomp.layout import CHECKED, FORMER, HEAD, KEY, MAGIC, NUMBERS, REST
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One record, without its message.
 
     Attributes:

@@ -12,7 +12,6 @@ import errno
 import fcntl
 import json
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.jobcomp.frames import Frame, frames, key_of
@@ -32,7 +31,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
 
 
-@dataclass(slots=True)
 class Record:
     """A record that is not delivered yet.
 
@@ -46,13 +44,17 @@ class Record:
         reasons: why the last attempt failed, by handler.
     """
 
-    segment: Segment
-    frame: Frame
-    passed: set[str] = field(default_factory=set)
-    begun: str | None = None
-    tries: int = 0
-    due: float = 0.0
-    reasons: dict[str, str] = field(default_factory=dict)
+    __slots__ = ("begun", "due", "frame", "passed", "reasons", "segment", "tries")
+
+    def __init__(self, segment: Segment, frame: Frame) -> None:
+        """Store a record that no handler has had."""
+        self.segment = segment
+        self.frame = frame
+        self.passed: set[str] = set()
+        self.begun: str | None = None
+        self.tries = 0
+        self.due = 0.0
+        self.reasons: dict[str, str] = {}
 
     def apply(self, change: list[Any]) -> bool:
         """Apply a line of the state file; tell whether the record is still to be delivered."""

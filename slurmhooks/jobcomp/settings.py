@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf
 from slurmhooks.site import sources as site
 from slurmhooks.wire.protocol import Fsync
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks.config.controller import JobEnd
 
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         arguments: StateSaveLocation, as slurmctld has it.
     """
     try:
-        section = site.read_config(site.config_path()).job_end
+        section = site.read_config(site.config_name()).job_end
     except (ConfigError, LoadError) as error:
         output, code = error.findings, 1
     else:

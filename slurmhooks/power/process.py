@@ -67,7 +67,7 @@ def deliver(spool: Path) -> None:
     failure = None
     while waits(spool):
         try:
-            limit = site.read_config(site.config_path()).power.timeout
+            limit = site.read_config(site.config_name()).power.timeout
         except (ConfigError, LoadError) as error:
             for finding in error.findings:
                 log.error("%s", finding)

@@ -12,7 +12,6 @@ import os
 import re
 import socket
 import sys
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files.watch import LoadedHandler, Watch
@@ -32,7 +31,6 @@ SPARE = 8
 """How many workers a generation may have beyond twice those that are configured, while it replaces them."""
 
 
-@dataclass
 class Child:
     """A generation.
 
@@ -46,13 +44,15 @@ class Child:
         workers: the workers that were handed to slurmctld, and that slurmctld has not released.
     """
 
-    pid: int
-    connection: socket.socket
-    deadline: float | None
-    settings: Settings | None = None
-    watch: Watch | None = None
-    is_loaded: bool = False
-    workers: set[int] = field(default_factory=set)
+    def __init__(self, pid: int, connection: socket.socket, deadline: float | None) -> None:
+        """Store what is known of a generation that has just been forked."""
+        self.pid = pid
+        self.connection = connection
+        self.deadline = deadline
+        self.settings: Settings | None = None
+        self.watch: Watch | None = None
+        self.is_loaded = False
+        self.workers: set[int] = set()
 
     def send(self, message: Message) -> None:
         """Send a message, without waiting: a generation that does not read its messages is killed."""
@@ -89,7 +89,7 @@ class Child:
         hooks = document.get("hooks")
         if not isinstance(hooks, str) or not re.fullmatch("[0-9a-f]{0,64}", hooks):
             raise ValueError("a hash is invalid")
-        self.settings = replace(self.settings, hooks=hooks)
+        self.settings = self.settings.with_hooks(hooks)
         self.is_loaded = True
 
     def failed(self, message: Message) -> tuple[str, list[str]]:

@@ -11,12 +11,12 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from contextlib import suppress
 from select import PIPE_BUF
 from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.errors import LoadError
+from slurmhooks.handlers import trace
 from slurmhooks.log import ERROR, INFO, log
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def end_after(body: Callable[[], object]) -> NoReturn:
         code = 0
     except LoadError:
         pass  # its findings have been logged
-    except BaseException:  # noqa: BLE001 - nothing may get into the parent's stack
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - nothing may get into the parent's stack
+        log.record("\n".join(trace.lines(error)))
     finally:
         try:
             sys.stdout.flush()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
 
 
-@dataclass(frozen=True)
 class Settings:
     """What the processes of a plugin point need of its configuration.
 
@@ -27,18 +25,27 @@ class Settings:
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
     """
 
-    section: Workers = field(default_factory=lambda: plain.table("job_submit"))
-    policy: PolicyTexts = field(default_factory=lambda: plain.table("policy", {"rule_ids": False, "notices": "always"}))
-    hooks: str = ""
-    collect: Mapping[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        section: Workers | None = None,
+        policy: PolicyTexts | None = None,
+        hooks: str = "",
+        collect: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Store them; the defaults are for tests and replays."""
+        quiet = {"rule_ids": False, "notices": "always"}
+        self.section: Workers = plain.table("job_submit") if section is None else section
+        self.policy: PolicyTexts = plain.table("policy", quiet) if policy is None else policy
+        self.hooks = hooks
+        self.collect: Mapping[str, Any] = {} if collect is None else collect
 
     @classmethod
-    def of(cls, config: Config, section: str) -> Settings:
-        """Return the settings of a section."""
+    def of(cls, config: Config, section: str, collect: Mapping[str, Any] | None = None) -> Settings:
+        """Return the settings of a section, with orders for the collector."""
         own: Any = SimpleNamespace(**plain.values(section, getattr(config, section)))
         if section != "job_submit":
-            return cls(own)
-        return cls(own, plain.table("policy", plain.values("policy", config.policy)))
+            return cls(own, collect=collect)
+        return cls(own, plain.table("policy", plain.values("policy", config.policy)), collect=collect)
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
@@ -50,6 +57,10 @@ class Settings:
     def document(self) -> dict[str, Any]:
         """Return the settings as values of JSON."""
         return {**vars(self), "section": vars(self.section), "policy": vars(self.policy)}
+
+    def with_hooks(self, hooks: str) -> Settings:
+        """Return a copy with the hash of other files."""
+        return Settings(self.section, self.policy, hooks, self.collect)
 
     @property
     def accept(self) -> bool:

@@ -11,10 +11,9 @@ import json
 import os
 import stat
 import zlib
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.errors import SlurmhooksError
 
@@ -57,8 +56,7 @@ class Kind(IntEnum):
     PARTIAL = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One frame.
 
     Attributes:

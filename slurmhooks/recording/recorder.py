@@ -9,9 +9,8 @@ import os
 import pwd
 import sys
 import time
-from dataclasses import dataclass
 from struct import Struct, error
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks._version import __version__
 from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded
@@ -39,8 +38,7 @@ REQUEST, ROWS, FACTS = b"q", b"r", b"f"
 _REPORT = Struct("<cI")
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """When a recording ends by itself.
 
     Attributes:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from struct import Struct, error
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.recording.file import RecordingError, join, split
 from slurmhooks.wire.message import Message, decode
@@ -22,8 +21,7 @@ SECRETS = {"script": ("script", "argv", "submit_line"), "environment": ("environ
 ``sbatch --wrap`` and the variables of ``--export``. They are not recorded otherwise, nor logged as changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """A request as it was received, and its answer.
 
     Attributes:
@@ -94,11 +92,10 @@ def decode_partial(data: bytes) -> Recorded:
         unknown = frozenset(names.decode().split())
     except ValueError:
         raise RecordingError("a request is damaged") from None
-    return replace(decode_recorded(request), unknown=unknown)
+    return decode_recorded(request)._replace(unknown=unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """All rows of a table of slurmctld at some time.
 
     Attributes:
@@ -132,8 +129,7 @@ def decode_rows(data: bytes) -> Rows:
         raise RecordingError("the rows of a table are damaged") from None
 
 
-@dataclass(frozen=True, slots=True)
-class UserFacts:
+class UserFacts(NamedTuple):
     """Facts about a user that slurmctld knows, independent of a request.
 
     Attributes:

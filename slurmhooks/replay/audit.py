@@ -226,7 +226,7 @@ def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, 
         """Return an update that changes nothing, and the job."""
         del record
         present, struct = answers.record, type(job._struct)(table, nothing, job._struct.asking)
-        return base(struct, modify=True, owner=present.user_id, record=present, cluster=job._cluster), present
+        return base(struct, modify=True, owner=present.user_id, record=present, cluster=lambda: job._cluster), present
 
     return stored
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -101,8 +101,7 @@ class Conversion:
 
     def recorded(self, request: Recorded) -> Recorded:
         """Convert a recorded request."""
-        return replace(
-            request,
+        return request._replace(
             request=self._structs(decode(request.request, self.old)).encode(self.new),
             answer=self._answer(decode(request.answer, self.old)).encode(self.new),
             questions=self.questions(request.questions),

@@ -62,11 +62,6 @@ def located(path: str) -> str:
     return path if isinstance(paths.state(real), int) else real
 
 
-def located_path(path: Path) -> Path:
-    """Return what :func:`located` returns."""
-    return type(path)(located(str(path)))
-
-
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     """Return the configuration and the sources that it names.
 
@@ -86,9 +81,9 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     return again(read)
 
 
-def read_config(link: Path) -> Config:
+def read_config(link: str) -> Config:
     """Return the configuration; see :func:`located_config`."""
-    return again(lambda: located_config(link))[1]
+    return again(lambda: _located_config(link))[1]
 
 
 def located_config(link: Path) -> tuple[Path, Config]:
@@ -100,17 +95,25 @@ def located_config(link: Path) -> tuple[Path, Config]:
         ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
         ReplacedError: it was replaced meanwhile.
     """
+    path, config = _located_config(str(link))
+    return type(link)(path), config
+
+
+def _located_config(link: str) -> tuple[str, Config]:
+    """Return what :func:`located_config` returns, without the module pathlib."""
     from slurmhooks.config import plain
 
-    path = located_path(link)
-    with Unchanged(str(link), str(path)):
-        _refuse_hidden(str(path))
-        tables = _valid(str(path), plain.TABLES.get)
+    path = located(link)
+    with Unchanged(link, path):
+        _refuse_hidden(path)
+        tables = _valid(path, plain.TABLES.get)
         read: Any = plain.Plain(tables) if tables is not None else None
         if read is None:
+            from pathlib import Path
+
             from slurmhooks.config import model
 
-            read = model.read(path)
+            read = model.read(Path(path))
     return path, read
 
 
@@ -230,9 +233,7 @@ def values(path: str) -> Values:
     tables = _valid(path, _keys, OTHERS)
     if tables is not None:
         return lambda table, key: tables.get(table, {}).get(key, (_keys(table) or {})[key].default)
-    from pathlib import Path
-
-    config = read_config(Path(path))
+    config = read_config(path)
     return lambda table, key: getattr(getattr(config, table), key)
 
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from slurmhooks.fields import JobFields
 from slurmhooks.handlers.similar import nearest
@@ -16,7 +16,7 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import answer, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from slurmhooks.fields.classes import Computations
     from slurmhooks.slurmctld.table import Table
@@ -40,8 +40,7 @@ WHOLE = ("cancel", "hold", "release", "requeue")
 """Actions on a component of a heterogeneous job that are for the whole job, because Slurm has no others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """Something that a handler wants to be done.
 
     Attributes:
@@ -62,7 +61,7 @@ class Action:
     job_id: int | None
     state: tuple[Any, ...]
     about: dict[str, Any]
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = MappingProxyType({})
     message: bytes = b""
     whose: str | None = None
 
@@ -210,7 +209,7 @@ def _not_ours(action: Action, node: Any) -> str | None:
     return f"this rule has not drained it: its reason is {reason!r}, set by user {node.reason_uid}"
 
 
-def _has(row: Any, fields: dict[str, Any]) -> bool:
+def _has(row: Any, fields: Mapping[str, Any]) -> bool:
     """Tell whether a job or node has these values; False if the row has no such field."""
     names = row._names()
     return all(name in names and (getattr(row, name) or "") == (value or "") for name, value in fields.items())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmhooks.handlers.dispatch import PASSED
@@ -26,7 +25,6 @@ def about_record(record: Any) -> dict[str, object]:
     return {name: getattr(record, name) for name in OF_A_RECORD}
 
 
-@dataclass(slots=True)
 class Step:
     """What one handler did.
 
@@ -44,15 +42,29 @@ class Step:
         error_id: of the bug, if the handler only warned or observed.
     """
 
-    handler: Handler
-    wrong: BaseException | None
-    outcome: Outcome | None
-    nanoseconds: int
-    savepoint: object
-    before: object = None
-    mode: str = ENFORCE
-    error_id: str | None = None
-    notice: bool = False
+    __slots__ = ("before", "error_id", "handler", "mode", "nanoseconds", "notice", "outcome", "savepoint", "wrong")
+
+    def __init__(
+        self,
+        handler: Handler,
+        wrong: BaseException | None,
+        outcome: Outcome | None,
+        nanoseconds: int,
+        savepoint: object,
+        before: object = None,
+        mode: str = ENFORCE,
+        error_id: str | None = None,
+    ) -> None:
+        """Store it; the user has read no notice."""
+        self.handler = handler
+        self.wrong = wrong
+        self.outcome = outcome
+        self.nanoseconds = nanoseconds
+        self.savepoint = savepoint
+        self.before = before
+        self.mode = mode
+        self.error_id = error_id
+        self.notice = False
 
 
 class Call:

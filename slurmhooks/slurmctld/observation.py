@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.errors import Reject, StaleHandleError
 
@@ -21,8 +19,7 @@ WHOSE = Struct("<IIII")
 native/client/late.h."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """One request.
 
     Attributes:
@@ -42,11 +39,15 @@ class Observation:
 
     def pack(self) -> bytes:
         """Return the bytes for the observer process, which was forked from the same generation as the worker."""
+        import pickle  # takes long, and most sites have no handlers that observe
+
         return pickle.dumps((self.id, self.time, self.request, self.members, self.observers))
 
     @classmethod
     def of(cls, data: bytes) -> Observation:
         """Return what :meth:`pack` packed."""
+        import pickle
+
         return cls(*pickle.loads(data))
 
     def member(self, struct: int, place: int) -> bytes:

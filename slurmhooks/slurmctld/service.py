@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collector, reporting
@@ -89,6 +88,7 @@ class PointService:
                 seen = [(places.index(handler), savepoint) for handler, savepoint in call.observers]
                 send(Observation(call.id, call.time, call.request, call.members, seen).pack())
 
+        Observation("", 0.0, b"", {}, []).pack()  # imports modules, before a handler leaves no way to do so
         self.followers.insert(0, follow)
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
@@ -264,7 +264,7 @@ def load_point(
         tuple(spec.name for spec in POINTS[point].hooks),
         prepare,
     )
-    settings = replace(_settings(read, section), hooks=watch.fingerprint())
+    settings = _settings(read, section).with_hooks(watch.fingerprint())
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.section.timeout:
             log.error(
@@ -293,7 +293,7 @@ def load_service(
 
 
 def _settings(config: Config, section: str) -> Settings:
-    return replace(Settings.of(config, section), collect=collector.wanted(config, section))
+    return Settings.of(config, section, collector.wanted(config, section))
 
 
 def _tables() -> Tables:

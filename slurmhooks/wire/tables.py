@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.errors import SlurmhooksError
 
@@ -33,8 +31,7 @@ class TableError(SlurmhooksError):
     """A text is not a table, or not in the format that this release of slurmhooks reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One member of a struct.
 
     Attributes:
@@ -48,7 +45,6 @@ class Member:
     writable: bool = False
 
 
-@dataclass(frozen=True)
 class Table:
     """The members of one struct; messages refer to them by their indices.
 
@@ -60,27 +56,21 @@ class Table:
         index: the index, the pointer's index, and the kind of each member, by its name.
     """
 
-    name: str
-    members: tuple[Member, ...]
-    places: Mapping[str, int] = field(init=False, compare=False)
-    via: tuple[int | None, ...] = field(init=False, compare=False)
-    index: Mapping[str, tuple[int, int | None, str]] = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, name: str, members: tuple[Member, ...]) -> None:
         """Index the members."""
-        places = {member.name: index for index, member in enumerate(self.members)}
-        if len(places) != len(self.members):
-            raise TableError(f"table {self.name}: a member appears twice")
-        object.__setattr__(self, "places", places)
-        outer = (member.name.rpartition(".")[0] for member in self.members)
-        pointers = {name: index for name, index in places.items() if self.members[index].kind == "pointer"}
-        via = tuple(pointers.get(name) for name in outer)
-        object.__setattr__(self, "via", via)
-        kinds = (member.kind for member in self.members)
-        object.__setattr__(self, "index", dict(zip(places, zip(places.values(), via, kinds, strict=True), strict=True)))
+        self.name = name
+        self.members = members
+        self.places: Mapping[str, int] = {member.name: index for index, member in enumerate(members)}
+        if len(self.places) != len(members):
+            raise TableError(f"table {name}: a member appears twice")
+        outer = (member.name.rpartition(".")[0] for member in members)
+        pointers = {name: index for name, index in self.places.items() if members[index].kind == "pointer"}
+        self.via = tuple(pointers.get(name) for name in outer)
+        kinds = (member.kind for member in members)
+        rows = zip(self.places.values(), self.via, kinds, strict=True)
+        self.index: Mapping[str, tuple[int, int | None, str]] = dict(zip(self.places, rows, strict=True))
 
 
-@dataclass(frozen=True)
 class Tables:
     """All tables of one build.
 
@@ -93,21 +83,21 @@ class Tables:
         identity: of the text; 64 bits.
     """
 
-    release: str
-    tier: str
-    tables: tuple[Table, ...]
-    constants: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    text: str = field(init=False, compare=False)
-    identity: int = field(init=False, compare=False)
-    _places: Mapping[str, int] = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        release: str,
+        tier: str,
+        tables: tuple[Table, ...],
+        constants: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
         """Generate the text, and hash it."""
-        object.__setattr__(self, "_places", {table.name: place for place, table in enumerate(self.tables)})
-        text = "".join(f"{line}\n" for line in self._lines())
-        object.__setattr__(self, "text", text)
-        digest = hashlib.sha256(text.encode()).digest()
-        object.__setattr__(self, "identity", int.from_bytes(digest[:8], "big"))
+        self.release = release
+        self.tier = tier
+        self.tables = tables
+        self.constants = {} if constants is None else constants
+        self._places = {table.name: place for place, table in enumerate(tables)}
+        self.text = "".join(f"{line}\n" for line in self._lines())
+        self.identity = int.from_bytes(hashlib.sha256(self.text.encode()).digest()[:8], "big")
 
     def _lines(self) -> Iterable[str]:
         yield _FIRST_LINE
@@ -182,6 +172,7 @@ def installed() -> Tables | None:
 def _of_folder(folder: str) -> Tables:
     """Read the tables of a plugin, once: this process may no longer be able to when it reports a wrong code."""
     try:
-        return parse(Path(folder, FILE_NAME).read_text())
+        with open(f"{folder}/{FILE_NAME}", encoding="utf-8") as file:
+            return parse(file.read())
     except (OSError, UnicodeError, TableError) as error:
         raise TableError(f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again") from None

@@ -9,14 +9,13 @@ import select
 import signal
 import socket
 import time
-import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.collector import reporting
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files.watch import Watch
-from slurmhooks.handlers import dispatch
+from slurmhooks.handlers import dispatch, trace
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.control import Message
@@ -259,8 +258,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
-        shown = "".join(traceback.format_exception(error)).rstrip()
-        line = dispatch.report_findings([shown], "these files do not go into service")
+        line = dispatch.report_findings(["\n".join(trace.lines(error))], "these files do not go into service")
         _refuse(supervisor, number, [line, f"{type(error).__name__}: {error}"], watch)
     finally:
         os._exit(code)

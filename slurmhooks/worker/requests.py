@@ -14,7 +14,6 @@ import re
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
 
@@ -33,7 +32,6 @@ CONNECT = 2.0
 _CREDENTIALS = Struct("iII")
 
 
-@dataclass
 class Asked:
     """One connection of a command.
 
@@ -42,9 +40,11 @@ class Asked:
         generation: number of the generation whose start it waits for; None if that has not been started yet.
     """
 
-    connection: socket.socket
-    text: str = ""
-    generation: int | None = field(default=None)
+    def __init__(self, connection: socket.socket) -> None:
+        """Wait for the request."""
+        self.connection = connection
+        self.text = ""
+        self.generation: int | None = None
 
 
 class Requests:

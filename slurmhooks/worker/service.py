@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Container
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks.files import trusted
@@ -165,6 +166,19 @@ def entry(name: str) -> Load:
     module, _, function = name.partition(":")
     load: Load = getattr(importlib.import_module(module), function)
     return load
+
+
+def complete(name: str) -> None:
+    """Import what only some handlers need, for the generations to come, when slurmctld no longer waits.
+
+    The first generation imports it where it is needed; the files of the package cannot have been replaced so soon.
+
+    Args:
+        name: ``module:function``; the module's ``LATER`` has the names of the modules, if there are any.
+    """
+    for module in getattr(importlib.import_module(name.partition(":")[0]), "LATER", ()):
+        with suppress(Exception):  # a generation imports again what fails here, and reports why
+            importlib.import_module(module)
 
 
 def point(name: str) -> str:

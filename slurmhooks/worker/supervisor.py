@@ -248,6 +248,8 @@ class Supervisor:
         timeout = max(1, round(settings.section.timeout * 1000))
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
+        if before is None:
+            service.complete(self._entry)
         if before is not None and before in self._children:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))

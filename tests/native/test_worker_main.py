@@ -19,6 +19,8 @@ from slurmhooks.worker.__main__ import preload
 
 name = sys.argv[1]
 preload(name)
+if "complete" in sys.argv:
+    service.complete(name)
 before = set(sys.modules)
 service.entry(name)(Watch(), lambda settings: None)
 print(*{module.partition(".")[0] for module in set(sys.modules) - before})
@@ -33,6 +35,20 @@ def test_generations_import_only_the_sites_files(host: Host, tmp_path: Path, poi
     (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
     options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
     command = [sys.executable, *options, "-c", LOAD, f"slurmhooks.entry.{point}:load"]
-    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert "slurmhooks_site" in printed.split()
-    assert not {"slurmhooks", "pydantic", "structlog"} & set(printed.split())
+    imported = subprocess.check_output(command, text=True).split()
+    assert "slurmhooks_site" in imported
+    assert not {"slurmhooks", "pydantic", "structlog"} & set(imported)
+
+
+def test_later_generations_have_everything(host: Host, tmp_path: Path) -> None:
+    """Once it serves, a supervisor has also what only handlers with modes need, or those that read bounds."""
+    (tmp_path / "slurm.conf").touch()
+    (tmp_path / "policy.py").write_text(
+        "from slurmhooks import hook\nimport slurmhooks.job_submit.bounds.computing\n"
+        '@hook.job_submit(mode="warn")\ndef limit(job): pass\n'
+    )
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
+    options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
+    command = [sys.executable, *options, "-c", LOAD, "slurmhooks.entry.job_submit:load"]
+    assert "slurmhooks" in subprocess.check_output(command, text=True).split()
+    assert "slurmhooks" not in subprocess.check_output([*command, "complete"], text=True).split()

@@ -99,7 +99,7 @@ class Store:
     @property
     def deployed(self) -> str | None:
         """The id of the bundle that slurmhooks.toml is a link into; None if it does not belong to a bundle."""
-        folder = site.located_path(self.toml).parent
+        folder = Path(site.located(str(self.toml))).parent
         return folder.name if folder.parent == self._bundles.resolve() and self.toml.is_symlink() else None
 
     def place(self, bundle: str) -> Path:

@@ -73,7 +73,7 @@ def guide(names: bool, as_json: bool, sysconfdir: Path) -> None:
     if not path.exists():
         raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
     try:
-        read = site.read_config(path)
+        read = site.read_config(str(path))
         switched_on = rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error

@@ -69,7 +69,7 @@ def command(
     notes = []
     if not files:
         parameters.use(sysconfdir)
-        read = site.read_config(site.config_path())
+        read = site.read_config(site.config_name())
         files = (Path(decisions_folder(read.decisions.folder)),)
         if read.decisions.sample < 1:
             share = f"[decisions] sample = {read.decisions.sample:g}"

@@ -58,7 +58,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool, as_json: b
     if of_power:
         folder, maker = deliverer.folder(), "the first power program that slurmctld runs makes it"
     else:
-        folder = Path(spool_folder(site.read_config(site.config_path()).job_end))
+        folder = Path(spool_folder(site.read_config(site.config_name()).job_end))
         maker = "slurmctld with JobCompType=jobcomp/python makes it"
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:

@@ -11,7 +11,7 @@ Each constant is also an attribute of the module: ``constants.MAIL_JOB_END``, ``
 from __future__ import annotations
 
 from enum import Enum, IntEnum, IntFlag
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks.fields.constants.records import (
     JobState,
@@ -43,6 +43,9 @@ from slurmhooks.fields.constants.requests import (
     X11Flag,
 )
 from slurmhooks.handlers.codes import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "ESLURM",
@@ -81,6 +84,19 @@ class _Codes(Protocol):
     def __getattr__(self, name: str) -> int | str: ...
 
 
+class _CodeNumbers:
+    """Returns the number of an error code for the attribute with its name. An enumeration would take longer to make."""
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.__members__ = numbers
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self.__members__[name]
+        except KeyError:
+            raise AttributeError(f"this release has no error code {name!r}{unknown(name) or ''}") from None
+
+
 class _CodeNames:
     """Returns the name of an error code for the attribute with this name."""
 
@@ -91,7 +107,7 @@ class _CodeNames:
         return name
 
 
-ESLURM: _Codes = IntEnum("ESLURM", GROUPS["ESLURM"]) if GROUPS else _CodeNames()  # type: ignore[assignment]
+ESLURM: _Codes = _CodeNumbers(GROUPS["ESLURM"]) if GROUPS else _CodeNames()
 """The error codes of slurm_errno.h, for ``Reject(text, code=ESLURM.ESLURM_INVALID_ACCOUNT)``."""
 
 KINDS: dict[str, type[Enum]] = {

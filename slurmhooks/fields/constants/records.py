@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-from slurmhooks.fields.constants.release import of_release
+from slurmhooks.fields.constants.release import OfRelease
 
 
-@of_release
-class JobState(IntEnum):
+class JobState(IntEnum, metaclass=OfRelease):
     """State of a job, without its flags (record.job_state)."""
 
     JOB_PENDING = 0
@@ -26,8 +25,7 @@ class JobState(IntEnum):
     JOB_OOM = 11
 
 
-@of_release
-class JobStateFlag(IntFlag):
+class JobStateFlag(IntFlag, metaclass=OfRelease):
     """Flags of the state of a job (record.job_state_flags)."""
 
     JOB_LAUNCH_FAILED = 1 << 8
@@ -49,8 +47,7 @@ class JobStateFlag(IntFlag):
     JOB_EXPEDITING = 1 << 24
 
 
-@of_release
-class NodeState(IntEnum):
+class NodeState(IntEnum, metaclass=OfRelease):
     """State of a node (state). ALLOCATED also covers what scontrol shows as MIXED."""
 
     NODE_STATE_UNKNOWN = 0
@@ -62,8 +59,7 @@ class NodeState(IntEnum):
     NODE_STATE_FUTURE = 6
 
 
-@of_release
-class NodeStateFlag(IntFlag):
+class NodeStateFlag(IntFlag, metaclass=OfRelease):
     """Flags of the state of a node (state_flags)."""
 
     NODE_STATE_EXTERNAL = 1 << 4
@@ -92,8 +88,7 @@ class NodeStateFlag(IntFlag):
     NODE_STATE_BLOCKED = 1 << 27
 
 
-@of_release
-class PartitionFlag(IntFlag):
+class PartitionFlag(IntFlag, metaclass=OfRelease):
     """Properties of a partition (partition.flags)."""
 
     PART_FLAG_DEFAULT = 1 << 0
@@ -109,8 +104,7 @@ class PartitionFlag(IntFlag):
     PART_FLAG_SCHED_CLEARED = 1 << 19
 
 
-@of_release
-class PartitionState(IntEnum):
+class PartitionState(IntEnum, metaclass=OfRelease):
     """Whether a partition accepts and starts jobs (partition.state_up)."""
 
     PARTITION_DOWN = 1
@@ -119,8 +113,7 @@ class PartitionState(IntEnum):
     PARTITION_INACTIVE = 0
 
 
-@of_release
-class PreemptMode(IntFlag):
+class PreemptMode(IntFlag, metaclass=OfRelease):
     """What happens to preempted jobs (preempt_mode)."""
 
     PREEMPT_MODE_OFF = 0
@@ -133,8 +126,7 @@ class PreemptMode(IntFlag):
     PREEMPT_MODE_GANG = 1 << 15
 
 
-@of_release
-class QosFlag(IntFlag):
+class QosFlag(IntFlag, metaclass=OfRelease):
     """Properties of a QOS (flags)."""
 
     QOS_FLAG_PART_MIN_NODE = 1 << 0
@@ -153,8 +145,7 @@ class QosFlag(IntFlag):
     QOS_FLAG_DELETED = 1 << 13
 
 
-@of_release
-class ReservationFlag(IntFlag):
+class ReservationFlag(IntFlag, metaclass=OfRelease):
     """Properties of a reservation (reservation.flags)."""
 
     RESERVE_FLAG_MAINT = 1 << 0
@@ -201,8 +192,7 @@ class ReservationFlag(IntFlag):
     RESERVE_FLAG_FORCE_START = 1 << 42
 
 
-@of_release
-class StateReason(IntEnum):
+class StateReason(IntEnum, metaclass=OfRelease):
     """Reason why a job does not run, or ended (record.state_reason). Outside of workers only common reasons exist."""
 
     WAIT_NO_REASON = 0

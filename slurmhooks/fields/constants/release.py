@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replace enumerations by those of the running release, in slurmctld's workers."""
+"""Gives enumerations the names and numbers of the running release, in slurmctld's workers."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, TypeVar
+from enum import EnumType
+from typing import Any
 
 from slurmhooks.wire.tables import installed
-
-Kind = TypeVar("Kind", bound=type[Enum])
 
 
 def _groups() -> dict[str, dict[str, int]]:
@@ -21,11 +19,17 @@ GROUPS = _groups()
 """Numbers by name, by enumeration."""
 
 
-def of_release(kind: Kind) -> Kind:
-    """Return an enumeration with the names and numbers of the running release; unchanged outside of workers."""
-    if kind.__name__ not in GROUPS:
-        return kind
-    base: Any = kind.__bases__[0]
-    replacement: Kind = base(kind.__name__, GROUPS[kind.__name__], module=kind.__module__)
-    replacement.__doc__ = kind.__doc__
-    return replacement
+class OfRelease(EnumType):
+    """Makes an enumeration: with the members in the source, or in workers with those of the running release.
+
+    Only one of them, because each member takes 10 us, and slurmctld waits for hundreds at a reconfiguration.
+    """
+
+    def __new__(metacls, name: str, bases: tuple[type, ...], content: Any) -> Any:
+        """Make it; ``content`` is what the source has."""
+        numbers = GROUPS.get(name)
+        if numbers is not None:
+            source, content = content, metacls.__prepare__(name, bases)
+            for key, value in {**{key: source[key] for key in source if key.startswith("__")}, **numbers}.items():
+                content[key] = value
+        return super().__new__(metacls, name, bases, content)

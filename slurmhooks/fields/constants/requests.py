@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-from slurmhooks.fields.constants.release import of_release
+from slurmhooks.fields.constants.release import OfRelease
 
 
-@of_release
-class AllocHold(IntEnum):
+class AllocHold(IntEnum, metaclass=OfRelease):
     """Who holds a job, in an update that sets its priority to 0 (alloc_sid)."""
 
     ALLOC_SID_ADMIN_HOLD = 1
     ALLOC_SID_USER_HOLD = 2
 
 
-@of_release
-class CpuBind(IntFlag):
+class CpuBind(IntFlag, metaclass=OfRelease):
     """How tasks are bound to CPUs (cpu_bind_type)."""
 
     CPU_BIND_VERBOSE = 1 << 0
@@ -41,8 +39,7 @@ class CpuBind(IntFlag):
     SLURMD_SPEC_OVERRIDE = 1 << 21
 
 
-@of_release
-class CpuFreq(IntEnum):
+class CpuFreq(IntEnum, metaclass=OfRelease):
     """Named CPU frequencies, and governors (cpu_freq_min, cpu_freq_max, cpu_freq_gov); other values are kHz."""
 
     CPU_FREQ_LOW = 0x80000001
@@ -57,8 +54,7 @@ class CpuFreq(IntEnum):
     CPU_FREQ_SCHEDUTIL = 0x80400000
 
 
-@of_release
-class JobFlag(IntFlag):
+class JobFlag(IntFlag, metaclass=OfRelease):
     """Properties of a job (bitflags)."""
 
     KILL_INV_DEP = 1 << 0
@@ -112,8 +108,7 @@ class JobFlag(IntFlag):
     BF_CURRENT_JOB_NOT_UPDATED = 1 << 51
 
 
-@of_release
-class MailType(IntFlag):
+class MailType(IntFlag, metaclass=OfRelease):
     """Events on which Slurm sends mail (mail_type)."""
 
     MAIL_JOB_BEGIN = 1 << 0
@@ -129,8 +124,7 @@ class MailType(IntFlag):
     MAIL_INVALID_DEPEND = 1 << 10
 
 
-@of_release
-class MemBind(IntFlag):
+class MemBind(IntFlag, metaclass=OfRelease):
     """How tasks are bound to memory (mem_bind_type)."""
 
     MEM_BIND_VERBOSE = 1 << 0
@@ -143,23 +137,20 @@ class MemBind(IntFlag):
     MEM_BIND_PREFER = 1 << 7
 
 
-@of_release
-class OpenMode(IntEnum):
+class OpenMode(IntEnum, metaclass=OfRelease):
     """What happens to an existing output file (open_mode); 0: the default of the site."""
 
     OPEN_MODE_APPEND = 1
     OPEN_MODE_TRUNCATE = 2
 
 
-@of_release
-class PowerFlag(IntFlag):
+class PowerFlag(IntFlag, metaclass=OfRelease):
     """Power management (power_flags); until 23.11."""
 
     SLURM_POWER_FLAGS_LEVEL = 1 << 0
 
 
-@of_release
-class Profile(IntFlag):
+class Profile(IntFlag, metaclass=OfRelease):
     """What is profiled (profile)."""
 
     ACCT_GATHER_PROFILE_NOT_SET = 0
@@ -171,8 +162,7 @@ class Profile(IntFlag):
     ACCT_GATHER_PROFILE_ALL = 0xFFFFFFFF
 
 
-@of_release
-class Shared(IntEnum):
+class Shared(IntEnum, metaclass=OfRelease):
     """With whom a job shares its nodes (shared)."""
 
     JOB_SHARED_NONE = 0
@@ -183,8 +173,7 @@ class Shared(IntEnum):
     SHARED_FORCE = 32768
 
 
-@of_release
-class TaskDist(IntEnum):
+class TaskDist(IntEnum, metaclass=OfRelease):
     """Distribution of tasks over nodes, sockets and cores (task_dist)."""
 
     SLURM_DIST_CYCLIC = 0x1
@@ -226,16 +215,14 @@ class TaskDist(IntEnum):
     SLURM_DIST_UNKNOWN = 0x2000
 
 
-@of_release
-class TaskDistFlag(IntFlag):
+class TaskDistFlag(IntFlag, metaclass=OfRelease):
     """Whether tasks fill nodes up (task_dist_flags)."""
 
     SLURM_DIST_PACK_NODES = 1 << 23
     SLURM_DIST_NO_PACK_NODES = 1 << 22
 
 
-@of_release
-class WarnFlag(IntFlag):
+class WarnFlag(IntFlag, metaclass=OfRelease):
     """Who gets the signal before the end of a job, and other flags (warn_flags)."""
 
     KILL_JOB_BATCH = 1 << 0
@@ -254,8 +241,7 @@ class WarnFlag(IntFlag):
     WARN_SENT = 1 << 15
 
 
-@of_release
-class X11Flag(IntFlag):
+class X11Flag(IntFlag, metaclass=OfRelease):
     """Which nodes get X11 forwarding (x11)."""
 
     X11_FORWARD_ALL = 1 << 0

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 class Job(Request, Protocol):
     """A request, and who looks up what Slurm can give to it."""
 
-    _cluster: Cluster | None
+    @property
+    def _cluster(self) -> Cluster | None:
+        """Who looks it up; None if slurmctld answers no questions about it."""
 
     def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
         """Return the request, and the job that it changes."""

@@ -256,16 +256,6 @@ def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
     assert "handlers" not in busy
 
 
-def test_only_the_collector_imports_what_takes_time() -> None:
-    """Neither the supervisor nor workers import the libraries of decision log and metrics, or pydantic's schemas."""
-    code = (
-        "import slurmhooks.worker.supervisor, slurmhooks.job_submit.service, slurmhooks.prep.service, sys;"
-        "slow = {'prometheus_client', 'structlog', 'logging.handlers', 'http.server', 'pydantic_core.core_schema'};"
-        "print(sorted(slow & set(sys.modules)))"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
-
-
 def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> None:
     """The decision log imports structlog for its first line."""
     code = (

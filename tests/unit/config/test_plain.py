@@ -71,4 +71,4 @@ def test_every_table_of_the_model() -> None:
 def test_which_files_need_the_model(write: Any, text: str, *, with_model: bool) -> None:
     """Files that sites write for slurmctld are read without pydantic, except for ready-made rules, checks and modes."""
     path = write("slurmhooks.toml", text)
-    assert isinstance(site.read_config(path), Config) == with_model
+    assert isinstance(site.read_config(str(path)), Config) == with_model

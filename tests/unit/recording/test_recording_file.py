@@ -57,6 +57,7 @@ def test_items_come_back(items: list[bytes]) -> None:
         request=st.binary(),
         answer=st.binary(),
         questions=st.lists(st.tuples(st.binary(), st.binary())).map(tuple),
+        unknown=st.just(frozenset()),
     )
 )
 def test_a_request_comes_back(request: Recorded) -> None:

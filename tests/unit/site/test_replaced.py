@@ -64,7 +64,7 @@ READERS: dict[str, tuple[Callable[[pytest.CaptureFixture[str]], object], object]
     "scrun": (lambda _: Path(replaced.again(lambda: site.script_of("scrun")) or "nothing").name, "x.lua"),
     "Lua": (lambda _: (site.lua_version() or "nothing")[:2], "5."),
     "jobcomp": (_printed, "next"),
-    "sections": (lambda _: (site.read_config(site.config_path()).job_end.next or "nothing")[:-1], "next"),
+    "sections": (lambda _: (site.read_config(site.config_name()).job_end.next or "nothing")[:-1], "next"),
     "health checks": (lambda _: len(ready.of_site()[1]), 1),
     "bundles": (lambda _: sorted(contents.collect(site.config_path().parent)[0]), sorted(FILES)),
 }

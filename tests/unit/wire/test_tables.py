@@ -22,7 +22,8 @@ def test_tables_round_trip(found: list[Table], groups: dict[str, dict[str, int]]
     """The text of tables reads back as the same tables with the same identity."""
     made = Tables("24.11.5", "source", tuple(found), groups)
     again = parse(made.text)
-    assert again == made
+    assert (again.release, again.tier) == (made.release, made.tier)
+    assert [(each.name, each.members) for each in again.tables] == [(each.name, each.members) for each in found]
     assert again.identity == made.identity
     assert again.constants == groups
 

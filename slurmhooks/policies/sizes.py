@@ -31,6 +31,7 @@ class _Range(Rule):
     most: Count | None = Field(default=None, description="the largest number")
 
     what: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ("least", "most")
     text: ClassVar[str] = "{allowed} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "allowed": "the range, such as at most 4 nodes",
@@ -38,9 +39,7 @@ class _Range(Rule):
     }
 
     @model_validator(mode="after")
-    def _has_one(self) -> _Range:
-        if self.least is None and self.most is None:
-            raise ValueError("needs least or most")
+    def _is_range(self) -> _Range:
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError("least is more than most")
         return self
@@ -126,6 +125,7 @@ class ArraySize(Rule):
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    needs: ClassVar[tuple[str, ...]] = ("most", "at_once")
     text: ClassVar[str] = "tasks in a job array: at most {limit}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the maximum number of tasks",
@@ -133,12 +133,6 @@ class ArraySize(Rule):
     }
     code: ClassVar[str | None] = "ESLURM_INVALID_ARRAY"
     example: ClassVar[str] = "most = 1000\nat_once = 50"
-
-    @model_validator(mode="after")
-    def _has_one(self) -> ArraySize:
-        if self.most is None and self.at_once is None:
-            raise ValueError("needs most or at_once")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse an array that is too large; limit how many tasks of any other run at the same time."""

@@ -88,7 +88,6 @@ def command(
     write: Path | None,
     show_uses: bool,
     sysconfdir: Path,
-    as_json: bool,
 ) -> None:
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
@@ -111,10 +110,7 @@ def command(
     comparisons, why = _compared(script, path, recording, count)
     changes = _changes(script, path, str(sysconfdir), version)
     report = _report(script, path, comparisons, why, changes)
-    if as_json:
-        output.document(report)
-    else:
-        _show(report, show_uses)
+    output.result(report, lambda report: _show(report, show_uses))
     if write is not None:
         _write(write, changes.toml)
     if any(found.level == "danger" for found in report.found) or any(each.different for each in comparisons):

@@ -103,7 +103,6 @@ def command(
     as_script: bool,
     no_scripts: bool,
     assume: list[str],
-    as_json: bool,
 ) -> None:
     """Make FILE, a recording of the jobs that Slurm's accounting knows, for 'slurmhooks replay'.
 
@@ -127,10 +126,7 @@ def command(
         if script is not None:
             run(script, made.fileno())
         result = read(source, made.fileno(), file, frozenset(assume))
-    if as_json:
-        output.document(result)
-    else:
-        show(result)
+    output.result(result, show)
 
 
 def days_of(since: date | None, until: date | None) -> list[tuple[date, date]]:

@@ -91,7 +91,6 @@ def command(
     html: Path | None,
     anonymous: bool,
     expect_same: bool,
-    as_json: bool,
 ) -> None:
     """Run other hooks over the requests in FILE, and show what they would have decided differently.
 
@@ -128,10 +127,7 @@ def command(
         of_replay.page(report).write(html)
         if not charts.available():
             click.echo(f"note: {charts.MISSING}", err=True)
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     if expect_same and not report.same:
         sys.exit(1)
 

@@ -58,7 +58,6 @@ def command(
     change: datetime | None,
     anonymous: bool,
     top: int,
-    as_json: bool,
     sysconfdir: Path,
 ) -> None:
     """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers.
@@ -89,7 +88,7 @@ def command(
         of_decisions.page(report, notes).write(html)
         if not charts.available():
             click.echo(f"note: {charts.MISSING}", err=True)
-    if as_json:
+    if output.wants_json():
         output.document(report)
     elif html is None:
         show(report, notes)

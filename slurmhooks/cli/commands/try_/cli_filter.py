@@ -39,7 +39,6 @@ def command(
     release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
@@ -62,7 +61,7 @@ def command(
         click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
     trial = Trial(registry, called, options, release or site_handlers.release(sysconfdir))
     components = trial.run()
-    if as_json:
+    if output.wants_json():
         documents = [{name: asdict(result) for name, result in results.items()} for results in components]
         output.document(documents[0] if called.components == 1 else documents)
     else:

@@ -81,7 +81,6 @@ def command(
     release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run a submission through the handlers of job_submit.
 
@@ -118,13 +117,13 @@ def command(
         if result.accepted:
             result, changes = request.run(registry)
         accepted = accepted and result.accepted
-        if as_json:
+        if output.wants_json():
             documents.append(tried(result, changes, notes))
             continue
         if "het_job_offset" in fields:
             click.echo(click.style(f"component {component}:", bold=True))
         show(result, changes, notes)
-    if as_json:
+    if output.wants_json():
         output.document(documents[0] if len(documents) == 1 else documents)
     sys.exit(0 if accepted else 1)
 

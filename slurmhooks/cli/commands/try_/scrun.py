@@ -91,7 +91,6 @@ def _stage(
     *,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
     bundle: Path,
     environment: tuple[str, ...],
     **options: Any,
@@ -108,7 +107,7 @@ def _stage(
         anchor.job_env.update((name, value) for name, _, value in (pair.partition("=") for pair in environment))
         original = anchor.bundle
         stages = list(map(partial(Staged, anchor), functions))
-        report(stages, original, as_json)
+        report(stages, original)
     sys.exit(0 if all(stage.passed for stage in stages) else 1)
 
 
@@ -166,15 +165,14 @@ class Staged:
         )
 
 
-def report(stages: list[Staged], bundle: str, as_json: bool) -> None:
+def report(stages: list[Staged], bundle: str) -> None:
     """Print the results of all functions.
 
     Args:
         stages: the results, in order.
         bundle: path of the bundle before the first handler.
-        as_json: print JSON.
     """
-    if as_json:
+    if output.wants_json():
         output.document({stage.function: stage.content() for stage in stages})
         return
     for stage in stages:

@@ -2,7 +2,6 @@
 """`try spank`: run the callbacks of a whole launch without Slurm."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -29,7 +28,6 @@ def command(
     arguments: tuple[str, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run an srun through the handlers of SPANK: from its options to the end of its tasks, with prolog and epilog.
 
@@ -60,10 +58,7 @@ def command(
     except (KeyError, ValueError) as error:
         raise click.UsageError(str(error.args[0])) from error
     ignored = sorted(name for name in line.options if name not in OPTIONS)
-    if as_json:
-        output.document(asdict(result))
-    else:
-        show(result)
+    output.result(result, show)
     if ignored:
         click.echo(f"{click.style('note:', bold=True)} no effect here: --{', --'.join(ignored)}", err=True)
     sys.exit(0 if result.accepted else 1)

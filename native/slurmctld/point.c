@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "build_config.h"
+#include "client/spawn.h"
 #include "entry.h"
 #include "log.h"
 #include "slurmctld/together.h"
@@ -57,18 +58,8 @@ static void start_workers(void)
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-X",
-        plugins,
-        "-m",
-        "slurmhooks.worker",
-        slurmhooks_point.service,
-        NULL,
-    };
+    const char *const command[] = {ISOLATED_PYTHON,          "-X", plugins, "-m", "slurmhooks.worker",
+                                   slurmhooks_point.service, NULL};
     if (slurmhooks_point.prepare)
         slurmhooks_point.prepare();
     slurmhooks_point.client =

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.node import children, run
-from slurmhooks.node.draining import Brake
+from slurmhooks.node.draining import Asked, Brake
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
 from slurmhooks.testing.capture import CapturedLog
@@ -110,7 +110,7 @@ def health(
             checks,
             node._state,
             run.Settings(45.0, Brake.of(str(at_most))),
-            _Slurmctld(node),
+            Asked(_Slurmctld(node)),
             lambda: None,
             execute,
             node.clock,

@@ -10,7 +10,7 @@ import _slurmhooks_node as native
 
 from slurmhooks.entry import site_handlers
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import slurm_conf
+from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, visible
 from slurmhooks.node import children, ready, run
@@ -144,10 +144,7 @@ def _ready_made(has_manifest: bool) -> tuple[list[Handler], run.Settings]:
 
 def _boot_id() -> str:
     descriptor = posix.open("/proc/sys/kernel/random/boot_id", posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        return posix.read(descriptor, 64).decode().strip()
-    finally:
-        posix.close(descriptor)
+    return trusted.rest_of(descriptor).decode().strip()
 
 
 def _show(text: bytes) -> None:

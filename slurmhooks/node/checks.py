@@ -10,6 +10,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.errors import Reject
+from slurmhooks.files import trusted
 from slurmhooks.hooks.terms import seconds
 
 TYPE_CHECKING = False
@@ -278,14 +279,7 @@ CHECKS = (mount, space, memory, swap, cpus, process, file, command, gpus, link, 
 
 
 def _read(path: str) -> bytes:
-    descriptor = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        parts = []
-        while part := posix.read(descriptor, 1 << 20):
-            parts.append(part)
-    finally:
-        posix.close(descriptor)
-    return b"".join(parts)
+    return trusted.rest_of(posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC))
 
 
 def _text(path: str) -> str:
@@ -368,12 +362,8 @@ def _output(words: tuple[str, ...]) -> tuple[int, str]:
         raise Reject(f"{words[0]}: {error.strerror}") from None
     finally:
         posix.close(write)
-    parts = []
-    while part := posix.read(read, 65536):
-        parts.append(part)
-    posix.close(read)
-    code = posix.waitstatus_to_exitcode(posix.waitpid(number, 0)[1])
-    return code, b"".join(parts).decode("utf-8", "replace")
+    output = trusted.rest_of(read).decode("utf-8", "replace")
+    return posix.waitstatus_to_exitcode(posix.waitpid(number, 0)[1]), output
 
 
 def _found(program: str) -> str:

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/thread.h"
 #include "entry.h"
 #include "log.h"
 #include "prep/reason.h"
@@ -194,7 +195,7 @@ static void *run(void *unused)
  */
 static void start_threads(void)
 {
-    while (thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
+    while (thread_count < THREADS && !start_thread(&threads[thread_count], 0, run, NULL))
         thread_count++;
     if (!thread_count)
         log_error("prep: no thread can be started: jobs wait to start or end; the next one that does tries again");

@@ -15,6 +15,7 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "client/thread.h"
 #include "slurmctld/point.h"
 #include "slurmctld/queries.h"
 
@@ -304,7 +305,6 @@ void slurmhooks_calculation_used(void)
 
 int slurmhooks_calculation_start(void)
 {
-    pthread_condattr_t attributes;
     int rc = slurmhooks_point_start();
 
     if (rc || !slurmhooks_point.client)
@@ -313,11 +313,8 @@ int slurmhooks_calculation_start(void)
     while (strcmp(slurmhooks_tables.table[TABLE_record].members[*members].name, "job_id"))
         ++*members;
     member_count = 1;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    running = slurmhooks_point_thread(&thread, run);
+    start_condition(&changed);
+    running = !start_thread(&thread, 0, run, NULL);
     if (!running)
         error("slurmhooks: priority: no thread can be started: site factors are calculated for new jobs only");
     return SLURM_SUCCESS;

@@ -4,7 +4,6 @@
 #include <slurm/slurm_errno.h>
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,15 +220,4 @@ void slurmhooks_point_damaged(const struct slurmhooks_call *call, const struct s
              wrong);
     slurmhooks_point_report(call, call->failed, reason);
     slurmhooks_client_discard(slurmhooks_point.client, answer->worker);
-}
-
-bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *))
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
 }

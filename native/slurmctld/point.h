@@ -8,7 +8,6 @@
 #ifndef SLURMHOOKS_POINT_H
 #define SLURMHOOKS_POINT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,8 +83,5 @@ void slurmhooks_point_damaged(const struct slurmhooks_call *call, const struct s
 
 /* Report a failure: the user gets a line with an id, the log gets the reason. IN what: what it means. RET the id */
 unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
-
-/* Start a thread that receives no signals: slurmctld's own threads handle them. RET false if that fails. */
-bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));
 
 #endif

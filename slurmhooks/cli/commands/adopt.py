@@ -4,7 +4,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -12,9 +11,9 @@ import click
 from slurmhooks.adopt import commands, differs, own, requests, setup, steps, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.parser import NoParserError
-from slurmhooks.adopt.report import Compared, Differs, Found, Report, Used
+from slurmhooks.adopt.report import Compared, Differs, Report, Used
 from slurmhooks.adopt.script import Script
-from slurmhooks.adopt.values import Settings
+from slurmhooks.adopt.values import Remark, Settings
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.fields.rows import Release, release_of
@@ -232,7 +231,7 @@ def _report(script: Script, path: str, comparisons: list[Compared], why: str | N
     return Report(
         file=path, family=script.family, release=f"{release[0]}.{release[1]:02d}", lua=script.settings.version,
         functions=script.entries, not_read=script.damaged, uses=uses,
-        found=[Found(**{each.name: getattr(remark, each.name) for each in fields(Found)}) for remark in script.remarks],
+        found=script.remarks,
         differences=differs.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
     )  # fmt: skip
 
@@ -284,7 +283,7 @@ def _show_uses(report: Report, show_all: bool) -> None:
         click.echo()
 
 
-def _show_found(found: Sequence[Found]) -> None:
+def _show_found(found: Sequence[Remark]) -> None:
     counts = [
         f"{number} of level {level}" for level in COLORS if (number := sum(each.level == level for each in found))
     ]

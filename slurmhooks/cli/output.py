@@ -31,6 +31,16 @@ def show(title: str, lines: Sequence[str]) -> None:
             click.echo(f"  {shown(line)}")
 
 
+def note(text: str) -> None:
+    """Print a note for people, to standard error."""
+    click.echo(f"{click.style('note:', bold=True)} {shown(text)}", err=True)
+
+
+def verdict(passed: bool, good: str, bad: str) -> str:
+    """Return one of two words: green if something has passed, red if it has not."""
+    return click.style(good if passed else bad, fg="green" if passed else "red", bold=True)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; cells may contain anything."""
     from rich.table import Table

@@ -11,7 +11,6 @@ from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.decisions import Decision, Log
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.names import Numbered, plain
-from slurmhooks.cli.pages import charts
 from slurmhooks.cli.tally import KEPT, Report, Tally
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.site import sources as site
@@ -86,8 +85,6 @@ def command(
         from slurmhooks.cli.pages import of_decisions
 
         of_decisions.page(report, notes).write(html)
-        if not charts.available():
-            click.echo(f"note: {charts.MISSING}", err=True)
     if output.wants_json():
         output.document(report)
     elif html is None:

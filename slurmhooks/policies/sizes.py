@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -24,13 +25,16 @@ class _Range(Rule):
     """A rule on a number.
 
     Attributes:
+        amount: the attribute of Bounds that is compared; a job that names a range must be allowed all of it.
         what: what is counted, singular.
     """
 
     least: Count | None = Field(default=None, description="the smallest number")
     most: Count | None = Field(default=None, description="the largest number")
 
+    amount: ClassVar[str]
     what: ClassVar[str]
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     needs: ClassVar[tuple[str, ...]] = ("least", "most")
     text: ClassVar[str] = "{allowed} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
@@ -44,8 +48,9 @@ class _Range(Rule):
             raise ValueError("least is more than most")
         return self
 
-    def _compare(self, request: Request, of: Callable[[Bounds], Range]) -> None:
+    def check(self, request: Request) -> None:
         """Refuse a job that can get less or more than the range, unless fewer nodes keep it within."""
+        of: Callable[[Bounds], Range] = attrgetter(self.amount)
         if self.least is not None and resources.lacks(request, of, self.least):
             smallest = of(resources.bounds(request, nodes=True)).least
             self.refuse(request, allowed=self._words(), asked=smallest)
@@ -70,14 +75,10 @@ class NodeCount(_Range):
 
     rule: Literal["node_count"] = "node_count"
 
+    amount: ClassVar[str] = "nodes"
     what: ClassVar[str] = "node"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
-
-    def check(self, request: Request) -> None:
-        """Compare the nodes; if a job names a range, all of it must be allowed."""
-        self._compare(request, lambda bounds: bounds.nodes)
 
 
 class TaskCount(_Range):
@@ -85,14 +86,10 @@ class TaskCount(_Range):
 
     rule: Literal["task_count"] = "task_count"
 
+    amount: ClassVar[str] = "tasks"
     what: ClassVar[str] = "task"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
-
-    def check(self, request: Request) -> None:
-        """Compare the tasks."""
-        self._compare(request, lambda bounds: bounds.tasks)
 
 
 class CpuCount(_Range):
@@ -100,14 +97,10 @@ class CpuCount(_Range):
 
     rule: Literal["cpu_count"] = "cpu_count"
 
+    amount: ClassVar[str] = "cpus"
     what: ClassVar[str] = "CPU"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
-
-    def check(self, request: Request) -> None:
-        """Compare the CPUs."""
-        self._compare(request, lambda bounds: bounds.cpus)
 
 
 class ArraySize(Rule):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt.values import Level, Remark, Use
+from slurmhooks.adopt.values import Level, Remark
+from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.context import Arguments, Following

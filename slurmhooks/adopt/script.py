@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import names
 from slurmhooks.adopt.flow import Flow
 from slurmhooks.adopt.parser import parse
-from slurmhooks.adopt.values import LEVELS, Remark, Settings, Use
+from slurmhooks.adopt.values import LEVELS, Remark, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from slurmhooks.lua.source import Use
 
 
 REQUIRED = {

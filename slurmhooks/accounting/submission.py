@@ -205,7 +205,7 @@ class Computing:
             known_members |= {"submit_line"}
         if line.program == "sbatch":
             known_members |= self._name_and_words(fields, line, options, columns)
-            known_members |= self._files(fields, options)
+            known_members |= self._files(options)
             known_members.add("alloc_resp_port")  # sbatch waits on no port
             if kept.script is not None:
                 fields["script"] = kept.script
@@ -271,7 +271,7 @@ class Computing:
         fields["name"] = name
         return known_members | {"name"}
 
-    def _files(self, fields: dict[str, Any], options: _Options) -> set[str]:
+    def _files(self, options: _Options) -> set[str]:
         """Return which of the working directory and the files are known; a relative path needs the directory."""
         known_members: set[str] = set()
         folder = None if "chdir" in options.unknown else options.given.get("chdir")

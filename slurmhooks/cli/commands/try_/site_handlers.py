@@ -117,13 +117,13 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
     """
     sys.dont_write_bytecode = True
     parameters.use(sysconfdir)
-    registry = _load(sysconfdir, files, scripts)
+    registry = _load(files, scripts)
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)
     return registry
 
 
-def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
+def _load(files: Sequence[Path], scripts: bool) -> Registry:
     try:
         if files:
             return loading.of_files(map(os.path.abspath, files)).load()

@@ -24,7 +24,7 @@ from slurmhooks.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
 
 Value = TypeVar("Value")
 Release = tuple[int, int]
@@ -340,6 +340,14 @@ def rows(view: type) -> dict[str, Field[Any]]:
             elif isinstance(value, FunctionType):
                 result.pop(name, None)
     return result
+
+
+def stored(view: type, release: Release, present: Container[str]) -> Iterator[tuple[Field[Any], str]]:
+    """Yield the rows of a class that a struct has, in a release, each with its member; see :meth:`Field.member`."""
+    for row in rows(view).values():
+        member = None if isinstance(row, Computed) else row.member(release, present)
+        if member is not None:
+            yield row, member
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.answers import NotRecordedError, computations
@@ -55,12 +55,9 @@ def views_of(tables: Tables, answers: Answers) -> Views:
 
 def field_names(tables: Tables) -> dict[str, str]:
     """Return the names of fields of ``job`` by their members: of several, the first one in the struct's description."""
-    release, places = release_of(tables.release), tables["job"].places
     names: dict[str, str] = {}
-    for name, row in rows(VIEWS["job"]).items():
-        member = None if isinstance(row, Computed) else row.member(release, places)
-        if member is not None:
-            names.setdefault(member, name)
+    for row, member in stored(VIEWS["job"], release_of(tables.release), tables["job"].places):
+        names.setdefault(member, row.name)
     return {**names, **{member: member for member in names if member in names.values()}}
 
 

@@ -19,11 +19,12 @@ from slurmhooks.adopt.ours import guard
 from slurmhooks.adopt.reference import Plain, number_of, text_of
 from slurmhooks.errors import LoadError, SpankError
 from slurmhooks.hooks.points import HOOKS, POINTS
+from slurmhooks.log import LEVELS
 from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, read_script
 from slurmhooks.lua.spank import Script
-from slurmhooks.lua.spank_handle import LOGS, View
+from slurmhooks.lua.spank_handle import View
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing.capture import CapturedLog
@@ -279,7 +280,7 @@ class _PlainProcess(_Process):
             self.log.append(f"{name} returned {min(code, 0)}")
 
     def _write(self, level: float, text: str) -> None:
-        name = LOGS[int(level) + 1]
+        name = LEVELS[int(level) + 1]
         if name == "user":
             self.messages.append(text)
         else:

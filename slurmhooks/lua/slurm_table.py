@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
+from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, NAMES, VERBOSE, log
 from slurmhooks.lua.conversions import as_string, number, own_lines, whole
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 LEVELS = (INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, DEBUG4)
 """The levels for the numbers of ``slurm.log``; a higher number is the last level."""
-
-SHORTHANDS = ("info", "verbose", "debug", "debug2", "debug3", "debug4")
 
 RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
 
@@ -59,7 +57,7 @@ def install(
         functions["user_msg"] = lambda *args: user(c_text(state, args[-1] if args else None))
     for name, function in functions.items():
         table[name.encode()] = state.function(function)
-    lines = {f"log_{name}": f"log ({level}, " for level, name in enumerate(SHORTHANDS)}
+    lines = {f"log_{NAMES[level]}": f"log ({place}, " for place, level in enumerate(LEVELS)}
     lines["log_error"] = "error ("
     if user is not None or release >= LOG_USER_SINCE:
         lines["log_user"] = "user_msg ("

@@ -138,7 +138,6 @@ class _Slurmctld:
 
     def node(self, name: str, /) -> Known:
         """Return what slurmctld knows about the node."""
-        del name
         node = self._answer()
         return {"drained": node.drained, "reason": node.reason, "down": node.down}
 
@@ -150,13 +149,11 @@ class _Slurmctld:
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain the node."""
-        del name
         node = self._answer()
         node.drained, node.reason = True, reason.decode()
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain the node."""
-        del name
         node = self._answer()
         node.drained = False
         if reason is not None:

@@ -32,7 +32,6 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part: micro releases have the same fields."""
-    del context, option
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
     if value is not None and match is None:
         raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
@@ -48,7 +47,6 @@ release_option = click.option(
 
 
 def _variables(context: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    del context, option
     for pair in pairs:
         if pair.find("=") < 1:
             raise click.UsageError(f"--env needs NAME=VALUE, not {pair!r}")

@@ -90,20 +90,18 @@ def read(flow: Following, expression: Index, of: Value, at: Value) -> Value | No
     name = at.constant if isinstance(at.constant, str) else None
     line = expression.line
     role = of.role
-    if role in TABLES:
+    if role in TABLES or role in names.KINDS or role in ("environment", "options"):
         flow.uses[Use(role, name or "", line)] = None
+    if role in TABLES:
         chosen = isinstance(expression.key, Constant)
         nil = "" if chosen else f"{role}[...]"
         return Value(kind="table", role=TABLES[role], nil=nil)
     if role in names.KINDS:
-        flow.uses[Use(role, name or "", line)] = None
         return ANY if name is None else _field(flow, role, name, line)
     if role == "environment":
-        flow.uses[Use(role, name or "", line)] = None
         users = f"job_desc.environment.{name or '[...]'}"
         return Value(kind="text", nil=f"environment.{name}" if name else users, users=users)
     if role == "options":
-        flow.uses[Use(role, name or "", line)] = None
         return ANY if name is None else _option(flow, name, line)
     if role == "spank":
         return _of_spank(flow, name, line)

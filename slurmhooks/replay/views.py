@@ -40,7 +40,7 @@ def views_of(tables: Tables, answers: Answers) -> Views:
                 raise
             answers.needs[:] = needs
             answers.withheld.append("script")
-            return Unrecorded(answers, "script")
+            return Unrecorded(answers)
 
     begin = views.job.__init__
     names = field_names(tables)
@@ -100,25 +100,19 @@ class Partial(Struct):
 
 
 class Unrecorded:
-    """Replaces a text that exists but was not recorded: it is not None, and true; any other use is noted, and raises.
+    """Replaces a script that exists but was not recorded: it is not None, and true; any other use is noted, and raises.
 
     Passing it to code in C raises TypeError. Therefore a bug in a handler that got such an object also counts as a use.
     """
 
-    __slots__ = ("_answers", "_what")
+    __slots__ = ("_answers",)
 
-    def __init__(self, answers: Answers, what: str) -> None:
-        """Store what it replaces.
-
-        Args:
-            answers: notes the use.
-            what: the name of the text in the report.
-        """
+    def __init__(self, answers: Answers) -> None:
+        """Store what notes the use."""
         object.__setattr__(self, "_answers", answers)
-        object.__setattr__(self, "_what", what)
 
     def _used(self, *arguments: object, **named: object) -> NoReturn:
-        raise object.__getattribute__(self, "_answers").missing(object.__getattribute__(self, "_what"))
+        raise object.__getattribute__(self, "_answers").missing("script")
 
     @property
     def __class__(self) -> type:

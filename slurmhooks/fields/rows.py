@@ -312,17 +312,16 @@ class Computed(Field[Value]):
 
     __slots__ = ("kind", "private")
 
-    def __init__(self, kind: type[Value], doc: str, *, private: bool = True, since: str | None = None) -> None:
+    def __init__(self, kind: type[Value], doc: str, *, private: bool = True) -> None:
         """Describe the field.
 
         Args:
             kind: the type of the value.
             doc: description of the field.
             private: exists only if the build had Slurm's sources.
-            since: see Field.
         """
         self.kind = kind  # for stubs and documentation
-        super().__init__(doc, writable=False, since=since)
+        super().__init__(doc, writable=False)
         self.private = private
 
     def member(self, release: Release, present: Container[str]) -> str | None:

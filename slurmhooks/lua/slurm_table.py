@@ -52,7 +52,10 @@ def install(
     def error(*args: object) -> None:
         log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}", own=True)
 
-    functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": _minutes(state)}
+    def minutes(*args: object) -> int:
+        return time_str2mins(as_string(state, args[-1] if args else None))
+
+    functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": minutes}
     if user is not None:
         functions["user_msg"] = lambda *args: user(c_text(state, args[-1] if args else None))
     for name, function in functions.items():
@@ -97,10 +100,6 @@ def time_str2mins(raw: bytes | None) -> int:
 def _int(number: int) -> int:
     """Return a number as an int of C keeps it."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _minutes(state: State) -> Callable[..., object]:
-    return lambda *args: time_str2mins(as_string(state, args[-1] if args else None))
 
 
 def install_conversions(state: State, table: Any) -> None:

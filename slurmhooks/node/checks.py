@@ -15,7 +15,7 @@ from slurmhooks.hooks.terms import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -30,7 +30,7 @@ def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> 
         type: its type, such as "nfs4" or "lustre".
         options: options that it has, such as "rw", which it loses if the kernel finds an error in it.
     """
-    for line in _lines("/proc/self/mountinfo", reverse=True):
+    for line in reversed(_text("/proc/self/mountinfo").split("\n")):
         fields, _, of_type = line.partition(" - ")
         words = fields.split(" ")
         if _unescaped(words[4]) == path:
@@ -286,11 +286,6 @@ def _text(path: str) -> str:
     return _read(path).decode("utf-8", "surrogateescape").strip()
 
 
-def _lines(path: str, *, reverse: bool = False) -> Iterator[str]:
-    lines = _text(path).split("\n")
-    return reversed(lines) if reverse else iter(lines)
-
-
 def _unescaped(word: str) -> str:
     r"""Return a path of mountinfo without escapes such as ``\040``."""
     head, *parts = word.split("\\")
@@ -302,7 +297,7 @@ def _state(process: str) -> str:
 
 
 def _meminfo() -> dict[str, int]:
-    pairs = (line.split() for line in _lines("/proc/meminfo"))
+    pairs = (line.split() for line in _text("/proc/meminfo").split("\n"))
     return {words[0].rstrip(":"): int(words[1]) << 10 for words in pairs}
 
 

@@ -23,8 +23,6 @@ MAX_DEPTH = 16
 """Maximum depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
 MOST_LEVELS = 100
 """Maximum depth of values that are converted from JSON or YAML."""
-
-
 LOG_USER_SINCE = (25, 11)
 """The first release in which all scripts have ``slurm.log_user``; without ``slurm.user_msg`` it fails."""
 

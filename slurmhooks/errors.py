@@ -64,36 +64,27 @@ class SpankError(SlurmhooksError):
         self.item = item
 
 
-class ConfigError(SlurmhooksError):
+class _FindingsError(SlurmhooksError):
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__("\n".join(findings))
+        self.findings = list(findings)
+
+
+class ConfigError(_FindingsError):
     """The configuration is invalid.
 
     Args:
         findings: one for each error; it names the file, the key and the remedy.
     """
 
-    def __init__(self, findings: Sequence[str]) -> None:
-        """Store the findings; see the class."""
-        super().__init__("\n".join(findings))
-        self.findings = list(findings)
 
-
-class LoadError(SlurmhooksError):
+class LoadError(_FindingsError):
     """Hook files could not be loaded.
 
     Args:
         findings: one for each error; it names the file, the line and the cause. A traceback follows in further lines.
     """
 
-    def __init__(self, findings: Sequence[str]) -> None:
-        """Store the findings; see the class."""
-        super().__init__("\n".join(findings))
-        self.findings = list(findings)
-
 
 class ReplacedError(ConfigError, LoadError):
     """A configuration or a hook file was replaced while it was read, as Kubernetes does it; reading it again helps."""
-
-    def __init__(self, findings: Sequence[str]) -> None:
-        """Store the findings; see LoadError."""
-        SlurmhooksError.__init__(self, "\n".join(findings))
-        self.findings = list(findings)

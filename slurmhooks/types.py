@@ -42,7 +42,7 @@ _MODULES = {
     "Container": "scrun.model",
     "Event": "jobcomp.event",
     "HealthNode": "node.model",
-    "Option": "option",
+    "Option": "hooks.option",
     "Options": "cli_filter.model",
     "Spank": "spank.model",
     "Unlimited": "values",

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +18,10 @@
 #include "client/control.h"
 #include "client/late.h"
 #include "client/pool.h"
+#include "client/thread.h"
 
 /* The timeout of requests until the first workers report the configured one. Python needs time to start. */
 #define START_MS 10000
-#define STACK_SIZE ((size_t)256 * 1024)
 
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
 {
@@ -90,38 +89,15 @@ static void free_client(struct slurmhooks_client *client)
     free(client);
 }
 
-/* Start the monitor thread. RET 0 or an errno. */
-static int start_monitor(struct slurmhooks_client *client)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error = pthread_attr_init(&attributes);
-
-    if (error)
-        return error;
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    /* The monitor thread must not receive signals: slurmctld's threads handle them. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&client->monitor, &attributes, monitor_run, client);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client_config *config)
 {
     struct slurmhooks_client *client = calloc(1, sizeof(*client));
-    pthread_condattr_t attributes;
     int error = 0;
 
     if (!client)
         return NULL;
     pthread_mutex_init(&client->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&client->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    start_condition(&client->changed);
     client->timeout_ms = START_MS;
     client->control = client->output[0] = client->output[1] = -1;
     client->log = config->log;
@@ -135,7 +111,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     if (!error) {
         late_start();
         lines_start(&client->lines, client->output[0], client->log);
-        error = start_monitor(client);
+        error = start_thread(&client->monitor, SMALL_STACK, monitor_run, client);
     }
     if (error) {
         free_client(client);

@@ -3,12 +3,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "client/channel.h"
+#include "client/thread.h"
 
 /* How long an observer may take to read a reply, in nanoseconds. No lock is held during that time. */
 #define PATIENCE (60 * INT64_C(1000000000))
@@ -111,33 +111,18 @@ static bool pin(void)
     return self != NULL;
 }
 
-/* Start a thread that receives no signals, and for which nobody waits. RET whether this worked. */
-static bool start(struct source *source)
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-
-    if (pthread_attr_init(&attributes))
-        return false;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(&thread, &attributes, run, source);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
-
 void late_serve(const struct slurmhooks_late *late, int channel)
 {
     bool counted = count_source(1);
     struct source *source = counted && pin() ? malloc(sizeof(*source)) : NULL;
+    pthread_t thread;
 
     if (source) {
         *source = (struct source){late, channel};
-        if (start(source))
+        if (!start_thread(&thread, 0, run, source)) {
+            pthread_detach(thread); /* nobody waits for it */
             return;
+        }
     }
     close(channel);
     free(source);

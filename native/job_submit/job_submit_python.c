@@ -27,7 +27,7 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
-static struct slurmhooks_point point = {
+struct slurmhooks_point slurmhooks_point = {
     .service = "slurmhooks.entry.job_submit:load", .section = "job_submit", .late = &slurmhooks_late_queries};
 
 /* Append a message for the user to those of earlier plugins. */
@@ -87,7 +87,7 @@ static int apply(const struct slurmhooks_call *call, const struct slurmhooks_ans
     const char *wrong = slurmhooks_apply(answer->data, answer->size, event->job_desc, &verdict);
 
     if (wrong) {
-        slurmhooks_point_damaged(&point, call, answer, wrong);
+        slurmhooks_point_damaged(call, answer, wrong);
         return FAILED;
     }
     tell(event->err_msg, verdict.text);
@@ -119,7 +119,7 @@ static int run(struct slurmhooks_event *event)
     struct slurmhooks_answer answer;
 
     snprintf(whom, sizeof(whom), "user %u", event->uid);
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
+    enum slurmhooks_end end = slurmhooks_point_call(&call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED ? SLURM_SUCCESS : FAILED;
     int rc = apply(&call, &answer);
@@ -127,23 +127,16 @@ static int run(struct slurmhooks_event *event)
     return rc;
 }
 
-/* For another plugin: see slurmctld/together.h. */
-extern void slurmhooks_start_workers(void)
-{
-    LEAVES_ERRNO(errno);
-    slurmhooks_point_start_workers(&point);
-}
-
 extern int init(void)
 {
     LEAVES_ERRNO(errno);
-    return slurmhooks_point_start(&point);
+    return slurmhooks_point_start();
 }
 
 extern int fini(void)
 {
     LEAVES_ERRNO(errno);
-    slurmhooks_point_stop(&point);
+    slurmhooks_point_stop();
     return SLURM_SUCCESS;
 }
 

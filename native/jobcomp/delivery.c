@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/thread.h"
 #include "wire/wire.h"
 
 /* The time limit of all handlers of a record together, in milliseconds. Workers limit each handler. */
@@ -20,7 +20,6 @@
 /* The time between two attempts to get a worker, and between two calls of fdatasync(). */
 #define PAUSE_MS 1000
 #define RETRY_MS 100
-#define STACK_SIZE ((size_t)256 * 1024)
 
 struct lane {
     struct slurmhooks_delivery *delivery;
@@ -173,35 +172,22 @@ struct slurmhooks_delivery *slurmhooks_delivery_start(struct slurmhooks_client *
                                                       const char *folder)
 {
     struct slurmhooks_delivery *delivery = calloc(1, sizeof(*delivery));
-    pthread_condattr_t monotonic;
-    pthread_attr_t attributes;
-    sigset_t all, before;
     int error = 0;
 
     if (!delivery)
         return NULL;
     pthread_mutex_init(&delivery->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&delivery->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    start_condition(&delivery->changed);
     delivery->client = client;
     delivery->spool = spool;
     delivery->folder = strdup(folder);
     delivery->only = -1;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    /* The new threads must not receive signals: slurmctld's threads handle them. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i <= SLURMHOOKS_LANES && !error; i++) {
         delivery->lanes[i].delivery = delivery;
-        error = pthread_create(&delivery->lanes[i].thread, &attributes, i < SLURMHOOKS_LANES ? run_lane : run_sync,
-                               &delivery->lanes[i]);
+        error = start_thread(&delivery->lanes[i].thread, SMALL_STACK, i < SLURMHOOKS_LANES ? run_lane : run_sync,
+                             &delivery->lanes[i]);
         delivery->started += !error;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
     if (error) {
         release(delivery);
         errno = error;

@@ -31,7 +31,13 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* Slurm's configuration in this process. */
 extern slurm_conf_t slurm_conf;
 
-static struct slurmhooks_point point = {.service = "slurmhooks.entry.jobcomp:load", .section = "job_end"};
+static void begin_settings(void)
+{
+    slurmhooks_begin_settings(slurm_conf.state_save_location);
+}
+
+struct slurmhooks_point slurmhooks_point = {
+    .service = "slurmhooks.entry.jobcomp:load", .section = "job_end", .prepare = begin_settings};
 static struct slurmhooks_settings settings;
 static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;
@@ -92,7 +98,8 @@ static bool open_spool(void)
         log_error("the spool of [job_end] cannot be opened: %s", why);
         return false;
     }
-    if (!delivery && point.client && !(delivery = slurmhooks_delivery_start(point.client, spool, settings.spool)))
+    if (!delivery && slurmhooks_point.client &&
+        !(delivery = slurmhooks_delivery_start(slurmhooks_point.client, spool, settings.spool)))
         log_error("no threads can be started: records of jobs are kept, but not delivered");
     return true;
 }
@@ -119,21 +126,13 @@ static int keep(uint32_t hook, const void *job)
     return kept ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
-/* For another plugin: see slurmctld/together.h. */
-extern void slurmhooks_start_workers(void)
-{
-    LEAVES_ERRNO(errno);
-    slurmhooks_begin_settings(slurm_conf.state_save_location);
-    slurmhooks_point_start_workers(&point);
-}
-
 extern int fini(void)
 {
     LEAVES_ERRNO(errno);
     if (delivery)
         slurmhooks_delivery_stop(delivery);
     delivery = NULL;
-    slurmhooks_point_stop(&point);
+    slurmhooks_point_stop();
     if (spool)
         slurmhooks_spool_close(spool);
     spool = NULL;
@@ -159,7 +158,7 @@ extern int init(void)
         fini();
         return SLURM_ERROR;
     }
-    if (slurmhooks_point_start(&point)) {
+    if (slurmhooks_point_start()) {
         fini();
         return SLURM_ERROR;
     }

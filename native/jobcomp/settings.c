@@ -9,6 +9,7 @@
 #include "build_config.h"
 #include "log.h"
 #include "client/run.h"
+#include "client/spawn.h"
 
 /* The longest time that Python may take, in seconds. */
 #define PATIENCE 30
@@ -43,16 +44,7 @@ static bool has_begun;
 /* RET 0 or an errno. */
 static int begin(const char *state_save_location)
 {
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-m",
-        "slurmhooks.jobcomp.settings",
-        state_save_location,
-        NULL,
-    };
+    const char *const command[] = {ISOLATED_PYTHON, "-m", "slurmhooks.jobcomp.settings", state_save_location, NULL};
     int error = has_begun ? 0 : begin_python(command, &running);
 
     has_begun = !error;

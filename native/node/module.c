@@ -153,12 +153,16 @@ static PyObject *drained(PyObject *self, PyObject *arguments)
     return py_list ? Py_BuildValue("(IN)", count, py_list) : NULL;
 }
 
-/* Change state and reason of a node. IN reason  NULL: it stays. RET None, or NULL with an exception. */
-static PyObject *change(char *name, char *reason, uint32_t state)
+/* Change state and reason of a node. IN arguments: its name, and the reason; NULL: it stays. RET None, or NULL with an
+ * exception. */
+static PyObject *change(PyObject *arguments, const char *format, uint32_t state)
 {
     update_node_msg_t message;
+    char *name, *reason;
     int rc;
 
+    if (!PyArg_ParseTuple(arguments, format, &name, &reason) || find_functions())
+        return NULL;
     slurm.prepare(&message);
     message.node_names = name;
     message.node_state = state;
@@ -170,22 +174,14 @@ static PyObject *change(char *name, char *reason, uint32_t state)
 
 static PyObject *drain(PyObject *self, PyObject *arguments)
 {
-    char *name, *reason;
-
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "sy", &name, &reason) || find_functions())
-        return NULL;
-    return change(name, reason, NODE_STATE_DRAIN);
+    return change(arguments, "sy", NODE_STATE_DRAIN);
 }
 
 static PyObject *undrain(PyObject *self, PyObject *arguments)
 {
-    char *name, *reason;
-
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "sz", &name, &reason) || find_functions())
-        return NULL;
-    return change(name, reason, NODE_STATE_UNDRAIN);
+    return change(arguments, "sz", NODE_STATE_UNDRAIN);
 }
 
 static PyObject *die_with_parent(PyObject *self, PyObject *arguments)

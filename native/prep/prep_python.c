@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/thread.h"
 #include "entry.h"
 #include "log.h"
 #include "prep/reason.h"
@@ -56,7 +57,7 @@ struct job {
     struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
 
-static struct slurmhooks_point point = {.service = "slurmhooks.entry.prep:load", .section = "prep"};
+struct slurmhooks_point slurmhooks_point = {.service = "slurmhooks.entry.prep:load", .section = "prep"};
 static struct callbacks callbacks;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -123,12 +124,12 @@ static int handle(struct job *job)
         slurmhooks_point_report(&call, call.failed, "memory is short");
         return FAILED;
     }
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
+    enum slurmhooks_end end = slurmhooks_point_call(&call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED ? 0 : FAILED;
     const char *wrong = slurmhooks_apply(answer.data, answer.size, NULL, &verdict);
     if (wrong)
-        slurmhooks_point_damaged(&point, &call, &answer, wrong);
+        slurmhooks_point_damaged(&call, &answer, wrong);
     else
         keep_text(job, verdict.text);
     bool failed = wrong || verdict.code;
@@ -194,7 +195,7 @@ static void *run(void *unused)
  */
 static void start_threads(void)
 {
-    while (thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
+    while (thread_count < THREADS && !start_thread(&threads[thread_count], 0, run, NULL))
         thread_count++;
     if (!thread_count)
         log_error("prep: no thread can be started: jobs wait to start or end; the next one that does tries again");
@@ -258,18 +259,11 @@ static int start(void)
 {
     if (thread_count)
         return SLURM_SUCCESS;
-    int rc = slurmhooks_point_start(&point);
+    int rc = slurmhooks_point_start();
     stopping = false;
     if (!rc)
         start_threads();
     return rc;
-}
-
-/* For another plugin: see slurmctld/together.h. */
-extern void slurmhooks_start_workers(void)
-{
-    LEAVES_ERRNO(errno);
-    slurmhooks_point_start_workers(&point);
 }
 
 extern int init(void)
@@ -286,11 +280,11 @@ extern int fini(void)
     stopping = true;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
-    if (point.client)
-        slurmhooks_client_interrupt(point.client);
+    if (slurmhooks_point.client)
+        slurmhooks_client_interrupt(slurmhooks_point.client);
     while (thread_count)
         pthread_join(threads[--thread_count], NULL);
-    slurmhooks_point_stop(&point);
+    slurmhooks_point_stop();
     while (first) {
         struct job *job = first;
         first = job->next;

@@ -15,6 +15,7 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "client/thread.h"
 #include "slurmctld/point.h"
 #include "slurmctld/queries.h"
 
@@ -31,7 +32,7 @@
 #define WORKER_MS 200
 /* The most members that job_record_t may have. */
 #define MOST_MEMBERS 512
-static struct slurmhooks_point point = {.service = "slurmhooks.entry.site_factor:load", .section = "priority"};
+struct slurmhooks_point slurmhooks_point = {.service = "slurmhooks.entry.site_factor:load", .section = "priority"};
 
 static pthread_t thread;
 static bool running;
@@ -167,13 +168,13 @@ static bool calculate(struct batch *batch, const char *whom)
     uint32_t used_count = 0;
     struct slurmhooks_answer answer;
 
-    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer);
+    enum slurmhooks_end end = slurmhooks_point_call(&call, &answer);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED;
     const uint32_t count = batch->job ? 1 : batch->packed_count;
     const char *wrong = read_answer(answer.data, answer.size, count, &values, &used, &used_count);
     if (wrong)
-        slurmhooks_point_damaged(&point, &call, &answer, wrong);
+        slurmhooks_point_damaged(&call, &answer, wrong);
     else
         apply_batch(batch, values);
     if (!wrong && used && !batch->job) {
@@ -191,7 +192,7 @@ void slurmhooks_calculate_one(void *job_record)
     struct batch batch = {.job = job_record, .event = {.record = job_record, .unasked = true, .in_walk = true}};
 
     /* If there are no workers yet, as after a start, the job does not wait: the thread calculates its value later. */
-    if (!point.client || !slurmhooks_client_wait(point.client, 1, reason))
+    if (!slurmhooks_point.client || !slurmhooks_client_wait(slurmhooks_point.client, 1, reason))
         return;
     snprintf(whom, sizeof(whom), "JobId=%u", batch.job->job_id);
     calculate(&batch, whom);
@@ -283,7 +284,7 @@ static void *run(void *unused)
 
     (void)unused;
     /* Calculate at once: values of the previous slurmctld, or of other hook files, must be replaced soon. */
-    while (!is_stopping() && !slurmhooks_client_wait(point.client, WORKER_MS, reason))
+    while (!is_stopping() && !slurmhooks_client_wait(slurmhooks_point.client, WORKER_MS, reason))
         nanosleep(&(struct timespec){.tv_nsec = WORKER_MS * 1000000L}, NULL);
     do
         calculate_all();
@@ -302,27 +303,18 @@ void slurmhooks_calculation_used(void)
     pthread_mutex_unlock(&mutex);
 }
 
-void slurmhooks_calculation_start_workers(void)
-{
-    slurmhooks_point_start_workers(&point);
-}
-
 int slurmhooks_calculation_start(void)
 {
-    pthread_condattr_t attributes;
-    int rc = slurmhooks_point_start(&point);
+    int rc = slurmhooks_point_start();
 
-    if (rc || !point.client)
+    if (rc || !slurmhooks_point.client)
         return rc;
     stopping = false;
     while (strcmp(slurmhooks_tables.table[TABLE_record].members[*members].name, "job_id"))
         ++*members;
     member_count = 1;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    running = slurmhooks_point_thread(&thread, run);
+    start_condition(&changed);
+    running = !start_thread(&thread, 0, run, NULL);
     if (!running)
         error("slurmhooks: priority: no thread can be started: site factors are calculated for new jobs only");
     return SLURM_SUCCESS;
@@ -337,5 +329,5 @@ void slurmhooks_calculation_stop(void)
     if (running)
         pthread_join(thread, NULL);
     running = false;
-    slurmhooks_point_stop(&point);
+    slurmhooks_point_stop();
 }

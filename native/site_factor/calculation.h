@@ -10,9 +10,6 @@
 #ifndef SLURMHOOKS_CALCULATION_H
 #define SLURMHOOKS_CALCULATION_H
 
-/* Start the workers only, see slurmctld/together.h. */
-void slurmhooks_calculation_start_workers(void);
-
 /* Start workers and thread. RET the return code of init(), see slurmhooks_point_start(). */
 int slurmhooks_calculation_start(void);
 

@@ -17,13 +17,6 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 #ifdef SLURMHOOKS_SOURCE
 
-/* For another plugin: see slurmctld/together.h. */
-extern void slurmhooks_start_workers(void)
-{
-    LEAVES_ERRNO(errno);
-    slurmhooks_calculation_start_workers();
-}
-
 extern int init(void)
 {
     LEAVES_ERRNO(errno);
@@ -54,11 +47,6 @@ extern void site_factor_p_update(void)
 #else
 
 /* Without Slurm's sources job_record_t is unknown: all jobs keep their values, and slurmctld starts. */
-extern void slurmhooks_start_workers(void)
-{
-    LEAVES_ERRNO(errno);
-}
-
 extern int init(void)
 {
     LEAVES_ERRNO(errno);

@@ -4,13 +4,14 @@
 #include <slurm/slurm_errno.h>
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "build_config.h"
+#include "client/spawn.h"
+#include "entry.h"
 #include "log.h"
 #include "slurmctld/together.h"
 
@@ -30,60 +31,59 @@ static void log_line(enum slurmhooks_level level, const char *line)
  * From 23.11 on 'scontrol reconfigure' starts a new slurmctld, and the old one continues if that fails. The handlers of
  * the old one are in service, so only a slurmctld whose hooks load may replace it.
  */
-static bool must_not_replace(struct slurmhooks_point *point)
+static bool must_not_replace(void)
 {
     char reason[SLURMHOOKS_DETAIL_MAX];
 
     if (!getenv("SLURMCTLD_RECONF"))
         return false;
     slurmhooks_start_together();
-    if (!point->client || slurmhooks_client_wait(point->client, RECONFIGURE_MS, reason))
+    if (!slurmhooks_point.client || slurmhooks_client_wait(slurmhooks_point.client, RECONFIGURE_MS, reason))
         return false;
     log_error("slurmctld is not reconfigured: %s", reason);
-    slurmhooks_point_stop(point);
+    slurmhooks_point_stop();
     return true;
 }
 
-void slurmhooks_point_start_workers(struct slurmhooks_point *point)
+static void start_workers(void)
 {
     Dl_info info;
     char plugins[4096 + sizeof("slurmhooks_plugins=")] = "slurmhooks_plugins=/";
 
-    if (point->client)
+    if (slurmhooks_point.client)
         return;
     if (dladdr((void *)slurmhooks_point_start, &info) && info.dli_fname) {
         const char *slash = strrchr(info.dli_fname, '/');
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-X",
-        plugins,
-        "-m",
-        "slurmhooks.worker",
-        point->service,
-        NULL,
-    };
-    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, point->late});
-    if (!point->client)
-        log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
+    const char *const command[] = {ISOLATED_PYTHON,          "-X", plugins, "-m", "slurmhooks.worker",
+                                   slurmhooks_point.service, NULL};
+    if (slurmhooks_point.prepare)
+        slurmhooks_point.prepare();
+    slurmhooks_point.client =
+        slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, slurmhooks_point.late});
+    if (!slurmhooks_point.client)
+        log_error("the workers of [%s] cannot be started: its hooks do not run", slurmhooks_point.section);
 }
 
-int slurmhooks_point_start(struct slurmhooks_point *point)
+void slurmhooks_start_workers(void)
 {
-    slurmhooks_point_start_workers(point);
-    return must_not_replace(point) ? SLURM_ERROR : SLURM_SUCCESS;
+    LEAVES_ERRNO(errno);
+    start_workers();
 }
 
-void slurmhooks_point_stop(struct slurmhooks_point *point)
+int slurmhooks_point_start(void)
 {
-    if (point->client)
-        slurmhooks_client_stop(point->client);
-    point->client = NULL;
+    start_workers();
+    return must_not_replace() ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+void slurmhooks_point_stop(void)
+{
+    if (slurmhooks_point.client)
+        slurmhooks_client_stop(slurmhooks_point.client);
+    slurmhooks_point.client = NULL;
 }
 
 unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason)
@@ -102,16 +102,15 @@ unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char 
 }
 
 /* Record in the decision log how a request without an answer ended. IN id: of the error; 0: there is none */
-static void log_decision(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                         enum slurmhooks_unserved how, enum slurmhooks_result result, unsigned id,
-                         const struct slurmhooks_failure *failure)
+static void log_decision(const struct slurmhooks_call *call, enum slurmhooks_unserved how,
+                         enum slurmhooks_result result, unsigned id, const struct slurmhooks_failure *failure)
 {
     char text[SLURMHOOKS_HANDLER_MAX + SLURMHOOKS_DETAIL_MAX + 160];
 
     snprintf(text, sizeof(text), "%08x\n%s\n%s\n%s\n%s", id, call->hook, call->whom, failure->handler,
              *failure->detail ? failure->detail : "there are no workers");
-    if (point->client)
-        slurmhooks_client_tell(point->client, how, result, text);
+    if (slurmhooks_point.client)
+        slurmhooks_client_tell(slurmhooks_point.client, how, result, text);
 }
 
 /*
@@ -123,26 +122,26 @@ static void log_decision(const struct slurmhooks_point *point, const struct slur
  * OUT end  how the request ends, if false is returned
  * RET whether to send the request again
  */
-static bool settle(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                   enum slurmhooks_result result, const struct slurmhooks_failure *failure, bool in_time,
-                   enum slurmhooks_end *end)
+static bool settle(const struct slurmhooks_call *call, enum slurmhooks_result result,
+                   const struct slurmhooks_failure *failure, bool in_time, enum slurmhooks_end *end)
 {
     *end = SLURMHOOKS_PASSED;
-    if (result == SLURMHOOKS_UNAVAILABLE && point->client && slurmhooks_client_accepts(point->client)) {
-        log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom, point->section,
-                  failure->detail);
-        log_decision(point, call, UNSERVED_PASSED_UNAVAILABLE, result, 0, failure);
+    if (result == SLURMHOOKS_UNAVAILABLE && slurmhooks_point.client &&
+        slurmhooks_client_accepts(slurmhooks_point.client)) {
+        log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom,
+                  slurmhooks_point.section, failure->detail);
+        log_decision(call, UNSERVED_PASSED_UNAVAILABLE, result, 0, failure);
     } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
         const char *what = in_time ? "the handler is left out (on_error)" : "accepted (on_error)";
         unsigned id = slurmhooks_point_report(call, what, failure->detail);
-        log_decision(point, call, in_time ? UNSERVED_EXCLUDED : UNSERVED_PASSED_ON_ERROR, result, id, failure);
+        log_decision(call, in_time ? UNSERVED_EXCLUDED : UNSERVED_PASSED_ON_ERROR, result, id, failure);
         return in_time;
     } else {
         *end = SLURMHOOKS_FAILED;
         const char *reason = *failure->detail ? failure->detail : "there are no workers";
         unsigned id = slurmhooks_point_report(call, call->failed, reason);
-        log_decision(point, call, result == SLURMHOOKS_UNAVAILABLE ? UNSERVED_FAILED_UNAVAILABLE : UNSERVED_FAILED,
-                     result, id, failure);
+        log_decision(call, result == SLURMHOOKS_UNAVAILABLE ? UNSERVED_FAILED_UNAVAILABLE : UNSERVED_FAILED, result, id,
+                     failure);
     }
     return false;
 }
@@ -173,11 +172,10 @@ static bool exclude(char (**excluded)[SLURMHOOKS_HANDLER_MAX], unsigned count, c
     return true;
 }
 
-enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                                          struct slurmhooks_answer *answer)
+enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_call *call, struct slurmhooks_answer *answer)
 {
     char (*excluded)[SLURMHOOKS_HANDLER_MAX] = NULL;
-    struct slurmhooks_client *client = point->client;
+    struct slurmhooks_client *client = slurmhooks_point.client;
     int64_t deadline = client ? slurmhooks_client_deadline(client, call->ms) : 0;
     enum slurmhooks_end end = SLURMHOOKS_FAILED;
     bool again = true;
@@ -202,7 +200,7 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
             break;
         }
         bool in_time = count < MOST_EXCLUDED && client && slurmhooks_client_left(deadline) > 0;
-        again = settle(point, call, result, &failure, in_time, &end);
+        again = settle(call, result, &failure, in_time, &end);
         if (again && !exclude(&excluded, count, failure.handler)) {
             slurmhooks_point_report(call, call->failed, "memory is short");
             end = SLURMHOOKS_FAILED;
@@ -213,24 +211,13 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
     return end;
 }
 
-void slurmhooks_point_damaged(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                              const struct slurmhooks_answer *answer, const char *wrong)
+void slurmhooks_point_damaged(const struct slurmhooks_call *call, const struct slurmhooks_answer *answer,
+                              const char *wrong)
 {
     char reason[160];
 
     snprintf(reason, sizeof(reason), "the answer of worker %u is damaged, and it was killed: %s", answer->worker,
              wrong);
     slurmhooks_point_report(call, call->failed, reason);
-    slurmhooks_client_discard(point->client, answer->worker);
-}
-
-bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *))
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
+    slurmhooks_client_discard(slurmhooks_point.client, answer->worker);
 }

@@ -8,7 +8,6 @@
 #ifndef SLURMHOOKS_POINT_H
 #define SLURMHOOKS_POINT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,13 +19,14 @@
 /* Size of a buffer for the line that tells a user about a failure. */
 #define SLURMHOOKS_LINE_MAX 160
 
-/* A plugin and its workers. */
-struct slurmhooks_point {
+/* A plugin and its workers; each plugin defines its own. */
+extern struct slurmhooks_point {
     const char *service;                /* MODULE:FUNCTION in Python that loads the handlers */
     const char *section;                /* of slurmhooks.toml, for messages */
     const struct slurmhooks_late *late; /* answers questions of handlers that observe; NULL: its hooks have no modes */
+    void (*prepare)(void);              /* called before the workers are started; may be NULL */
     struct slurmhooks_client *client;   /* NULL: no workers could be started, or they were stopped */
-};
+} slurmhooks_point;
 
 /* A request. */
 struct slurmhooks_call {
@@ -55,9 +55,6 @@ enum slurmhooks_end {
     SLURMHOOKS_FAILED, /* no answer; already reported */
 };
 
-/* Start the workers of a plugin, unless they have been started. Does not wait for them; see together.h. */
-void slurmhooks_point_start_workers(struct slurmhooks_point *point);
-
 /*
  * Do what a plugin's init() must do: start its workers, unless they have been started.
  *
@@ -66,10 +63,10 @@ void slurmhooks_point_start_workers(struct slurmhooks_point *point);
  *
  * RET SLURM_SUCCESS; SLURM_ERROR if 'scontrol reconfigure' started this slurmctld and the hooks do not load
  */
-int slurmhooks_point_start(struct slurmhooks_point *point);
+int slurmhooks_point_start(void);
 
 /* Stop the workers. No other thread may be in slurmhooks_point_call(), or call it later. */
-void slurmhooks_point_stop(struct slurmhooks_point *point);
+void slurmhooks_point_stop(void);
 
 /*
  * Let the handlers answer a request. Any number of threads may call this at the same time.
@@ -78,17 +75,13 @@ void slurmhooks_point_stop(struct slurmhooks_point *point);
  *
  * OUT answer  with SLURMHOOKS_ANSWERED
  */
-enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                                          struct slurmhooks_answer *answer);
+enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_call *call, struct slurmhooks_answer *answer);
 
 /* Report that an answer is damaged, and ask its worker no more. IN wrong: what is wrong with it. */
-void slurmhooks_point_damaged(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
-                              const struct slurmhooks_answer *answer, const char *wrong);
+void slurmhooks_point_damaged(const struct slurmhooks_call *call, const struct slurmhooks_answer *answer,
+                              const char *wrong);
 
 /* Report a failure: the user gets a line with an id, the log gets the reason. IN what: what it means. RET the id */
 unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
-
-/* Start a thread that receives no signals: slurmctld's own threads handle them. RET false if that fails. */
-bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));
 
 #endif

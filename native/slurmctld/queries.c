@@ -91,10 +91,12 @@ static bool fact(struct slurmhooks_question *question)
         return false;
     switch (question->header.table) {
     case FACT_USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
-    case FACT_DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
-    case FACT_DEFAULT_QOS: text = slurmhooks_default_qos(user_id, first, second); break;
-    case FACT_ASSOC_COMMENT: text = slurmhooks_assoc_comment(user_id, first, second); break;
-    case FACT_ASSOC_QOS: text = slurmhooks_assoc_qos(user_id, first, second); break;
+    case FACT_DEFAULT_ACCOUNT:
+    case FACT_DEFAULT_QOS:
+    case FACT_ASSOC_COMMENT:
+    case FACT_ASSOC_QOS:
+    case FACT_CHOSEN_QOS:
+    case FACT_CHARGED_ACCOUNT: text = slurmhooks_accounting_fact(question->header.table, user_id, first, second); break;
     case FACT_QOS_PRIORITY: {
         int64_t priority = first ? slurmhooks_qos_priority(first) : -1;
         if (priority >= 0)
@@ -103,8 +105,6 @@ static bool fact(struct slurmhooks_question *question)
     }
     case FACT_CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
     case FACT_DEFAULT_PARTITION: text = slurmhooks_default_partition(first); break;
-    case FACT_CHOSEN_QOS: text = slurmhooks_chosen_qos(user_id, first, second); break;
-    case FACT_CHARGED_ACCOUNT: text = slurmhooks_charged_account(user_id, first, second); break;
     case FACT_IN_CONTROL: {
         int64_t since = &control_time ? control_time : 0;
         if (since)

@@ -49,7 +49,7 @@ static void start(const char *name, const char *folder, int length)
     snprintf(path, sizeof(path), "%.*s%s_python.so", length, folder, name);
     /* Stays open: Slurm will open the same library, and must find its workers. */
     void *plugin = dlopen(path, RTLD_LAZY);
-    void (*start_workers)(void) = plugin ? (void (*)(void))dlsym(plugin, SLURMHOOKS_START_WORKERS) : NULL;
+    void (*start_workers)(void) = plugin ? (void (*)(void))dlsym(plugin, "slurmhooks_start_workers") : NULL;
     if (start_workers)
         start_workers();
 }

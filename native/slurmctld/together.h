@@ -9,13 +9,13 @@
 #define SLURMHOOKS_TOGETHER_H
 
 /*
- * Have each plugin that slurm.conf names start its workers, by its function SLURMHOOKS_START_WORKERS. Nothing waits.
+ * Have each plugin that slurm.conf names start its workers, by its slurmhooks_start_workers(). Nothing waits.
  *
  * A plugin that this cannot open starts its workers later, in its init().
  */
 void slurmhooks_start_together(void);
 
-/* The name of a function that each plugin exports: it starts the plugin's workers unless they have been started. */
-#define SLURMHOOKS_START_WORKERS "slurmhooks_start_workers"
+/* Start the workers of this plugin, unless they have been started. Plugins export it, for the others. */
+void slurmhooks_start_workers(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "protocol.h"
 #include "slurmctld/weak.h"
 
 static char *duplicate(const char *text)
@@ -36,13 +37,9 @@ char *slurmhooks_user_name(void *identity, uint32_t user_id)
     return copy;
 }
 
-static void lock_assoc(assoc_mgr_lock_t *locks)
-{
-    *locks = (assoc_mgr_lock_t){.assoc = READ_LOCK, .qos = READ_LOCK, .user = READ_LOCK};
-    assoc_mgr_lock(locks);
-}
+/* The functions below up to read_fact() need the locks that slurmhooks_accounting_fact() takes. */
 
-/* RET the association of a user; NULL if there is none, or no accounting. The caller holds the locks. */
+/* RET the association of a user; NULL if there is none, or no accounting */
 static slurmdb_assoc_rec_t *find_assoc(uint32_t user_id, char *account, char *partition)
 {
     slurmdb_user_rec_t user = {.uid = user_id};
@@ -60,7 +57,7 @@ static slurmdb_assoc_rec_t *find_assoc(uint32_t user_id, char *account, char *pa
     return found;
 }
 
-/* RET a QOS by its id, or by its name, or NULL. The caller holds the locks. */
+/* RET a QOS by its id, or by its name, or NULL */
 static slurmdb_qos_rec_t *find_qos(uint32_t id, char *name)
 {
     slurmdb_qos_rec_t wanted = {.id = id, .name = name};
@@ -73,31 +70,19 @@ static slurmdb_qos_rec_t *find_qos(uint32_t id, char *name)
     return found;
 }
 
-char *slurmhooks_default_account(uint32_t user_id)
+static char *default_account(uint32_t user_id)
 {
     slurmdb_user_rec_t user = {.uid = user_id};
-    assoc_mgr_lock_t locks;
-    char *name = NULL;
 
-    lock_assoc(&locks);
-    if (assoc_mgr_user_list &&
-        assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) != SLURM_ERROR)
-        name = duplicate(user.default_acct);
-    assoc_mgr_unlock(&locks);
-    return name;
-}
-
-char *slurmhooks_default_partition(char *reservation)
-{
-    slurmctld_resv_t *found = reservation && reservation[0] ? find_resv_name(reservation) : NULL;
-    part_record_t *partition = found && found->part_ptr ? found->part_ptr : default_part_loc;
-
-    return partition ? duplicate(partition->name) : NULL;
+    if (!assoc_mgr_user_list ||
+        assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) == SLURM_ERROR)
+        return NULL;
+    return duplicate(user.default_acct);
 }
 
 /*
  * RET the association of a job, as in _job_create() of job_mgr.c: where associations are not enforced, an account that
- * the user does not have is replaced by the default one. The caller holds the locks.
+ * the user does not have is replaced by the default one.
  */
 static slurmdb_assoc_rec_t *find_charged(uint32_t user_id, char *account, char *partition)
 {
@@ -108,67 +93,24 @@ static slurmdb_assoc_rec_t *find_charged(uint32_t user_id, char *account, char *
     return assoc;
 }
 
-char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition)
-{
-    assoc_mgr_lock_t locks;
-    slurmdb_assoc_rec_t *assoc;
-    char *name = NULL;
-
-    lock_assoc(&locks);
-    if ((assoc = find_charged(user_id, account, partition)))
-        name = duplicate(assoc->acct);
-    assoc_mgr_unlock(&locks);
-    return name;
-}
-
-char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition)
+/* RET the QOS of a request that names none, as in _job_create() and assoc_mgr_get_default_qos_info() */
+static char *chosen_qos(slurmdb_assoc_rec_t *assoc)
 {
     slurmdb_qos_rec_t wanted = {0}, *found = NULL;
-    assoc_mgr_lock_t locks;
-    slurmdb_assoc_rec_t *assoc;
-    char *name = NULL;
 
-    lock_assoc(&locks);
-    assoc = find_charged(user_id, account, partition);
-    if (assoc_mgr_qos_list) {
-        assoc_mgr_get_default_qos_info(assoc, &wanted);
-        if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) != SLURM_ERROR && found)
-            name = duplicate(found->name);
-    }
-    assoc_mgr_unlock(&locks);
-    return name;
+    if (!assoc_mgr_qos_list)
+        return NULL;
+    assoc_mgr_get_default_qos_info(assoc, &wanted);
+    if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) == SLURM_ERROR || !found)
+        return NULL;
+    return duplicate(found->name);
 }
 
-char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition)
+static char *default_qos(slurmdb_assoc_rec_t *assoc)
 {
-    assoc_mgr_lock_t locks;
-    slurmdb_assoc_rec_t *assoc;
-    slurmdb_qos_rec_t *qos;
-    char *name = NULL;
+    slurmdb_qos_rec_t *qos = assoc && assoc->def_qos_id ? find_qos(assoc->def_qos_id, NULL) : NULL;
 
-    lock_assoc(&locks);
-    assoc = find_assoc(user_id, account, partition);
-    if (assoc && assoc->def_qos_id && (qos = find_qos(assoc->def_qos_id, NULL)))
-        name = duplicate(qos->name);
-    assoc_mgr_unlock(&locks);
-    return name;
-}
-
-char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition)
-{
-    char *comment = NULL;
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-    assoc_mgr_lock_t locks;
-    slurmdb_assoc_rec_t *assoc;
-
-    lock_assoc(&locks);
-    if ((assoc = find_assoc(user_id, account, partition)))
-        comment = duplicate(assoc->comment);
-    assoc_mgr_unlock(&locks);
-#else
-    (void)user_id, (void)account, (void)partition;
-#endif
-    return comment;
+    return qos ? duplicate(qos->name) : NULL;
 }
 
 static int join_qos(void *item, void *argument)
@@ -181,32 +123,74 @@ static int join_qos(void *item, void *argument)
     return 0;
 }
 
-char *slurmhooks_assoc_qos(uint32_t user_id, char *account, char *partition)
+static char *all_qos(slurmdb_assoc_rec_t *assoc)
 {
-    assoc_mgr_lock_t locks;
-    slurmdb_assoc_rec_t *assoc;
     char *names = NULL, *copy;
 
-    lock_assoc(&locks);
-    if ((assoc = find_assoc(user_id, account, partition)) && assoc->qos_list)
+    if (assoc && assoc->qos_list)
         list_for_each(assoc->qos_list, join_qos, &names);
-    assoc_mgr_unlock(&locks);
     copy = duplicate(names);
     xfree(names);
     return copy;
 }
 
+static char *comment_of(slurmdb_assoc_rec_t *assoc)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    return assoc ? duplicate(assoc->comment) : NULL;
+#else
+    (void)assoc;
+    return NULL;
+#endif
+}
+
+static char *read_fact(uint32_t fact, uint32_t user_id, char *account, char *partition)
+{
+    slurmdb_assoc_rec_t *charged;
+
+    switch (fact) {
+    case FACT_DEFAULT_ACCOUNT: return default_account(user_id);
+    case FACT_DEFAULT_QOS: return default_qos(find_assoc(user_id, account, partition));
+    case FACT_ASSOC_COMMENT: return comment_of(find_assoc(user_id, account, partition));
+    case FACT_ASSOC_QOS: return all_qos(find_assoc(user_id, account, partition));
+    case FACT_CHOSEN_QOS: return chosen_qos(find_charged(user_id, account, partition));
+    case FACT_CHARGED_ACCOUNT:
+        charged = find_charged(user_id, account, partition);
+        return charged ? duplicate(charged->acct) : NULL;
+    default: return NULL;
+    }
+}
+
+char *slurmhooks_accounting_fact(uint32_t fact, uint32_t user_id, char *account, char *partition)
+{
+    assoc_mgr_lock_t locks = {.assoc = READ_LOCK, .qos = READ_LOCK, .user = READ_LOCK};
+    char *text;
+
+    assoc_mgr_lock(&locks);
+    text = read_fact(fact, user_id, account, partition);
+    assoc_mgr_unlock(&locks);
+    return text;
+}
+
 int64_t slurmhooks_qos_priority(char *name)
 {
-    assoc_mgr_lock_t locks;
+    assoc_mgr_lock_t locks = {.qos = READ_LOCK};
     slurmdb_qos_rec_t *qos;
     int64_t priority = -1;
 
-    lock_assoc(&locks);
+    assoc_mgr_lock(&locks);
     if ((qos = find_qos(0, name)))
         priority = qos->priority;
     assoc_mgr_unlock(&locks);
     return priority;
+}
+
+char *slurmhooks_default_partition(char *reservation)
+{
+    slurmctld_resv_t *found = reservation && reservation[0] ? find_resv_name(reservation) : NULL;
+    part_record_t *partition = found && found->part_ptr ? found->part_ptr : default_part_loc;
+
+    return partition ? duplicate(partition->name) : NULL;
 }
 
 const char *slurmhooks_cluster_name(void)

@@ -14,28 +14,19 @@
 /* IN identity: the identity_t of the request; NULL: ask the name service */
 char *slurmhooks_user_name(void *identity, uint32_t user_id);
 
-char *slurmhooks_default_account(uint32_t user_id);
+/*
+ * RET a fact that depends on the associations of a user; NULL if there are none, or no accounting.
+ *
+ * IN fact: FACT_DEFAULT_ACCOUNT;
+ *    FACT_DEFAULT_QOS, FACT_ASSOC_COMMENT (since 23.02), FACT_ASSOC_QOS (all that may be used, separated by commas): of
+ *    an association;
+ *    FACT_CHARGED_ACCOUNT, FACT_CHOSEN_QOS: of a request, which names no QOS, as in _job_create()
+ * IN account: NULL for the user's default account; partition: may be NULL
+ */
+char *slurmhooks_accounting_fact(uint32_t fact, uint32_t user_id, char *account, char *partition);
 
 /* RET the partition of a request that names none: as in _get_job_parts() of job_mgr.c. IN reservation: may be NULL */
 char *slurmhooks_default_partition(char *reservation);
-
-/* RET the account that is charged, as in _job_create(); NULL if there is no association, or no accounting */
-char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition);
-
-/*
- * RET the QOS of a request that names none, as in _job_create() and assoc_mgr_get_default_qos_info().
- * IN account: NULL for the user's default account; partition: that of the job
- */
-char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition);
-
-/* RET the default QOS that an association names. IN account: NULL for the user's default one; partition: may be NULL */
-char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition);
-
-/* RET the comment of an association. Before 23.02 associations have no comments. */
-char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition);
-
-/* RET the names of all QOS that an association may use, separated by commas */
-char *slurmhooks_assoc_qos(uint32_t user_id, char *account, char *partition);
 
 /* RET the priority, -1 if there is no such QOS */
 int64_t slurmhooks_qos_priority(char *name);

@@ -10,6 +10,7 @@
 
 #include "build_config.h"
 #include "client/run.h"
+#include "client/spawn.h"
 #include "log.h"
 
 /* The longest time that the command may take, in seconds: as long as loading hook files may take. */
@@ -44,19 +45,8 @@ int renewal_run(const char *why)
     if (done || geteuid() || (chosen && !strcmp(chosen, "manual")) || find_folder(folder, sizeof(folder)))
         return 0;
     done = 1;
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-m",
-        "slurmhooks.cli",
-        "compile",
-        "--only-manifest",
-        "--plugin-dir",
-        folder,
-        NULL,
-    };
+    const char *const command[] = {ISOLATED_PYTHON,   "-m",           "slurmhooks.cli", "compile",
+                                   "--only-manifest", "--plugin-dir", folder,           NULL};
     slurm_info("slurmhooks: no hook manifest (%s): running 'slurmhooks compile'", why);
     rest = text = malloc(TEXT_MAX);
     int error = text ? run_python(command, PATIENCE, text, TEXT_MAX) : ENOMEM;

@@ -17,7 +17,7 @@ from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INT
 from slurmhooks.accounting.saved import COMPONENT
 from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.fields import COUNTERS
-from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing import FakeJob, command_lines, sbatch
 from slurmhooks.testing.job_submit import missing_fields, raw_value, struct_of
@@ -140,13 +140,8 @@ class Computing:
         empty = struct_of(FakeJob(release=release, user_id=0, group_id=0))
         self._empty = dict(empty.raws)
         self.slots = tuple(empty.slots)
-        places = self._table.places
-        pairs = {name: (row, row.member(release_of(release), places)) for name, row in rows(FakeJob).items()}
-        self._rows = {
-            name: (row, member)
-            for name, (row, member) in pairs.items()
-            if member is not None and not isinstance(row, Computed)
-        }
+        pairs = stored(FakeJob, release_of(release), self._table.places)
+        self._rows = {row.name: (row, member) for row, member in pairs}
         self._known_of = lru_cache(_SETS)(self._known)
         self._of_columns = lru_cache(_REQUESTS)(self._compute)
         self._of_options = lru_cache(_SETS)(self._of_sbatch)
@@ -205,7 +200,7 @@ class Computing:
             known_members |= {"submit_line"}
         if line.program == "sbatch":
             known_members |= self._name_and_words(fields, line, options, columns)
-            known_members |= self._files(fields, options)
+            known_members |= self._files(options)
             known_members.add("alloc_resp_port")  # sbatch waits on no port
             if kept.script is not None:
                 fields["script"] = kept.script
@@ -271,7 +266,7 @@ class Computing:
         fields["name"] = name
         return known_members | {"name"}
 
-    def _files(self, fields: dict[str, Any], options: _Options) -> set[str]:
+    def _files(self, options: _Options) -> set[str]:
         """Return which of the working directory and the files are known; a relative path needs the directory."""
         known_members: set[str] = set()
         folder = None if "chdir" in options.unknown else options.given.get("chdir")

@@ -75,7 +75,7 @@ class Request:
     def raws(self) -> dict[str, Any]:
         """Return the raw values of members that are numbers or texts, as slurmctld would have them."""
         struct = request_of(self.job(), self.hook)
-        raws = {name: _plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
+        raws = {name: plain(raw) for name, raw in struct.raws.items() if not isinstance(raw, list)}
         return {**raws, "user_name": user_name(1000), "argc": len(_items(struct.raws.get("argv")))}
 
 
@@ -83,7 +83,8 @@ def _items(raw: Any) -> list[bytes]:
     return raw if isinstance(raw, list) else []
 
 
-def _plain(raw: Any) -> Any:
+def plain(raw: Any) -> Any:
+    """Return a raw value as JSON can represent it: a text as str."""
     return raw.rstrip(b"\0").decode(ENCODING, ERRORS) if isinstance(raw, bytes) else raw
 
 

@@ -19,7 +19,7 @@ from slurmhooks.adopt.ours import guard
 from slurmhooks.adopt.reference import RESULTS, Plain, is_number, minutes_of, number_of, text_of
 from slurmhooks.errors import Reject
 from slurmhooks.fields.rows import release_of
-from slurmhooks.lua import cli_filter
+from slurmhooks.lua import cli_filter, finding
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.runtime import read_script
 from slurmhooks.testing.capture import CapturedLog
@@ -28,7 +28,7 @@ from slurmhooks.testing.option_names import NAMES
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from slurmhooks.fields.rows import Release
     from slurmhooks.lua.library import Lua
@@ -170,24 +170,7 @@ def follow(script: Calls, request: Command) -> Answer:
     return script.answer(code, options.texts, stages)
 
 
-class Ours:
-    """A script under slurmhooks."""
-
-    def __init__(self, path: str, release: str, version: str, now: int) -> None:
-        """Load a script.
-
-        Raises:
-            LoadError: it does not load.
-        """
-        self._new = partial(_OursOnce, path, release_of(release), version, now)
-        self._new()
-
-    def answer(self, request: Command) -> Answer:
-        """Return the answer to a command."""
-        return follow(self._new(), request)
-
-
-class _OursOnce:
+class _Ours:
     def __init__(self, path: str, release: Release, version: str, now: int) -> None:
         self._stopped: list[str] = []
         self._captured = CapturedLog()
@@ -223,25 +206,7 @@ class _OursOnce:
         return Answer(code, self._captured.user_messages, writes, log, error, self._stopped)
 
 
-class Reference:
-    """A script in plain Lua."""
-
-    def __init__(self, path: str, lua: Lua, release: Release, now: int) -> None:
-        """Load a script.
-
-        Raises:
-            ValueError: it does not load.
-        """
-        content = read_script(path)
-        self._new = partial(_ReferenceOnce, path, content, lua, release, now)
-        self._new()
-
-    def answer(self, request: Command) -> Answer:
-        """Return the answer to a command."""
-        return follow(self._new(), request)
-
-
-class _ReferenceOnce:
+class _Plain:
     def __init__(self, path: str, content: bytes, lua: Lua, release: Release, now: int) -> None:
         self._unknown: list[str] = []
         self._log: list[str] = []
@@ -278,6 +243,28 @@ class _ReferenceOnce:
 
     def answer(self, code: int, writes: dict[str, Any], stages: list[str]) -> Answer:
         return Answer(code, [], writes, [*stages, *self._seen.log.values()], self._error, self._unknown)
+
+
+def ours(path: str, release: str, version: str, now: int) -> Callable[[Command], Answer]:
+    """Return a function that answers as a script does under slurmhooks.
+
+    Raises:
+        LoadError: the script does not load.
+    """
+    new = partial(_Ours, path, release_of(release), version, now)
+    new()
+    return lambda command: follow(new(), command)
+
+
+def plain(path: str, release: str, version: str, now: int) -> Callable[[Command], Answer]:
+    """Return a function that answers as a script does in plain Lua.
+
+    Raises:
+        ValueError: the script does not load.
+    """
+    new = partial(_Plain, path, read_script(path), finding.find(version), release_of(release), now)
+    new()
+    return lambda command: follow(new(), command)
 
 
 def _json(value: object) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from slurmhooks.adopt.definitions import Definitions
     from slurmhooks.adopt.tree import Expr, Function
-    from slurmhooks.adopt.values import Remark, Running, Settings, State, Summary, Use, Value
+    from slurmhooks.adopt.values import Remark, Running, Settings, State, Summary, Value
+    from slurmhooks.lua.source import Use
 
     Arguments = list[tuple[Expr, Value]]
     """The arguments of a call, with what is known of them."""

@@ -58,10 +58,14 @@ class Definitions:
     def __init__(self, tree: Tree) -> None:
         """Collect what a script defines."""
         self.functions = list(functions(tree.main))
+        self._statements = [part for function in self.functions for part in statements(function.body)]
+        within = (part for statement in self._statements for each in expressions(statement) for part in inside(each))
+        self._expressions = list(within)
         self.defined: dict[str, Function] = {}
         self.defined.update(self._definitions())
         self.listed = list(dict.fromkeys(part for part in self._in_tables() if part is not None))
-        self._assigned = set(self._targets())
+        assignments = (statement for statement in self._statements if isinstance(statement, Assign))
+        self._assigned = {key for each in assignments for target in each.targets if (key := static_key(target))}
         self.top = {
             target.name
             for statement in statements(tree.main.body)
@@ -84,23 +88,22 @@ class Definitions:
 
     def _definitions(self) -> Iterable[tuple[str, Function]]:
         """Yield all functions that have a name, with their keys."""
-        for function in self.functions:
-            for statement in statements(function.body):
-                match statement:
-                    case Local(variables=variables, values=values):
-                        for variable, value in zip(variables, values, strict=False):
-                            if isinstance(value, Function):
-                                value.name = value.name or variable.name
-                                yield str(variable.number), value
-                            yield from self._members_of(str(variable.number), value)
-                    case Assign(targets=targets, values=values):
-                        for target, value in zip(targets, values, strict=False):
-                            key = static_key(target)
-                            if key and isinstance(value, Function):
-                                value.name = value.name or name_of(target)
-                                yield key, value
-                            if key:
-                                yield from self._members_of(key, value)
+        for statement in self._statements:
+            match statement:
+                case Local(variables=variables, values=values):
+                    for variable, value in zip(variables, values, strict=False):
+                        if isinstance(value, Function):
+                            value.name = value.name or variable.name
+                            yield str(variable.number), value
+                        yield from self._members_of(str(variable.number), value)
+                case Assign(targets=targets, values=values):
+                    for target, value in zip(targets, values, strict=False):
+                        key = static_key(target)
+                        if key and isinstance(value, Function):
+                            value.name = value.name or name_of(target)
+                            yield key, value
+                        if key:
+                            yield from self._members_of(key, value)
 
     def _members_of(self, key: str, value: Expr) -> Iterable[tuple[str, Function]]:
         if isinstance(value, Table):
@@ -111,37 +114,20 @@ class Definitions:
 
     def _in_tables(self) -> Iterable[Function | None]:
         """Yield the functions that the script keeps in tables: a call of an element may be a call of each of them."""
-        for function in self.functions:
-            for statement in statements(function.body):
-                for expression in expressions(statement):
-                    for part in inside(expression):
-                        if isinstance(part, Table):
-                            for _, item in part.items:
-                                key = static_key(item)
-                                yield item if isinstance(item, Function) else self.defined.get(key)
+        for part in self._expressions:
+            if isinstance(part, Table):
+                for _, item in part.items:
+                    yield item if isinstance(item, Function) else self.defined.get(static_key(item))
 
     def _callbacks(self) -> Iterable[Function]:
         """Yield the functions of options, which spank-lua takes as functions or by their names."""
-        for function in self.functions:
-            for statement in statements(function.body):
-                for expression in expressions(statement):
-                    for part in inside(expression):
-                        if isinstance(part, Table):
-                            yield from self._called_back(part)
-
-    def _called_back(self, table: Table) -> Iterable[Function]:
-        for key, item in table.items:
+        items = (item for part in self._expressions if isinstance(part, Table) for item in part.items)
+        for key, item in items:
             if isinstance(key, Constant) and key.value == "cb":
                 name = f"G.{item.value}" if isinstance(item, Constant) else static_key(item)
                 function = item if isinstance(item, Function) else self.defined.get(name)
                 if function is not None:
                     yield function
-
-    def _targets(self) -> Iterable[str]:
-        for function in self.functions:
-            for statement in statements(function.body):
-                if isinstance(statement, Assign):
-                    yield from filter(None, map(static_key, statement.targets))
 
     def assigns(self, key: str) -> bool:
         """Tell whether the script assigns a global variable anywhere."""
@@ -151,10 +137,7 @@ class Definitions:
         """Return the texts and numbers in the script, each once."""
         literals = (
             part.value
-            for function in self.functions
-            for statement in statements(function.body)
-            for expression in expressions(statement)
-            for part in inside(expression)
+            for part in self._expressions
             if isinstance(part, Constant) and isinstance(part.value, (str, float))
         )
         return list(dict.fromkeys(literals))

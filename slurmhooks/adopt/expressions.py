@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, library, members
 from slurmhooks.adopt.definitions import static_key
 from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Function, Index, Name, Table, Unary
-from slurmhooks.adopt.values import ANY, Use, Value
+from slurmhooks.adopt.values import ANY, Value
+from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.context import Following
@@ -34,7 +35,7 @@ def evaluate(flow: Following, expression: Expr, state: State, *, index: bool = F
         case Name():
             return _name(flow, expression, state, index)
         case Index():
-            return _index(flow, expression, state, index)
+            return _index(flow, expression, state)
         case Call():
             return library.call(flow, expression, state)
         case Function():
@@ -63,7 +64,7 @@ def _name(flow: Following, expression: Name, state: State, index: bool) -> Value
     if value is None and key in flow.script.defined:
         value = Value(kind="function", function=flow.script.defined[key])
     if value is None:
-        value = members.global_value(flow, expression, state)
+        value = members.global_value(flow, expression)
     if value is None:
         value = flow.anywhere(key)
     if expression.variable is None:
@@ -77,7 +78,7 @@ def _name(flow: Following, expression: Name, state: State, index: bool) -> Value
     return value
 
 
-def _index(flow: Following, expression: Index, state: State, index: bool) -> Value:
+def _index(flow: Following, expression: Index, state: State) -> Value:
     of = flow.value(expression.of, state, index=True)
     flow.need(expression.of, of, state, "indexed")
     at = flow.value(expression.key, state)
@@ -85,7 +86,7 @@ def _index(flow: Following, expression: Index, state: State, index: bool) -> Val
     value = state.values.get(key) if key else None
     if value is None and key in flow.script.defined:
         return Value(kind="function", function=flow.script.defined[key])
-    member = members.read(flow, expression, of, at, state)
+    member = members.read(flow, expression, of, at)
     if member is not None and (value is None or member.role.startswith("lib:")):
         value = member
     if value is None:
@@ -94,7 +95,6 @@ def _index(flow: Following, expression: Index, state: State, index: bool) -> Val
         value = value.certain()
     if key in state.clean:
         value = replace(value, users="")
-    del index
     return value
 
 

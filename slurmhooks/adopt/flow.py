@@ -32,9 +32,9 @@ from slurmhooks.adopt.tree import (
     Vararg,
     name_of,
 )
-from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, Running, Settings, State, Summary, Use, Value
+from slurmhooks.adopt.values import ANY, NIL, Exit, Remark, Running, Settings, State, Summary, Value
 from slurmhooks.adopt.variables import assigned_in, outlives, root_of
-from slurmhooks.lua.source import ENTRIES
+from slurmhooks.lua.source import ENTRIES, Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -288,7 +288,7 @@ class Flow:
         of = self.value(target.of, state, index=True)
         self.need(target.of, of, state, "indexed")
         self.value(target.key, state)
-        members.written(self, target, of, value, state)
+        members.written(self, target, of, value)
         key = self.key(target, state)
         if self.in_call and not self.loading and not members.is_of_request(key or f"{of.role}."):
             self._note_kept(target, state)

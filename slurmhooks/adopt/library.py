@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, members, programs
 from slurmhooks.adopt.definitions import static_key
 from slurmhooks.adopt.tree import Call, Constant, Expr, Function, Name, Vararg, name_of
-from slurmhooks.adopt.values import ANY, Exit, Use, Value
+from slurmhooks.adopt.values import ANY, Exit, Value
+from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

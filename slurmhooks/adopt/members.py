@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import conditions, names
 from slurmhooks.adopt.tree import Call, Constant, Expr, Index, Name
-from slurmhooks.adopt.values import ANY, NIL, Level, Remark, Use, Value
+from slurmhooks.adopt.values import ANY, NIL, Level, Remark, Value
 from slurmhooks.lua import job_fields
+from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.context import Arguments, Following
@@ -50,7 +51,7 @@ def is_of_request(key: str) -> bool:
     return key.split(".")[0] in ROLES
 
 
-def global_value(flow: Following, name: Name, state: State) -> Value | None:
+def global_value(flow: Following, name: Name) -> Value | None:
     """Return the value of a global variable that the script does not define."""
     if name.variable is not None:
         return None
@@ -61,7 +62,6 @@ def global_value(flow: Following, name: Name, state: State) -> Value | None:
     key = f"G.{name.name}"
     if name.name == "posix" or (name.name in names.globals_of(flow.settings.version) and not flow.script.assigns(key)):
         return Value(kind="table" if name.name in TABLES_OF_LUA else "function", role=f"lib:{name.name}")
-    del state
     return None
 
 
@@ -85,25 +85,23 @@ def read_global(flow: Following, name: Name, value: Value, state: State) -> None
         flow.undefined.setdefault(name.name, name.line)
 
 
-def read(flow: Following, expression: Index, of: Value, at: Value, state: State) -> Value | None:
+def read(flow: Following, expression: Index, of: Value, at: Value) -> Value | None:
     """Return the value of a member of something that Slurm gives; None for other tables."""
     name = at.constant if isinstance(at.constant, str) else None
     line = expression.line
     role = of.role
-    if role in TABLES:
+    if role in TABLES or role in names.KINDS or role in ("environment", "options"):
         flow.uses[Use(role, name or "", line)] = None
+    if role in TABLES:
         chosen = isinstance(expression.key, Constant)
         nil = "" if chosen else f"{role}[...]"
         return Value(kind="table", role=TABLES[role], nil=nil)
     if role in names.KINDS:
-        flow.uses[Use(role, name or "", line)] = None
-        return ANY if name is None else _field(flow, role, name, line, state)
+        return ANY if name is None else _field(flow, role, name, line)
     if role == "environment":
-        flow.uses[Use(role, name or "", line)] = None
         users = f"job_desc.environment.{name or '[...]'}"
         return Value(kind="text", nil=f"environment.{name}" if name else users, users=users)
     if role == "options":
-        flow.uses[Use(role, name or "", line)] = None
         return ANY if name is None else _option(flow, name, line)
     if role == "spank":
         return _of_spank(flow, name, line)
@@ -114,8 +112,7 @@ def read(flow: Following, expression: Index, of: Value, at: Value, state: State)
     return None
 
 
-def _field(flow: Following, role: str, name: str, line: int, state: State) -> Value:
-    del state
+def _field(flow: Following, role: str, name: str, line: int) -> Value:
     _check_name(flow, role, name, line)
     if role != "job_desc":
         return ANY
@@ -237,9 +234,8 @@ def _lacks(flow: Following, name: str, line: int, members: frozenset[str]) -> No
     flow.remark(Remark(line, "unknown", "danger" if is_code else "warning", f"uses slurm.{name}", why))
 
 
-def written(flow: Following, target: Index, of: Value, value: Value, state: State) -> None:
+def written(flow: Following, target: Index, of: Value, value: Value) -> None:
     """Note an assignment to a member of something that Slurm gives."""
-    del state
     name = target.key.value if isinstance(target.key, Constant) and isinstance(target.key.value, str) else None
     role = of.role
     if role == "environment" or role == "options" or role in names.KINDS:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.adopt.answers import Answer, Request
+from slurmhooks.adopt.answers import Answer, Request, plain
 from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry
@@ -81,7 +81,7 @@ class Ours:
                 self._registry, request.hook, {**given, **uids, "job": job, "partitions": self._partitions}
             )
         after = struct_of(job).raws
-        writes = {name: _plain(raw) for name, raw in after.items() if raw != before[name]}
+        writes = {name: plain(raw) for name, raw in after.items() if raw != before[name]}
         log, error = [], None
         for line in captured.lines:
             level, _, text = line.partition(": ")
@@ -102,7 +102,3 @@ def _code(code: str | int | None) -> int:
     if isinstance(code, int):
         return code
     return tables_of("26.05").constants["ESLURM"][code or "SLURM_ERROR"]
-
-
-def _plain(raw: Any) -> Any:
-    return raw.rstrip(b"\0").decode(ENCODING, ERRORS) if isinstance(raw, bytes) else raw

@@ -90,10 +90,8 @@ class _Reader:
     def _find(self, name: str) -> Variable | None:
         return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
-    def _block(self, node: Node | None, declare: list[str] | None = None) -> list[Stmt]:
+    def _block(self, node: Node | None) -> list[Stmt]:
         self._scopes.append({})
-        for name in declare or ():
-            self._declare(name)
         body = [] if node is None else [each for child in node.named_children for each in self._statement(child)]
         self._scopes.pop()
         return body

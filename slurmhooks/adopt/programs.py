@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt.values import Level, Remark, Use
+from slurmhooks.adopt.values import Level, Remark
+from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.context import Arguments, Following
@@ -57,32 +58,32 @@ TABLES = {
 
 def check(flow: Following, expression: Call, name: str, arguments: Arguments, state: State) -> bool:
     """Report a call that leaves the process; tell whether it is one."""
-    line = expression.line
+    leaves = _leaves(flow, name, expression.line, arguments, state)
+    if leaves:
+        flow.uses[Use("system", name, expression.line)] = None
+    return leaves
+
+
+def _leaves(flow: Following, name: str, line: int, arguments: Arguments, state: State) -> bool:
     root, _, rest = name.partition(".")
     if name in SHELLS or (root == "posix" and rest in STARTS):
-        flow.uses[Use("system", name, line)] = None
         _program(flow, name, line, arguments)
         _command(flow, name, line, arguments, state)
         return True
     if root == "posix" and rest in WAITS:
-        flow.uses[Use("system", name, line)] = None
         _remark(flow, line, "program", f"waits with {name}()", "a rule that needs no wait")
         return True
     if name == "os.exit":
-        flow.uses[Use("system", name, line)] = None
         why = "it ends slurmctld" if flow.family == "job_submit" else "it ends the process at once"
         flow.remark(Remark(line, "exit", "danger", "calls os.exit()", why, "return slurm.ERROR"))
         return True
     if root in NETWORK:
-        flow.uses[Use("system", name, line)] = None
         _remark(flow, line, "network", f"uses the network or a database with {name}()", "a file that a timer refreshes")
         return True
     if name in READS or (root == "posix" and rest in OF_POSIX) or root == "lfs":
-        flow.uses[Use("system", name, line)] = None
         _file(flow, name, line, arguments)
         return True
     if root == "posix" and rest in USERS:
-        flow.uses[Use("system", name, line)] = None
         if flow.family == "job_submit" and flow.in_call:
             why = f"{LOCKED}; with LDAP or SSSD that is a question to another machine"
             flow.remark(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slurmhooks.adopt.setup import Setup
-from slurmhooks.adopt.values import Level
+from slurmhooks.adopt.values import Remark
 
 
 @dataclass(kw_only=True)
@@ -21,22 +21,6 @@ class Used:
     name: str
     lines: list[int]
     written: bool
-
-
-@dataclass(kw_only=True)
-class Found:
-    """Something dangerous or wrong in the script.
-
-    Attributes:
-        kind: the rule, see docs/adopt.md.
-    """
-
-    line: int
-    kind: str
-    level: Level
-    what: str
-    why: str
-    instead: str
 
 
 @dataclass(kw_only=True)
@@ -86,7 +70,7 @@ class Report:
     functions: dict[str, int]
     not_read: list[int]
     uses: dict[str, list[Used]]
-    found: list[Found]
+    found: list[Remark]
     differences: list[str]
     comparisons: list[Compared]
     why_not_compared: str | None

@@ -6,17 +6,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import names
+from slurmhooks.adopt.definitions import FAMILIES
 from slurmhooks.adopt.flow import Flow
 from slurmhooks.adopt.parser import parse
-from slurmhooks.adopt.values import LEVELS, Remark, Settings, Use
+from slurmhooks.adopt.values import LEVELS, Remark, Settings
+from slurmhooks.lua.source import ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slurmhooks.lua.source import Use
+
 
 REQUIRED = {
-    "job_submit": ("slurm_job_submit", "slurm_job_modify"),
-    "cli_filter": ("slurm_cli_setup_defaults", "slurm_cli_pre_submit", "slurm_cli_post_submit"),
+    family: tuple(name for name in ENTRIES if name.startswith(f"slurm_{start}"))
+    for family, start in FAMILIES
+    if family in ("job_submit", "cli_filter")
 }
 """Functions without which Slurm does not load a script."""
 MOST_LINES = 6

@@ -19,18 +19,22 @@ from slurmhooks.adopt.ours import guard
 from slurmhooks.adopt.reference import Plain, number_of, text_of
 from slurmhooks.errors import LoadError, SpankError
 from slurmhooks.hooks.points import HOOKS, POINTS
+from slurmhooks.log import LEVELS
+from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, read_script
 from slurmhooks.lua.spank import Script
-from slurmhooks.lua.spank_handle import LOGS, View
+from slurmhooks.lua.spank_handle import View
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing.capture import CapturedLog
-from slurmhooks.testing.spank import DEFAULTS
+from slurmhooks.testing.spank import DEFAULTS, text_at
 from slurmhooks.testing.spank import Slurm as StandIn
 from slurmhooks.values import ExitStatus, text_from_c
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_options import LuaOption
 
@@ -134,7 +138,7 @@ class Slurm(StandIn):
         """Implement the function of spank.h."""
         if handle[1] in ("init", "init_post_opt", "task_post_fork", "exit"):
             return self._error("ESPANK_NOT_AVAIL")
-        name = _text_at(option.name)
+        name = text_at(option.name)
         if name not in self._given:
             return self._error("ESPANK_ERROR")
         text = self._given[name]
@@ -276,7 +280,7 @@ class _PlainProcess(_Process):
             self.log.append(f"{name} returned {min(code, 0)}")
 
     def _write(self, level: float, text: str) -> None:
-        name = LOGS[int(level) + 1]
+        name = LEVELS[int(level) + 1]
         if name == "user":
             self.messages.append(text)
         else:
@@ -313,7 +317,7 @@ class _PlainProcess(_Process):
         if what.endswith("getenv"):
             buffer = _ffi.new("char[]", 65536)
             code = function(handle, key, buffer, 65536)
-            return (None, f"error {code}") if code else _text_at(buffer)
+            return (None, f"error {code}") if code else text_at(buffer)
         values = [given[0].encode("utf-8", "surrogateescape"), int(given[1])] if given else []
         code = function(handle, key, *values)
         return (None, f"error {code}") if code else True
@@ -340,44 +344,26 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, int) else value
 
 
-def _text_at(pointer: Any) -> str:
-    raw = _ffi.string(pointer)
-    assert isinstance(raw, bytes)
-    return text_from_c(raw)
+def ours(path: str, version: str, now: int) -> Callable[[Step], Answer]:
+    """Return a function that answers as a script does under slurmhooks.
+
+    Raises:
+        LoadError: the script does not load.
+    """
+    new = partial(_OurProcess, path, version, now)
+    try:
+        new(Step("", "local"))
+    except (ScriptError, LuaRaise, NoLuaError) as error:
+        raise LoadError([str(error)]) from None
+    return lambda step: new(step).follow()
 
 
-class Ours:
-    """A script under slurmhooks."""
+def plain(path: str, version: str, now: int) -> Callable[[Step], Answer]:
+    """Return a function that answers as a script does in plain Lua.
 
-    def __init__(self, path: str, version: str, now: int) -> None:
-        """Load a script.
-
-        Raises:
-            LoadError: it does not load.
-        """
-        self._new = partial(_OurProcess, path, version, now)
-        try:
-            self._new(Step("", "local"))
-        except (ScriptError, LuaRaise, NoLuaError) as error:
-            raise LoadError([str(error)]) from None
-
-    def answer(self, step: Step) -> Answer:
-        """Return the answers of a process."""
-        return self._new(step).follow()
-
-
-class Reference:
-    """A script in plain Lua."""
-
-    def __init__(self, path: str, lua: Lua, now: int) -> None:
-        """Load a script.
-
-        Raises:
-            ValueError: it does not load.
-        """
-        self._new = partial(_PlainProcess, path, read_script(path), lua, now)
-        self._new(Step("", "local"))
-
-    def answer(self, step: Step) -> Answer:
-        """Return the answers of a process."""
-        return self._new(step).follow()
+    Raises:
+        ValueError: the script does not load.
+    """
+    new = partial(_PlainProcess, path, read_script(path), finding.find(version), now)
+    new(Step("", "local"))
+    return lambda step: new(step).follow()

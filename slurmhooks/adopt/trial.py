@@ -263,54 +263,37 @@ def main(task: dict[str, Any]) -> None:
         return
     out.write(json.dumps({}) + "\n")
     for request in _requests():
-        out.write(json.dumps({name: asdict(side.answer(request)) for name, side in sides.items()}) + "\n")
+        out.write(json.dumps({name: asdict(answer(request)) for name, answer in sides.items()}) + "\n")
 
 
-def _plain(task: dict[str, Any]) -> Reference:
-    release = release_of(task["release"])
-    lua = finding.find(task["version"])
-    return Reference(task["path"], read_script(task["path"]), lua, release, IN_LUA, task["now"])
+def _own(task: dict[str, Any]) -> Callable[[answers.Request], Answer]:
+    own, content = SlurmsOwn(**task["own"]), read_script(task["path"])
+    return Own(content, task["folder"], Path(own.build), Path(own.plugin), Path(own.library), task["now"]).answer
 
 
-def _ours(task: dict[str, Any]) -> Ours:
-    return Ours(task["path"], task["release"], task["version"], PARTITIONS if task["partitions"] else {}, task["now"])
+def _plain(path: str, release: str, version: str, now: int) -> Callable[[answers.Request], Answer]:
+    return Reference(path, read_script(path), finding.find(version), release_of(release), IN_LUA, now).answer
 
 
-def _own(task: dict[str, Any]) -> Own:
-    own = SlurmsOwn(**task["own"])
-    return Own(
-        read_script(task["path"]), task["folder"], Path(own.build), Path(own.plugin), Path(own.library), task["now"]
-    )
+def _ours(path: str, release: str, version: str, now: int, partitions: bool) -> Callable[[answers.Request], Answer]:
+    return Ours(path, release, version, PARTITIONS if partitions else {}, now).answer
 
 
-def _plain_command(task: dict[str, Any]) -> commands.Reference:
-    return commands.Reference(task["path"], finding.find(task["version"]), release_of(task["release"]), task["now"])
-
-
-def _plain_step(task: dict[str, Any]) -> steps.Reference:
-    return steps.Reference(task["path"], finding.find(task["version"]), task["now"])
-
-
-def _our_step(task: dict[str, Any]) -> steps.Ours:
-    return steps.Ours(task["path"], task["version"], task["now"])
-
-
+SIDES: dict[str, Callable[[dict[str, Any]], Callable[[Any], Answer]]] = {
+    "plain": lambda task: _plain(*_script(task)),
+    "ours": lambda task: _ours(*_script(task), task["partitions"]),
+    "own": _own,
+    "plain command": lambda task: commands.plain(*_script(task)),
+    "our command": lambda task: commands.ours(*_script(task)),
+    "plain step": lambda task: steps.plain(task["path"], task["version"], task["now"]),
+    "our step": lambda task: steps.ours(task["path"], task["version"], task["now"]),
+}
+"""Functions that load a script, and return the function that answers."""
 READ: dict[str, Callable[[dict[str, Any]], Tried]] = {"cli_filter": commands.from_json, "spank": steps.from_json}
 
 
-def _our_command(task: dict[str, Any]) -> commands.Ours:
-    return commands.Ours(task["path"], task["release"], task["version"], task["now"])
-
-
-SIDES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "plain": _plain,
-    "ours": _ours,
-    "own": _own,
-    "plain command": _plain_command,
-    "our command": _our_command,
-    "plain step": _plain_step,
-    "our step": _our_step,
-}
+def _script(task: dict[str, Any]) -> tuple[str, str, str, int]:
+    return task["path"], task["release"], task["version"], task["now"]
 
 
 def _requests() -> Iterator[Tried]:

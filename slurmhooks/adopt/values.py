@@ -56,16 +56,6 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """A place where a script uses something; see slurmhooks.lua.source.Use."""
-
-    of: str
-    name: str
-    line: int
-    writes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Value:
     """What is known of a value.
 

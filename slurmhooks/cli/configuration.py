@@ -56,7 +56,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
     plugstack = _plugstack(sysconfdir, root)
-    lines = _spank_lines(plugstack, root)
+    lines = spank_lines(sysconfdir, root)
     line = lines[0].strip() if lines else "required spank_python.so"
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
@@ -71,22 +71,18 @@ def file_in(sysconfdir: Path) -> Path:
     return Path(slurm_conf.file_in(str(sysconfdir)))
 
 
-def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
+def plugstack_arguments(sysconfdir: Path) -> list[tuple[str, ...]]:
     """Return the arguments of each line of plugstack.conf that loads the plugin."""
-    return [plugstack_conf.arguments(line) for line in spank_lines(sysconfdir, root)]
+    return [plugstack_conf.arguments(line) for line in spank_lines(sysconfdir)]
 
 
 def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
     """Return the lines of plugstack.conf that load the plugin."""
-    return _spank_lines(_plugstack(sysconfdir, root), root)
+    return plugstack_conf.of_plugin(_plugstack(sysconfdir, root), lambda path: below(root, path))
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:
     return plugstack_conf.path_of(str(below(root, file_in(sysconfdir))), sysconfdir)
-
-
-def _spank_lines(plugstack: Path, root: Path) -> list[str]:
-    return plugstack_conf.of_plugin(plugstack, lambda path: below(root, path))
 
 
 def below(root: Path, path: Path) -> Path:

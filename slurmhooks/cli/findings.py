@@ -53,3 +53,9 @@ class Finding(Findings):
     def __init__(self, finding: str) -> None:
         """Report one line."""
         super().__init__([finding])
+
+
+class BadInput(Findings):
+    """The files that a command reads cannot be used."""
+
+    exit_code = 2

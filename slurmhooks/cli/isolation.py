@@ -20,6 +20,7 @@ from typing import NoReturn
 
 import click
 
+from slurmhooks.cli import output
 from slurmhooks.cli.findings import Finding, Findings
 
 NOTE = "handlers run on a discarded copy of this machine's files; with --really, they run on the machine itself"
@@ -92,7 +93,7 @@ def _be_child(function: Callable[[], object], answers: int) -> NoReturn:
         _call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         _copy_tree()
         discards = True
-        click.echo(f"{click.style('note:', bold=True)} {NOTE}", err=True)
+        output.note(NOTE)
         function()
         answer = ("exit", 0)
     except SystemExit as ended:

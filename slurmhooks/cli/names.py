@@ -11,7 +11,6 @@ Name = Callable[[str, str], str]
 
 def plain(kind: str, name: str) -> str:
     """Return the name itself."""
-    del kind
     return name
 
 

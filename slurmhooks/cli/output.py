@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Content = TypeVar("Content")
 WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
 """Keys in the dictionary that the contexts of a command line share."""
 WIDTH = 200
@@ -28,6 +29,16 @@ def show(title: str, lines: Sequence[str]) -> None:
         click.echo(f"{visible(title)}:")
         for line in lines:
             click.echo(f"  {shown(line)}")
+
+
+def note(text: str) -> None:
+    """Print a note for people, to standard error."""
+    click.echo(f"{click.style('note:', bold=True)} {shown(text)}", err=True)
+
+
+def verdict(passed: bool, good: str, bad: str) -> str:
+    """Return one of two words: green if something has passed, red if it has not."""
+    return click.style(good if passed else bad, fg="green" if passed else "red", bold=True)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -67,20 +78,31 @@ class JsonOption(click.Option):
 
 
 def json_option(model: Any) -> Callable[[Command], Command]:
-    """Add ``--json`` to a command, which gets it as ``as_json`` and prints the document with :func:`document`.
+    """Add ``--json`` to a command, which prints what it has found with :func:`result`.
 
     Args:
         model: the type of the document: a model or dataclass, or a list, dictionary or union of these; or a function
             that returns it, for types of modules that the help of the command does not need.
     """
 
-    def note(context: click.Context, option: click.Parameter, value: bool) -> bool:
-        context.meta[WANTED] = context.meta.get(WANTED, False) or value
-        return value
+    def note(context: click.Context, option: click.Parameter, value: bool) -> None:
+        context.meta[WANTED] = wants_json(context) or value
 
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print a JSON document.", cls=JsonOption, model=model, callback=note
-    )
+    settings: dict[str, Any] = {"cls": JsonOption, "model": model, "callback": note, "expose_value": False}
+    return click.option("--json", is_flag=True, help="Print a JSON document.", **settings)
+
+
+def wants_json(context: click.Context | None = None) -> bool:
+    """Tell whether the command line has ``--json``."""
+    return bool((context or click.get_current_context()).meta.get(WANTED))
+
+
+def result(value: Content, show: Callable[[Content], None]) -> None:
+    """Print what a command has found: as a document if ``--json`` is given, otherwise for people, with ``show``."""
+    if wants_json():
+        document(value)
+    else:
+        show(value)
 
 
 def document(value: Any) -> None:
@@ -98,7 +120,7 @@ def as_json(value: Any, indent: int | None = None) -> str:
 
 def failure(context: click.Context, findings: Iterable[str]) -> None:
     """Print the document of a command that fails before it has a result; its only key is ``findings``."""
-    if context.meta.get(WANTED) and not context.meta.get(PRINTED):
+    if wants_json(context) and not context.meta.get(PRINTED):
         import json
 
         click.echo(json.dumps({"findings": list(findings)}, indent=2))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 REQUESTS = ("job_submit", "job_modify")
 """The hooks whose requests are counted; of others, only the time of handlers is."""
+KINDS = ("refused", "failed", "warned", "observed")
+"""How requests end: the attributes that count them. A request may be warned of and refused."""
 NO_USER = "(not known)"
 KEPT = (NO_ACCOUNT, NO_USER)
 """Names of nobody."""

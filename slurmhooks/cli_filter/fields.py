@@ -75,7 +75,6 @@ class Field:
 
     def write(self, value: Any, before: str | None) -> str:
         """Convert a value to the text for Slurm; a field that is half of an option also needs the old text."""
-        del before
         if not isinstance(value, str):
             raise TypeError(f"{self.name} takes a str or None, not {value!r}")
         return value
@@ -111,7 +110,6 @@ class Number(Field):
 
     def write(self, value: Any, before: str | None) -> str:
         """Return the digits."""
-        del before
         return str(self.checked(value))
 
     def checked(self, value: Any) -> int:
@@ -185,7 +183,6 @@ class Minutes(Field):
 
     def write(self, value: Any, before: str | None) -> str:
         """Return minutes as a number."""
-        del before
         if value is UNLIMITED:
             return "UNLIMITED"
         if not isinstance(value, int):

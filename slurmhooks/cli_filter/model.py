@@ -6,7 +6,7 @@ from __future__ import annotations
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.handlers.view import StagedMapping, stale
+from slurmhooks.handlers.view import OfACall, StagedMapping
 from slurmhooks.hooks.option import INHERITED, canonical
 from slurmhooks.values import text_to_c
 
@@ -89,7 +89,7 @@ class Environment(StagedMapping):
         self._native.set_variable(text_to_c("the name of an environment variable", name), raw)
 
 
-class Options(Mapping[str, str | None], OptionFields):
+class Options(OfACall, Mapping[str, str | None], OptionFields):
     """The options of one command, or of one component of a heterogeneous job: by their long names, as text.
 
     They come from the user, the environment, the batch script, and handlers. None means not given; setting an option to
@@ -341,10 +341,6 @@ class Options(Mapping[str, str | None], OptionFields):
         """Make every later use raise StaleHandleError; for dispatch."""
         self._alive = False
         self.environment.close()
-
-    def _living(self) -> None:
-        if not self._alive:
-            raise stale(self)
 
     def _reason(self, said: str) -> str:
         """Return Slurm's error messages for the end of a message."""

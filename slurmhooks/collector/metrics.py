@@ -195,7 +195,6 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def verify_request(self, request: Any, client_address: object) -> bool:
         """Accept a connection, unless there are too many."""
-        del client_address
         _, uid, _ = _PEER.unpack(request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
         with self._lock:
             of_user = sum(user == uid for user, _ in self._readers.values())

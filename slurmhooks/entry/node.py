@@ -10,11 +10,11 @@ import _slurmhooks_node as native
 
 from slurmhooks.entry import site_handlers
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import slurm_conf
+from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, visible
 from slurmhooks.node import children, ready, run
-from slurmhooks.node.draining import Away, Brake
+from slurmhooks.node.draining import Asked, Brake, Unanswered
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State, StateFile
 
@@ -22,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks.entry.site_handlers import Answer
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.node.draining import Slurmctld
 
 FAILED = 1
 """The exit code with which slurmd logs the output of the program at level error."""
@@ -68,12 +67,11 @@ def _run(has_manifest: bool) -> int:
     except (OSError, ValueError) as error:
         log.error("%s: %s; what earlier checks of this node knew is lost", file.path, error)
     known = run.contexts(state, children.identity(posix.getppid()), _boot_id())
-    slurmctld: Slurmctld = native
+    slurmctld = Asked(native)
     if run.needs_load(checks, known):
         try:
-            known.append(native.node(name)["load"])
-        except OSError as error:
-            slurmctld = Away(error)
+            known.append(str(slurmctld.node(name)["load"]))
+        except Unanswered as error:
             log.error("%s: slurmctld does not say what jobs it has: %s", name, error)
     faults, said = run.run(
         HealthNode(name, filter(None, known)),
@@ -146,10 +144,7 @@ def _ready_made(has_manifest: bool) -> tuple[list[Handler], run.Settings]:
 
 def _boot_id() -> str:
     descriptor = posix.open("/proc/sys/kernel/random/boot_id", posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        return posix.read(descriptor, 64).decode().strip()
-    finally:
-        posix.close(descriptor)
+    return trusted.rest_of(descriptor).decode().strip()
 
 
 def _show(text: bytes) -> None:

@@ -26,6 +26,30 @@ AUTH_NOBODY = 99
 """slurm_auth.h, slurm_protocol_defs.h: the user and group of a request that names none (NO_VAL before 23.02)."""
 
 
+def _ranged(name: str, least: int, most: int, *, added: int = 0, none: int | None = None) -> Callable[[object], int]:
+    """Return an encoder of a range of numbers.
+
+    Args:
+        name: of the field.
+        least: the smallest number.
+        most: the largest number.
+        added: what Slurm adds to a number when it stores it.
+        none: what it stores for None; without it, None is no value.
+    """
+    what = "an int" if none is None else "an int or None"
+
+    def encode(value: object) -> int:
+        if value is None and none is not None:
+            return none
+        if not isinstance(value, int):
+            raise TypeError(f"{name} takes {what}, not {value!r}")
+        if not least <= value <= most:
+            raise ValueError(f"{name} takes {least} to {most}, not {value}")
+        return value + added
+
+    return encode
+
+
 class Sized(Field[Value]):
     """A number with a width in bits."""
 
@@ -84,16 +108,7 @@ class Plain(Sized[int]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name, limit = self.name, 1 << self.bits
-
-        def encode(value: object) -> int:
-            if not isinstance(value, int):
-                raise TypeError(f"{name} takes an int, not {value!r}")
-            if not 0 <= value < limit:
-                raise ValueError(f"{name} takes 0 to {limit - 1}, not {value}")
-            return int(value)
-
-        return encode
+        return _ranged(self.name, 0, (1 << self.bits) - 1)
 
 
 class Time(Field[int]):
@@ -194,19 +209,8 @@ class Offset(Sized[int]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name = self.name
         limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: larger numbers would be stored as NO_VAL and INFINITE
-
-        def encode(value: object) -> int:
-            if value is None:
-                return NO_VAL[32]
-            if not isinstance(value, int):
-                raise TypeError(f"{name} takes an int or None, not {value!r}")
-            if not -limit <= value <= limit:
-                raise ValueError(f"{name} takes {-limit} to {limit}, not {value}")
-            return value + NICE_OFFSET
-
-        return encode
+        return _ranged(self.name, -limit, limit, added=NICE_OFFSET, none=NO_VAL[32])
 
 
 class Tagged(Sized[int]):
@@ -232,17 +236,8 @@ class Tagged(Sized[int]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name, no_val = self.name, NO_VAL[self.bits]
-        limit = self.tag - 2 if self.tagged else self.tag
-        tag = self.tag if self.tagged else 0
-
-        def encode(value: object) -> int:
-            if value is None:
-                return no_val
-            if not isinstance(value, int):
-                raise TypeError(f"{name} takes an int or None, not {value!r}")
-            if not 0 <= value < limit:
-                raise ValueError(f"{name} takes 0 to {limit - 1}, not {value}")
-            return value | tag
-
-        return encode
+        no_val = NO_VAL[self.bits]
+        # The tag with the two highest numbers is NO_VAL and INFINITE.
+        if self.tagged:
+            return _ranged(self.name, 0, self.tag - 3, added=self.tag, none=no_val)
+        return _ranged(self.name, 0, self.tag - 1, none=no_val)

@@ -24,7 +24,7 @@ from slurmhooks.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
 
 Value = TypeVar("Value")
 Release = tuple[int, int]
@@ -312,17 +312,16 @@ class Computed(Field[Value]):
 
     __slots__ = ("kind", "private")
 
-    def __init__(self, kind: type[Value], doc: str, *, private: bool = True, since: str | None = None) -> None:
+    def __init__(self, kind: type[Value], doc: str, *, private: bool = True) -> None:
         """Describe the field.
 
         Args:
             kind: the type of the value.
             doc: description of the field.
             private: exists only if the build had Slurm's sources.
-            since: see Field.
         """
         self.kind = kind  # for stubs and documentation
-        super().__init__(doc, writable=False, since=since)
+        super().__init__(doc, writable=False)
         self.private = private
 
     def member(self, release: Release, present: Container[str]) -> str | None:
@@ -340,6 +339,14 @@ def rows(view: type) -> dict[str, Field[Any]]:
             elif isinstance(value, FunctionType):
                 result.pop(name, None)
     return result
+
+
+def stored(view: type, release: Release, present: Container[str]) -> Iterator[tuple[Field[Any], str]]:
+    """Yield the rows of a class that a struct has, in a release, each with its member; see :meth:`Field.member`."""
+    for row in rows(view).values():
+        member = None if isinstance(row, Computed) else row.member(release, present)
+        if member is not None:
+            yield row, member
 
 
 @cache

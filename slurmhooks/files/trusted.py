@@ -60,7 +60,15 @@ def read(path: str) -> bytes:
         LoadError: another user could have written it; names the component of the path and the command that repairs it.
         OSError: it cannot be read, or is not a regular file.
     """
-    descriptor = open_file(path)
+    return rest_of(open_file(path))
+
+
+def rest_of(descriptor: int) -> bytes:
+    """Return what an open file still has, and close it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
         parts = []
         while part := posix.read(descriptor, CHUNK):

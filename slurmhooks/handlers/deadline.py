@@ -98,7 +98,6 @@ class limit:  # noqa: N801 - used as a function
 
 def _interrupt(number: int, frame: object) -> None:
     """Raise the exception in the handler; Python calls this between two instructions of its byte code."""
-    del number, frame
     if _running is not None:
         raise DeadlineExceeded(_running)
 

@@ -90,7 +90,6 @@ class Around:
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs."""
-        del handler
         return True
 
     def result(self, value: object) -> Exception | None:
@@ -128,7 +127,6 @@ class Around:
             view: the argument that they can write to, if there is one.
             before: a savepoint of the view from before that handler, if there is one.
         """
-        del others, arguments, view, before
         return outcome
 
     def close(self) -> None:

@@ -52,7 +52,6 @@ def _attach_structlog() -> None:
 
 def _hand_over(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
     """Write an event to Slurm's log; structlog's last processor."""
-    del logger
     text = str(event.pop("event", ""))
     details = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
     error = event.pop("exc_info", None)

@@ -24,7 +24,19 @@ def stale(view: object) -> StaleHandleError:
     )
 
 
-class StagedMapping(MutableMapping[str, str]):
+class OfACall:
+    """What a handler may use only during the call that it was made for."""
+
+    __slots__ = ()
+
+    _alive: bool
+
+    def _living(self) -> None:
+        if not self._alive:
+            raise stale(self)
+
+
+class StagedMapping(OfACall, MutableMapping[str, str]):
     """A mutable mapping of text to text that stages its writes over a base.
 
     Subclasses read the base, and apply a write to it. The base is read only when a handler reads the mapping.
@@ -58,14 +70,9 @@ class StagedMapping(MutableMapping[str, str]):
         self._living()
         variable_size(name, value)
 
-    def _living(self) -> None:
-        if not self._alive:
-            raise stale(self)
-
     def _find(self, name: object) -> str | None:
         """Return a value; None if it is not set, or if no variable can have the name."""
-        if not self._alive:
-            raise stale(self)
+        self._living()
         if not isinstance(name, str):
             return None
         if name in self._staged:

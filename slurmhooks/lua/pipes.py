@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import NamedTuple
 
 from slurmhooks.values import ENCODING, ERRORS
 
@@ -19,15 +20,11 @@ _running: dict[int, Pipe] = {}
 """The commands that are not reaped, by process id."""
 
 
-class Pipe:
+class Pipe(NamedTuple):
     """A command, and both ends of its pipe until Lua has opened one."""
 
-    __slots__ = ("ends", "process")
-
-    def __init__(self, process: subprocess.Popen[bytes], ends: tuple[int, int]) -> None:
-        """Store both."""
-        self.process = process
-        self.ends = ends
+    process: subprocess.Popen[bytes]
+    ends: tuple[int, int]
 
 
 def reap() -> int:

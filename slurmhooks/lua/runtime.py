@@ -325,5 +325,4 @@ def _temporary() -> bytes:
 
 def _refuse(object_: object, name: object, setting: bool) -> object:
     """Refuse all attributes of all Python objects."""
-    del object_, setting
     raise AttributeError(f"scripts cannot reach {to_text(name)!r} of Python")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
+from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, NAMES, VERBOSE, log
 from slurmhooks.lua.conversions import as_string, number, own_lines, whole
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 LEVELS = (INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, DEBUG4)
 """The levels for the numbers of ``slurm.log``; a higher number is the last level."""
 
-SHORTHANDS = ("info", "verbose", "debug", "debug2", "debug3", "debug4")
-
 RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
 
 MAX_DEPTH = 16
 """Maximum depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
 MOST_LEVELS = 100
 """Maximum depth of values that are converted from JSON or YAML."""
-
-
 LOG_USER_SINCE = (25, 11)
 """The first release in which all scripts have ``slurm.log_user``; without ``slurm.user_msg`` it fails."""
 
@@ -54,12 +50,15 @@ def install(
     def error(*args: object) -> None:
         log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}", own=True)
 
-    functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": _minutes(state)}
+    def minutes(*args: object) -> int:
+        return time_str2mins(as_string(state, args[-1] if args else None))
+
+    functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": minutes}
     if user is not None:
         functions["user_msg"] = lambda *args: user(c_text(state, args[-1] if args else None))
     for name, function in functions.items():
         table[name.encode()] = state.function(function)
-    lines = {f"log_{name}": f"log ({level}, " for level, name in enumerate(SHORTHANDS)}
+    lines = {f"log_{NAMES[level]}": f"log ({place}, " for place, level in enumerate(LEVELS)}
     lines["log_error"] = "error ("
     if user is not None or release >= LOG_USER_SINCE:
         lines["log_user"] = "user_msg ("
@@ -99,10 +98,6 @@ def time_str2mins(raw: bytes | None) -> int:
 def _int(number: int) -> int:
     """Return a number as an int of C keeps it."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _minutes(state: State) -> Callable[..., object]:
-    return lambda *args: time_str2mins(as_string(state, args[-1] if args else None))
 
 
 def install_conversions(state: State, table: Any) -> None:

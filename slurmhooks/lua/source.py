@@ -78,7 +78,7 @@ class Use(NamedTuple):
     of: str
     name: str
     line: int
-    writes: bool
+    writes: bool = False
 
 
 class Function(NamedTuple):
@@ -332,9 +332,9 @@ class Script:
         name, at = self._dotted(index)
         if name in ("require", "dofile", "loadfile"):
             argument = next((item for item in words[at : at + 2] if item.kind == "string"), None)
-            yield Use(name, argument.text if argument else "", words[index].line, False)
+            yield Use(name, argument.text if argument else "", words[index].line)
         elif name in ("io.popen", "io.open", "os.execute", "os.getenv", "os.exit", "package.loadlib"):
-            yield Use("system", name, words[index].line, False)
+            yield Use("system", name, words[index].line)
 
     def _elements(self, index: int, role: str) -> dict[str, str]:
         """Return the loop variable that is a partition, as in ``for name, part in pairs(part_list)``."""
@@ -354,26 +354,24 @@ class Script:
         if name is None:
             previous = words[index - 1].text if index else ""
             if previous not in ("(", ",", "function") or role == "part_list":
-                yield (
-                    Use(role, "", line, False) if role in ("part_list", "job_rec") else Use("whole", role, line, False)
-                )
+                yield (Use(role, "", line) if role in ("part_list", "job_rec") else Use("whole", role, line))
             return
         inner, after = self._member(at)
         if role == "job_desc" and name == "environment":
-            yield Use("job_desc", name, line, False)
+            yield Use("job_desc", name, line)
             if inner is not None:
                 yield Use("environment", inner, line, self._assigned(after))
             return
         if role == "part_list":
-            yield Use("part_list", name, line, False)
+            yield Use("part_list", name, line)
             if inner is not None:
-                yield Use("part", inner, line, False)
+                yield Use("part", inner, line)
             return
         if role == "slurm" and name in ("jobs", "reservations"):
-            yield Use("slurm", name, line, False)
+            yield Use("slurm", name, line)
             field, _ = self._member(after) if inner is not None else (None, 0)
             if field is not None:
-                yield Use("job_rec" if name == "jobs" else "reservation", field, line, False)
+                yield Use("job_rec" if name == "jobs" else "reservation", field, line)
             return
         yield Use(role, name, line, self._assigned(at))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.log import ERROR, LEVELS, USER, log
 from slurmhooks.lua.conversions import as_number, as_string, flag, number, own_lines
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
 from slurmhooks.values import ExitStatus, strings_from_c
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     Register = Callable[[LuaOption], int]
 
-LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
-"""The levels for the numbers of SPANK._log_msg, from -1 on."""
-LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 CONTROL_PREFIX = b"SPANK_"
 """See slurmhooks.spank.environments."""
 FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
@@ -292,22 +289,22 @@ def install(state: State) -> None:
     """
 
     def message(*arguments: object) -> object:
-        level = int(number(arguments[0] if arguments else None))
+        level = int(number(arguments[0] if arguments else None)) + 1  # scripts count from -1
         text = as_string(state, arguments[1] if len(arguments) > 1 else None)
         if text is None:
             log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is not a string")
-        elif level == len(LEVELS) - 2:
+        elif level == USER:
             log.user(to_text(text))
-        elif -1 <= level < len(LEVELS) - 2:
-            log.plain(LEVELS[level + 1], to_text(text), own=True)
-        return -1 if level == -1 else ()
+        elif ERROR <= level < USER:
+            log.plain(level, to_text(text), own=True)
+        return -1 if level == ERROR else ()
 
     def leave(code: object) -> None:
         posix._exit(1 if code is False else 0 if code is None or code is True else int(number(code)) & 0xFF)
 
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
     spank[b"_log_msg"] = state.function(message)
-    for level, name in enumerate(LOGS, -1):
+    for level, name in enumerate(LEVELS, -1):
         # The name of the chunk is in messages about an invalid format, as in spank-lua.
         source = f"SPANK._log_msg ({level}, string.format({state.unpack}({{...}})))"
         spank[f"log_{name}".encode()] = state.compile(source if name == "user" else own_lines(source), source)

@@ -170,12 +170,8 @@ def _field(kind: str, name: str, written: bool) -> str:
     if kind == "job_desc" and name in FIELDS:
         return FIELDS[name]
     if name in fields or (kind == "job_rec" and name in job_fields.ARRAYS):
-        note = (
-            ", which Lua cannot write: it was ignored"
-            if written and name not in job_fields.writable(job_fields.NEWEST)
-            else ""
-        )
-        return f"{view}.{name}{note}"
+        ignored = written and name not in job_fields.writable(job_fields.NEWEST)
+        return f"{view}.{name}" + (", which Lua cannot write: it was ignored" if ignored else "")
     old = next((release for release in ((22, 5), (23, 11)) if name in job_fields.names(kind, release)), None)
     if old is not None:
         return f"{view}.{name}, until 23.11"
@@ -199,11 +195,8 @@ def options(script: Script) -> list[str]:
 
 def items(script: Script) -> list[str]:
     """Return the SPANK items that a script uses."""
-    return [name for name in script.strings if name in {f"S_{item}" for item in _items()}]
-
-
-def _items() -> set[str]:
-    return {item.item.removeprefix("S_") for item in ITEMS}
+    known = {item.item for item in ITEMS}
+    return [name for name in script.strings if name in known]
 
 
 def skeleton(script: Script, name: str) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.errors import Reject
+from slurmhooks.files import trusted
 from slurmhooks.hooks.terms import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -29,7 +30,7 @@ def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> 
         type: its type, such as "nfs4" or "lustre".
         options: options that it has, such as "rw", which it loses if the kernel finds an error in it.
     """
-    for line in _lines("/proc/self/mountinfo", reverse=True):
+    for line in reversed(_text("/proc/self/mountinfo").split("\n")):
         fields, _, of_type = line.partition(" - ")
         words = fields.split(" ")
         if _unescaped(words[4]) == path:
@@ -278,23 +279,11 @@ CHECKS = (mount, space, memory, swap, cpus, process, file, command, gpus, link, 
 
 
 def _read(path: str) -> bytes:
-    descriptor = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        parts = []
-        while part := posix.read(descriptor, 1 << 20):
-            parts.append(part)
-    finally:
-        posix.close(descriptor)
-    return b"".join(parts)
+    return trusted.rest_of(posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC))
 
 
 def _text(path: str) -> str:
     return _read(path).decode("utf-8", "surrogateescape").strip()
-
-
-def _lines(path: str, *, reverse: bool = False) -> Iterator[str]:
-    lines = _text(path).split("\n")
-    return reversed(lines) if reverse else iter(lines)
 
 
 def _unescaped(word: str) -> str:
@@ -308,7 +297,7 @@ def _state(process: str) -> str:
 
 
 def _meminfo() -> dict[str, int]:
-    pairs = (line.split() for line in _lines("/proc/meminfo"))
+    pairs = (line.split() for line in _text("/proc/meminfo").split("\n"))
     return {words[0].rstrip(":"): int(words[1]) << 10 for words in pairs}
 
 
@@ -368,12 +357,8 @@ def _output(words: tuple[str, ...]) -> tuple[int, str]:
         raise Reject(f"{words[0]}: {error.strerror}") from None
     finally:
         posix.close(write)
-    parts = []
-    while part := posix.read(read, 65536):
-        parts.append(part)
-    posix.close(read)
-    code = posix.waitstatus_to_exitcode(posix.waitpid(number, 0)[1])
-    return code, b"".join(parts).decode("utf-8", "replace")
+    output = trusted.rest_of(read).decode("utf-8", "replace")
+    return posix.waitstatus_to_exitcode(posix.waitpid(number, 0)[1]), output
 
 
 def _found(program: str) -> str:

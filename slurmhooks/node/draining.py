@@ -68,63 +68,39 @@ SETTLED = 1.1
 """Seconds after which no drain can get the time of ours in slurmctld, which counts in seconds."""
 
 
-class Away:
-    """A slurmctld that has not answered in this run: each further question would wait as long."""
+class Asked:
+    """slurmctld in one run, whose errors are Unanswered. After the first one, each further question raises at once."""
 
-    __slots__ = ("_error",)
-
-    def __init__(self, error: OSError) -> None:
-        """Store what asking it has raised."""
-        self._error = error
-
-    def node(self, name: str, /) -> Known:
-        """Raise the error."""
-        raise self._error
-
-    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
-        """Raise the error."""
-        raise self._error
-
-    def drain(self, name: str, reason: bytes, /) -> None:
-        """Raise the error."""
-        raise self._error
-
-    def undrain(self, name: str, reason: bytes | None, /) -> None:
-        """Raise the error."""
-        raise self._error
-
-
-class _Asked:
-    """Turns errors of slurmctld's answers into Unanswered."""
-
-    __slots__ = ("_slurmctld",)
+    __slots__ = ("_error", "_slurmctld")
 
     def __init__(self, slurmctld: Slurmctld) -> None:
         """Store whom to ask."""
         self._slurmctld = slurmctld
+        self._error: OSError | None = None
 
     def node(self, name: str, /) -> Known:
         """Return what slurmctld knows about a node."""
-        return _answer(lambda: self._slurmctld.node(name))
+        return self._answer(lambda: self._slurmctld.node(name))
 
     def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
         """Return the number of nodes, and those that are drained."""
-        return _answer(self._slurmctld.drained)
+        return self._answer(self._slurmctld.drained)
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain a node with a reason."""
-        _answer(lambda: self._slurmctld.drain(name, reason))
+        self._answer(lambda: self._slurmctld.drain(name, reason))
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain a node; set a reason if it is not None."""
-        _answer(lambda: self._slurmctld.undrain(name, reason))
+        self._answer(lambda: self._slurmctld.undrain(name, reason))
 
-
-def _answer(ask: Callable[[], Answer]) -> Answer:
-    try:
-        return ask()
-    except OSError as error:
-        raise Unanswered(error) from None
+    def _answer(self, ask: Callable[[], Answer]) -> Answer:
+        if self._error is None:
+            try:
+                return ask()
+            except OSError as error:
+                self._error = error
+        raise Unanswered(self._error)
 
 
 class Brake:
@@ -152,7 +128,7 @@ def settle(
     reason: str | None,
     state: State,
     brake: Brake,
-    slurmctld: Slurmctld,
+    slurmctld: Asked,
     save: Callable[[], None],
     now: float,
     pause: Callable[[float], None] = sleep,
@@ -175,7 +151,6 @@ def settle(
     """
     if reason is None and not state.reasons:
         return None
-    slurmctld = _Asked(slurmctld)
     node = slurmctld.node(name)
     ours = bool(node["drained"]) and node["reason"] in state.reasons
     if reason is None:
@@ -209,7 +184,7 @@ def settle(
     return Said(f"{name} drained: {reason}", True)
 
 
-def _set(name: str, reason: str, state: State, slurmctld: Slurmctld, save: Callable[[], None]) -> None:
+def _set(name: str, reason: str, state: State, slurmctld: Asked, save: Callable[[], None]) -> None:
     # Former reasons are kept: a slurmctld that is killed before it has saved its state has one of them again.
     state.reasons = [*(each for each in state.reasons if each != reason), reason][-MOST_REASONS:]
     state.released = 0.0
@@ -217,14 +192,14 @@ def _set(name: str, reason: str, state: State, slurmctld: Slurmctld, save: Calla
     slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))
 
 
-def _undrain(name: str, node: Known, state: State, slurmctld: Slurmctld, now: float) -> None:
+def _undrain(name: str, node: Known, state: State, slurmctld: Asked, now: float) -> None:
     # A node that was down when it was drained gets its reason back: ReturnToService reads it.
     before = state.before.encode("utf-8", "surrogateescape") if node["down"] and state.before else None
     slurmctld.undrain(name, before)
     state.released = now
 
 
-def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[float], None]) -> bool:
+def _has_room(name: str, brake: Brake, slurmctld: Asked, pause: Callable[[float], None]) -> bool:
     """Tell whether the node, which is drained, is among the first that may be.
 
     All nodes may have found room at the same time. The order in which slurmctld has drained them decides, which is
@@ -236,7 +211,7 @@ def _has_room(name: str, brake: Brake, slurmctld: Slurmctld, pause: Callable[[fl
     return name not in names or names.index(name) < brake.most(nodes)
 
 
-def _brake(name: str, node: Known, brake: Brake, state: State, slurmctld: Slurmctld, now: float) -> Said:
+def _brake(name: str, node: Known, brake: Brake, state: State, slurmctld: Asked, now: float) -> Said:
     reason = str(node["reason"])
     if node["drained"] and reason in state.reasons:
         _undrain(name, node, state, slurmctld, now)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.node.draining import Brake, Said, Slurmctld
+    from slurmhooks.node.draining import Asked, Brake, Said
     from slurmhooks.node.model import Result
     from slurmhooks.node.state import State
 
@@ -70,7 +70,7 @@ def run(
     checks: Sequence[Handler],
     state: State,
     settings: Settings,
-    slurmctld: Slurmctld,
+    slurmctld: Asked,
     save: Callable[[], None],
     execute: Run,
     now: float,

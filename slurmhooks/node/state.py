@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posix
 
+from slurmhooks.files import trusted
 from slurmhooks.node.rows import packed, unpacked
 
 FOLDER = "/var/lib/slurmhooks-health"
@@ -151,13 +152,7 @@ class StateFile:
             file = posix.open(self.path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
         except FileNotFoundError:
             return State()
-        try:
-            parts = []
-            while part := posix.read(file, 1 << 20):
-                parts.append(part)
-        finally:
-            posix.close(file)
-        self._data = b"".join(parts)
+        self._data = trusted.rest_of(file)
         return read(self._data)
 
     def write(self, state: State) -> None:

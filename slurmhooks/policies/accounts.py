@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slurmhooks.policies.base import Rule, matches_any_case
 from slurmhooks.policies.kinds import Word, Words, listed
@@ -56,15 +56,10 @@ class DefaultAccount(Rule):
     value: Word | None = Field(default=None, description="the account for all others; unset: none")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    needs: ClassVar[tuple[str, ...]] = ("by_group", "value")
     text: ClassVar[str] = "no --account given: charged to {chosen}"
     placeholders: ClassVar[dict[str, str]] = {"chosen": "the account"}
     example: ClassVar[str] = 'by_group = { physics = "phys", chemistry = "chem" }'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> DefaultAccount:
-        if not self.by_group and self.value is None:
-            raise ValueError("needs by_group or value")
-        return self
 
     def check(self, request: Request) -> None:
         """Set a missing account."""

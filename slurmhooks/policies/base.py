@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
@@ -20,6 +20,7 @@ from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     from slurmhooks.policies.request import Request
 
@@ -53,6 +54,7 @@ class Rule(BaseModel):
         hooks: the hooks that it has handlers for.
         option: the field in OPTIONS that messages name as {option}; empty: they name the command's options themselves.
         own_fields: the fields of a job that it decides about. It checks an update that sets one of them.
+        needs: its keys of which the site must set at least one; empty: it works without any.
         text: its default message.
         placeholders: the placeholders that only its messages have, with their meanings.
         code: the error code of its refusals.
@@ -67,6 +69,7 @@ class Rule(BaseModel):
     hooks: ClassVar[tuple[str, ...]] = ("job_submit", "job_modify")
     option: ClassVar[str] = ""
     own_fields: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
     placeholders: ClassVar[dict[str, str]] = {}
     code: ClassVar[str | None] = None
@@ -117,6 +120,13 @@ class Rule(BaseModel):
             if name is not None and (name not in known or form or conversion):
                 raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
         return value
+
+    @model_validator(mode="after")
+    def _has_needed(self) -> Self:
+        fields = type(self).model_fields
+        if self.needs and all(getattr(self, key) == fields[key].default for key in self.needs):
+            raise ValueError(f"needs {listed(self.needs)}")
+        return self
 
     # Properties
 

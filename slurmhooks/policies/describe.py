@@ -77,16 +77,6 @@ def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     return words.get(str(kind), "text")
 
 
-def tables_of(kind: type[Rule]) -> list[tuple[str, type[Any]]]:
-    """Return the models of the tables that a rule takes in its keys, with the names of the keys."""
-    return [(name, model) for name, model in getattr(kind, "inner", {}).items()]
-
-
-def inner_keys(kind: type[Rule], key: str) -> list[tuple[str, str, str, str]]:
-    """Return a row for each key of a table inside a rule: key, value, default, meaning."""
-    return keys_of(dict(tables_of(kind))[key])
-
-
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [titles, ["---"] * len(titles), *rows]
@@ -107,8 +97,8 @@ def explained(kind: type[Rule]) -> str:
     rows = own_keys(kind)
     if rows:
         parts.append(table(TITLES, [coded(row) for row in rows]))
-    for key, _ in tables_of(kind):
-        parts += [f"Each table of `{key}` has:\n", table(TITLES, [coded(row) for row in inner_keys(kind, key)])]
+    for key, model in kind.inner.items():
+        parts += [f"Each table of `{key}` has:\n", table(TITLES, [coded(row) for row in keys_of(model)])]
     parts.append(f"It runs for {hooks}.")
     if kind.own_fields and "job_modify" in kind.hooks:
         fields = ", ".join(f"`{field}`" for field in kind.own_fields)

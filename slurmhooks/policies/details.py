@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.base import Rule, matches
@@ -55,16 +55,11 @@ class Reservation(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("reservation",)
     option: ClassVar[str] = "reservation"
+    needs: ClassVar[tuple[str, ...]] = ("required", "allowed")
     text: ClassVar[str] = "name a reservation with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the reservations that are allowed"}
     code: ClassVar[str | None] = "ESLURM_RESERVATION_INVALID"
     example: ClassVar[str] = 'partitions = ["course"]\nrequired = true\nallowed = ["course-*"]'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Reservation:
-        if not self.required and not self.allowed:
-            raise ValueError("needs required or allowed")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse a job without a reservation, or with one that is not allowed."""
@@ -94,16 +89,11 @@ class WorkDirectory(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
     option: ClassVar[str] = "work_dir"
+    needs: ClassVar[tuple[str, ...]] = ("inside", "outside")
     text: ClassVar[str] = "jobs may not run in {asked}: change directory, or use {option}"
     placeholders: ClassVar[dict[str, str]] = {"asked": "the working directory"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'outside = ["/home"]'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> WorkDirectory:
-        if not self.inside and not self.outside:
-            raise ValueError("needs inside or outside")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse a job that starts in the wrong place."""
@@ -143,6 +133,7 @@ class MailAddress(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)
     option: ClassVar[str] = "mail_user"
+    needs: ClassVar[tuple[str, ...]] = ("domains", "value")
     text: ClassVar[str] = "{option} must be an address of {domains}, not {asked}"
     invalid: ClassVar[str] = "{option} must be a valid address, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {
@@ -151,12 +142,6 @@ class MailAddress(Rule):
     }
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'domains = ["example.org"]\nvalue = "{user}@example.org"'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> MailAddress:
-        if not self.domains and self.value is None:
-            raise ValueError("needs domains or value")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse an address of another domain; set a missing address."""

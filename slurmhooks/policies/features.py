@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, matches
@@ -114,16 +114,11 @@ class Licenses(Rule):
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     option: ClassVar[str] = "licenses"
+    needs: ClassVar[tuple[str, ...]] = ("required", "allowed", "most")
     text: ClassVar[str] = "ask for other licenses with {option}: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
     example: ClassVar[str] = 'partitions = ["cad"]\nrequired = ["ansys*"]\nmost = { ansys = 8 }'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Licenses:
-        if not (self.required or self.allowed or self.most):
-            raise ValueError("needs required, allowed or most")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse a job without the license, with one that is not allowed, or with too many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, matches
@@ -56,6 +56,7 @@ class GpuCeiling(Rule):
     per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    needs: ClassVar[tuple[str, ...]] = ("per_job", "per_node")
     text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4 GPUs per node",
@@ -63,12 +64,6 @@ class GpuCeiling(Rule):
     }
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu"]\nper_job = 8'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> GpuCeiling:
-        if self.per_job is None and self.per_node is None:
-            raise ValueError("needs per_job or per_node")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get too many GPUs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
@@ -32,17 +32,12 @@ class InteractiveLimit(Rule):
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit", *resources.FIELDS)
+    needs: ClassVar[tuple[str, ...]] = ("forbid", "time", "nodes", "cpus", "gpus")
     text: ClassVar[str] = "interactive jobs in {where} may have {allowed}; use sbatch for others"
     forbidding: ClassVar[str] = "interactive jobs are not allowed in {where}; use sbatch"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'time = "8:00:00"\nnodes = 2'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> InteractiveLimit:
-        if not self.forbid and {self.time, self.nodes, self.cpus, self.gpus} == {None}:
-            raise ValueError("needs forbid, time, nodes, cpus or gpus")
-        return self
 
     def own_text(self) -> str:
         """Return the message if the site has none."""

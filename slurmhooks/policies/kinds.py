@@ -50,8 +50,8 @@ def _path(value: str) -> str:
     return value.rstrip("/") or "/"
 
 
-def _schema(kind: str, *examples: Any) -> WithJsonSchema:
-    return WithJsonSchema({"type": [kind, "integer"], "examples": list(examples)})
+def _schema(*examples: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": ["string", "integer"], "examples": list(examples)})
 
 
 Word = Annotated[str, Field(min_length=1)]
@@ -62,9 +62,9 @@ Url = Annotated[str, AfterValidator(_url)]
 AbsolutePath = Annotated[str, AfterValidator(_path)]
 AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=0, lt=1 << 31)]
-Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("string", "1:00:00", "2-00:00:00")]
+Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("1:00:00", "2-00:00:00")]
 """A time limit: minutes, or a text in the notation of --time."""
-Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("string", "4G", "500M")]
+Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("4G", "500M")]
 """An amount of memory: MiB, or a text in the notation of --mem."""
 
 

@@ -104,6 +104,7 @@ class MemoryCeiling(Rule):
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    needs: ClassVar[tuple[str, ...]] = ("per_node", "per_cpu")
     text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the ceiling, such as 4G of memory per CPU",
@@ -111,12 +112,6 @@ class MemoryCeiling(Rule):
     }
     code: ClassVar[str | None] = MEMORY
     example: ClassVar[str] = 'partitions = ["standard"]\nper_node = "180G"'
-
-    @model_validator(mode="after")
-    def _has_one(self) -> MemoryCeiling:
-        if self.per_node is None and self.per_cpu is None:
-            raise ValueError("needs per_node or per_cpu")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse a job that can get more than a ceiling."""

@@ -9,7 +9,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.policies.base import Rule
@@ -50,6 +50,7 @@ class ScriptContent(Rule):
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    needs: ClassVar[tuple[str, ...]] = ("forbidden", "required")
     text: ClassVar[str] = "the batch script is refused: {problem}"
     placeholders: ClassVar[dict[str, str]] = {"problem": "what is wrong with it"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
@@ -64,12 +65,6 @@ class ScriptContent(Rule):
             except re.error as error:
                 raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
         return patterns
-
-    @model_validator(mode="after")
-    def _has_one(self) -> ScriptContent:
-        if not self.forbidden and not self.required:
-            raise ValueError("needs forbidden or required")
-        return self
 
     @property
     def longest(self) -> float:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -24,13 +25,17 @@ class _Range(Rule):
     """A rule on a number.
 
     Attributes:
+        amount: the attribute of Bounds that is compared; a job that names a range must be allowed all of it.
         what: what is counted, singular.
     """
 
     least: Count | None = Field(default=None, description="the smallest number")
     most: Count | None = Field(default=None, description="the largest number")
 
+    amount: ClassVar[str]
     what: ClassVar[str]
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    needs: ClassVar[tuple[str, ...]] = ("least", "most")
     text: ClassVar[str] = "{allowed} in {where}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "allowed": "the range, such as at most 4 nodes",
@@ -38,15 +43,14 @@ class _Range(Rule):
     }
 
     @model_validator(mode="after")
-    def _has_one(self) -> _Range:
-        if self.least is None and self.most is None:
-            raise ValueError("needs least or most")
+    def _is_range(self) -> _Range:
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError("least is more than most")
         return self
 
-    def _compare(self, request: Request, of: Callable[[Bounds], Range]) -> None:
+    def check(self, request: Request) -> None:
         """Refuse a job that can get less or more than the range, unless fewer nodes keep it within."""
+        of: Callable[[Bounds], Range] = attrgetter(self.amount)
         if self.least is not None and resources.lacks(request, of, self.least):
             smallest = of(resources.bounds(request, nodes=True)).least
             self.refuse(request, allowed=self._words(), asked=smallest)
@@ -71,14 +75,10 @@ class NodeCount(_Range):
 
     rule: Literal["node_count"] = "node_count"
 
+    amount: ClassVar[str] = "nodes"
     what: ClassVar[str] = "node"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
-
-    def check(self, request: Request) -> None:
-        """Compare the nodes; if a job names a range, all of it must be allowed."""
-        self._compare(request, lambda bounds: bounds.nodes)
 
 
 class TaskCount(_Range):
@@ -86,14 +86,10 @@ class TaskCount(_Range):
 
     rule: Literal["task_count"] = "task_count"
 
+    amount: ClassVar[str] = "tasks"
     what: ClassVar[str] = "task"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
     example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
-
-    def check(self, request: Request) -> None:
-        """Compare the tasks."""
-        self._compare(request, lambda bounds: bounds.tasks)
 
 
 class CpuCount(_Range):
@@ -101,14 +97,10 @@ class CpuCount(_Range):
 
     rule: Literal["cpu_count"] = "cpu_count"
 
+    amount: ClassVar[str] = "cpus"
     what: ClassVar[str] = "CPU"
-    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
     example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
-
-    def check(self, request: Request) -> None:
-        """Compare the CPUs."""
-        self._compare(request, lambda bounds: bounds.cpus)
 
 
 class ArraySize(Rule):
@@ -126,6 +118,7 @@ class ArraySize(Rule):
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    needs: ClassVar[tuple[str, ...]] = ("most", "at_once")
     text: ClassVar[str] = "tasks in a job array: at most {limit}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the maximum number of tasks",
@@ -133,12 +126,6 @@ class ArraySize(Rule):
     }
     code: ClassVar[str | None] = "ESLURM_INVALID_ARRAY"
     example: ClassVar[str] = "most = 1000\nat_once = 50"
-
-    @model_validator(mode="after")
-    def _has_one(self) -> ArraySize:
-        if self.most is None and self.at_once is None:
-            raise ValueError("needs most or at_once")
-        return self
 
     def check(self, request: Request) -> None:
         """Refuse an array that is too large; limit how many tasks of any other run at the same time."""

@@ -224,7 +224,6 @@ def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, 
 
     def stored(job: Any, record: Any) -> Any:
         """Return an update that changes nothing, and the job."""
-        del record
         present, struct = answers.record, type(job._struct)(table, nothing, job._struct.asking)
         return base(struct, modify=True, owner=present.user_id, record=present, cluster=lambda: job._cluster), present
 

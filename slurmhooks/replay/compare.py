@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import COUNTERS
-from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.replay.answers import advice, remedy
@@ -78,13 +78,9 @@ class Comparison:
         self._top = top
         self._examples = examples
         self._view = Views(tables).job
-        self._release = release_of(tables.release)
         self._fields_by_member: dict[str, list[str]] = {}
-        places = tables["job"].places
-        for name, row in rows(self._view).items():
-            member = None if isinstance(row, Computed) else row.member(self._release, places)
-            if member is not None:
-                self._fields_by_member.setdefault(member, []).append(name)
+        for row, member in stored(self._view, release_of(tables.release), tables["job"].places):
+            self._fields_by_member.setdefault(member, []).append(row.name)
         self._requests = self._different = self._texts = 0
         self._first: float | None = None
         self._last: float | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.views import Views
 from slurmhooks.replay.answers import NotRecordedError, computations
@@ -40,7 +40,7 @@ def views_of(tables: Tables, answers: Answers) -> Views:
                 raise
             answers.needs[:] = needs
             answers.withheld.append("script")
-            return Unrecorded(answers, "script")
+            return Unrecorded(answers)
 
     begin = views.job.__init__
     names = field_names(tables)
@@ -55,12 +55,9 @@ def views_of(tables: Tables, answers: Answers) -> Views:
 
 def field_names(tables: Tables) -> dict[str, str]:
     """Return the names of fields of ``job`` by their members: of several, the first one in the struct's description."""
-    release, places = release_of(tables.release), tables["job"].places
     names: dict[str, str] = {}
-    for name, row in rows(VIEWS["job"]).items():
-        member = None if isinstance(row, Computed) else row.member(release, places)
-        if member is not None:
-            names.setdefault(member, name)
+    for row, member in stored(VIEWS["job"], release_of(tables.release), tables["job"].places):
+        names.setdefault(member, row.name)
     return {**names, **{member: member for member in names if member in names.values()}}
 
 
@@ -103,25 +100,19 @@ class Partial(Struct):
 
 
 class Unrecorded:
-    """Replaces a text that exists but was not recorded: it is not None, and true; any other use is noted, and raises.
+    """Replaces a script that exists but was not recorded: it is not None, and true; any other use is noted, and raises.
 
     Passing it to code in C raises TypeError. Therefore a bug in a handler that got such an object also counts as a use.
     """
 
-    __slots__ = ("_answers", "_what")
+    __slots__ = ("_answers",)
 
-    def __init__(self, answers: Answers, what: str) -> None:
-        """Store what it replaces.
-
-        Args:
-            answers: notes the use.
-            what: the name of the text in the report.
-        """
+    def __init__(self, answers: Answers) -> None:
+        """Store what notes the use."""
         object.__setattr__(self, "_answers", answers)
-        object.__setattr__(self, "_what", what)
 
     def _used(self, *arguments: object, **named: object) -> NoReturn:
-        raise object.__getattribute__(self, "_answers").missing(object.__getattribute__(self, "_what"))
+        raise object.__getattribute__(self, "_answers").missing("script")
 
     @property
     def __class__(self) -> type:

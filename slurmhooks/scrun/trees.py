@@ -130,7 +130,7 @@ def _workers() -> int:
     return min(MAX_WORKERS, len(os.sched_getaffinity(0)))
 
 
-def open_top(path: str, *, writable: bool = False) -> int:
+def open_top(path: str) -> int:
     """Open a folder by its path, see :func:`find`.
 
     Raises:
@@ -138,7 +138,7 @@ def open_top(path: str, *, writable: bool = False) -> int:
     """
     try:
         with opened(find(path)) as handle:
-            return folders.open_folder(".", handle, writable=writable)
+            return folders.open_folder(".", handle)
     except OSError as error:
         raise explained(error, path) from error
 

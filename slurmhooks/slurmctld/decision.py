@@ -25,13 +25,8 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.call import Call, Step
     from slurmhooks.wire.tables import Tables
 
-ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
-    "accepted",
-    "refused",
-    "failed",
-    "accepted on error",
-    "unavailable",
-)
+ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR = "accepted", "refused", "failed", "accepted on error"
+UNAVAILABLE = "unavailable"
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
 """More outcomes of handlers; the last two are for handlers that warn or observe."""
@@ -110,7 +105,7 @@ def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
 
 
 def _verdict(outcome: Outcome) -> str:
-    """Return how a request ended of which a handler did not pass."""
+    """Return how a request ended of which a handler did not pass, or how that handler ended."""
     if outcome.passed:
         return ACCEPTED_ON_ERROR
     return REFUSED if outcome.error_id is None else FAILED
@@ -157,9 +152,7 @@ def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
 def _outcome(step: Step) -> str:
     if step.outcome is None:
         return WOULD_REFUSE if isinstance(step.wrong, Reject) else WOULD_FAIL
-    if step.outcome.passed:
-        return ACCEPTED_ON_ERROR
-    return REFUSED if step.outcome.error_id is None else FAILED
+    return _verdict(step.outcome)
 
 
 def _where(step: Step, wrong: BaseException) -> str:

@@ -15,7 +15,7 @@ from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.flag_rows import Enumerated
 from slurmhooks.fields.number_rows import Tagged
-from slurmhooks.fields.rows import Computed, Text, release_of, rows
+from slurmhooks.fields.rows import Text, release_of, stored
 from slurmhooks.log import visible
 from slurmhooks.wire.tables import installed
 
@@ -62,12 +62,11 @@ class Shown:
             if name not in tables:
                 continue
             self._members[name], self._rows[name] = {}, {}
-            for row in rows(TABLES[name]).values():
-                member = None if isinstance(row, Computed) else row.member(release, tables[name].places)
-                if member is not None and row.name in wanted:
+            for row, member in stored(TABLES[name], release, tables[name].places):
+                if row.name in wanted:
                     self._members[name][row.name] = member
                     self._rows[name][row.name] = _row(row)
-                if member is not None and row.writable and name == "job":
+                if row.writable and name == "job":
                     writable.setdefault(member, []).append(row)
         self._fields = {member: [_row(row) for row in _plainest(member, own)] for member, own in writable.items()}
         self.names = {member: tuple(row[0] for row in own) for member, own in self._fields.items()}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.handlers.view import stale
+from slurmhooks.handlers.view import OfACall
 
 if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import View
@@ -15,7 +15,7 @@ Key = TypeVar("Key")
 Row = TypeVar("Row", covariant=True)
 
 
-class Table(Mapping[Key, Row]):
+class Table(OfACall, Mapping[Key, Row]):
     """A table of slurmctld: a read-only mapping of keys to records, which are looked up on use."""
 
     __slots__ = ("_alive", "_all", "_find", "_made", "_select")
@@ -48,8 +48,7 @@ class Table(Mapping[Key, Row]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Return a record, or the default if it does not exist."""
-        if not self._alive:
-            raise stale(self)
+        self._living()
         record = self._find(key)
         if record is None:
             return default
@@ -104,10 +103,6 @@ class Table(Mapping[Key, Row]):
         records = self._all()
         self._made += records.values()
         return records
-
-    def _living(self) -> None:
-        if not self._alive:
-            raise stale(self)
 
     def close(self) -> None:
         """Make every later use of the table and its records raise StaleHandleError."""

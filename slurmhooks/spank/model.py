@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.handlers.view import stale
+from slurmhooks.handlers.view import OfACall
 from slurmhooks.spank.calls import PREPEND, Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
 from slurmhooks.spank.fields import ITEMS, STEP_NAMES
@@ -26,7 +26,7 @@ else:
 _FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close", "bind"})
 
 
-class Spank(Items):
+class Spank(OfACall, Items):
     """The handle of one SPANK callback.
 
     The items of ``spank_item_t`` are attributes, with the names of spank.h without ``S_`` and in lower case; items that
@@ -171,10 +171,6 @@ class Spank(Items):
         """
         self._living()
         return bool(self._calls.lib.spank_symbol_supported(text_to_c("symbol", symbol)) == 1)
-
-    def _living(self) -> None:
-        if not self._alive:
-            raise stale(self)
 
     def _item(self, item: Item) -> Any:
         self._living()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import ConfigError, SpankError
-from slurmhooks.handlers.view import stale
+from slurmhooks.handlers.view import OfACall
 from slurmhooks.log import log
 from slurmhooks.spank.calls import STATE, STATE_WRITE
 from slurmhooks.spank.state_file import NO_PROLOG, StateFile, frozen
@@ -33,7 +33,7 @@ __all__ = ["LineState", "Snapshot", "State", "missing_handlers"]
 _GONE = object()
 
 
-class State(MutableMapping[str, "Any"]):
+class State(OfACall, MutableMapping[str, "Any"]):
     """A mapping from names to JSON values, which a root-only file of the node keeps for the job.
 
     Writes are applied after all handlers of the call have passed. They change only the names that they are for: steps
@@ -61,8 +61,7 @@ class State(MutableMapping[str, "Any"]):
 
     def _values(self) -> dict[str, Any]:
         """Return the values without the staged writes."""
-        if not self._alive:
-            raise stale(self)
+        self._living()
         calls = self._calls
         if not STATE.includes(calls.context, calls.callback):
             calls.refuse("spank.state", "ESPANK_NOT_AVAIL", STATE.text)

@@ -13,6 +13,8 @@ from _json import encode_basestring_ascii, make_scanner
 from types import MappingProxyType
 from zlib import crc32
 
+from slurmhooks.files import trusted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -276,13 +278,7 @@ class StateFile:
             fd = posix.open(self._name, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW, dir_fd=folder)
         except FileNotFoundError:
             return None
-        try:
-            data = b""
-            while more := posix.read(fd, LONGEST):
-                data += more
-        finally:
-            posix.close(fd)
-        return decoded(data)
+        return decoded(trusted.rest_of(fd))
 
     def _open(self, create: bool) -> int | None:
         """Return a descriptor of the folder; None if it does not exist and must not be created."""

@@ -48,12 +48,10 @@ class Slurm:
 
     def get(self, options: int, name: bytes, /) -> str | None:
         """Return the text of an option, or None."""
-        del options
         return self.values.get(name.decode())
 
     def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
         """Set an option; tell whether Slurm would accept the text, as far as the stand-in knows."""
-        del options
         option = name.decode()
         if early or option not in EARLY.get(self._command, ()):
             try:
@@ -64,7 +62,6 @@ class Slurm:
 
     def reset(self, options: int, name: bytes, /) -> bool:
         """Reset an option to its default."""
-        del options
         self.values.pop(name.decode(), None)
         return True
 
@@ -97,12 +94,10 @@ class Slurm:
 
     def names(self, options: int, /) -> list[str]:
         """Return the long options of the command."""
-        del options
         return list(NAMES[self._command])
 
     def given(self, options: int, /) -> list[tuple[str, str | None]]:
         """Return names and texts of the options that are set."""
-        del options
         return sorted(self.values.items())
 
     def spank(self) -> dict[str, dict[str, str | None]]:

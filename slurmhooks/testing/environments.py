@@ -83,7 +83,7 @@ def of_srun(items: Mapping[str, Any]) -> dict[str, str]:
     return {
         **_OF_SRUN,
         **_of_job(items),
-        "SLURM_JOB_GROUP": _group(items["job_gid"]),
+        "SLURM_JOB_GROUP": group_name(items["job_gid"]),
         "SLURM_JOB_NAME": os.path.basename(argv[0]) if argv else "",
         "SLURM_NNODES": str(items["job_nnodes"]),
         "SLURM_NPROCS": tasks,
@@ -177,7 +177,8 @@ def _user(uid: int) -> str:
         return str(uid)
 
 
-def _group(gid: int) -> str:
+def group_name(gid: int) -> str:
+    """Return the name of a group on this machine; its number in digits if it has none."""
     try:
         return grp.getgrgid(gid).gr_name
     except KeyError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.node import children, run
-from slurmhooks.node.draining import Brake
+from slurmhooks.node.draining import Asked, Brake
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
 from slurmhooks.testing.capture import CapturedLog
@@ -110,7 +110,7 @@ def health(
             checks,
             node._state,
             run.Settings(45.0, Brake.of(str(at_most))),
-            _Slurmctld(node),
+            Asked(_Slurmctld(node)),
             lambda: None,
             execute,
             node.clock,
@@ -138,7 +138,6 @@ class _Slurmctld:
 
     def node(self, name: str, /) -> Known:
         """Return what slurmctld knows about the node."""
-        del name
         node = self._answer()
         return {"drained": node.drained, "reason": node.reason, "down": node.down}
 
@@ -150,13 +149,11 @@ class _Slurmctld:
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain the node."""
-        del name
         node = self._answer()
         node.drained, node.reason = True, reason.decode()
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain the node."""
-        del name
         node = self._answer()
         node.drained = False
         if reason is not None:

@@ -7,7 +7,7 @@ Each is a view of a packed struct, as in production; the struct has the members 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from slurmhooks.fields import COUNTERS
 from slurmhooks.fields.classes import bind
@@ -101,7 +101,15 @@ def _unset(kind: type[model.View]) -> tuple[dict[str, Raw], bytes]:
     return raws, bytes(pack(table, raws))
 
 
-class FakeJob(model.Job):
+class _OfRelease(model.View):
+    __slots__ = ()
+
+    def __new__(cls, *, release: str = RELEASE, **fields: object) -> Self:
+        """Make an object of the class for a release."""
+        return object.__new__(bound_to(cls, release))
+
+
+class FakeJob(_OfRelease, model.Job):
     """A ``job`` without slurmctld: the request of a submission or an update.
 
     Args:
@@ -121,11 +129,6 @@ class FakeJob(model.Job):
     __slots__ = ("_given",)
 
     _given: frozenset[str]
-
-    def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeJob:
-        """Make an object of the class for a release."""
-        job: FakeJob = object.__new__(bound_to(cls, release))
-        return job
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
@@ -184,7 +187,7 @@ ZERO = (
 """Fields of a record that are 0, not unset, in a job that does not set them."""
 
 
-class FakeRecord(model.Record):
+class FakeRecord(_OfRelease, model.Record):
     """A ``record`` without slurmctld: a job that slurmctld knows.
 
     Args:
@@ -199,11 +202,6 @@ class FakeRecord(model.Record):
     """
 
     __slots__ = ()
-
-    def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeRecord:
-        """Make an object of the class for a release."""
-        record: FakeRecord = object.__new__(bound_to(cls, release))
-        return record
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""

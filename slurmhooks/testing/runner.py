@@ -162,18 +162,20 @@ def run(
     ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
+    return _result(outcome, captured, changes=changes, observed=observed, ran=ran)
+
+
+def _result(outcome: Outcome, captured: CapturedLog, **more: Any) -> Result:
     errors = bugs_in(captured.lines)
     return Result(
         accepted=outcome.passed,
         code=outcome.code,
         text=outcome.text,
         user_messages=captured.user_messages,
-        changes=changes,
         log=captured.lines,
-        observed=observed,
         error_id=outcome.error_id or next((bug.id for bug in errors), None),
         errors=errors,
-        ran=ran,
+        **more,
     )
 
 
@@ -296,15 +298,7 @@ def check_options(options: Iterable[Option], given: Mapping[str, str | None]) ->
     finally:
         for option in by_name.values():
             option.detach()
-    return Result(
-        accepted=outcome.passed,
-        code=outcome.code,
-        text=outcome.text,
-        user_messages=captured.user_messages,
-        log=captured.lines,
-        error_id=outcome.error_id,
-        errors=bugs_in(captured.lines),
-    )
+    return _result(outcome, captured)
 
 
 def _cli_filter(

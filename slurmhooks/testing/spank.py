@@ -347,7 +347,7 @@ class Slurm:
 
     def spank_prepend_task_argv(self, handle: tuple[str, str], count: int, words: Any) -> int:
         """Implement the function of spank.h."""
-        self.prepended[:0] = [_string_at(words[index]) for index in range(count)]
+        self.prepended[:0] = [text_at(words[index]) for index in range(count)]
         return 0
 
     def spank_symbol_supported(self, symbol: bytes) -> int:
@@ -381,7 +381,8 @@ def _contexts(callback: str) -> tuple[str, ...]:
     return spec.contexts
 
 
-def _string_at(pointer: Any) -> str:
+def text_at(pointer: Any) -> str:
+    """Return the text at a pointer of cffi."""
     raw = _ffi.string(pointer)
     assert isinstance(raw, bytes)
     return text_from_c(raw)

@@ -23,7 +23,6 @@ from slurmhooks.worker.channel import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
     from slurmhooks.worker.service import Query, Service
 
@@ -86,7 +85,7 @@ class Beside:
         deadline = self._page.read()[2]
         return max(0.0, min(most, deadline - time.monotonic())) if self._pid and deadline else most
 
-    def _start(self, leave: Callable[[], None], run: Callable[[Channel, int], NoReturn], failed: str) -> None:
+    def _start(self, leave: Callable[[], None], run: Callable[[Channel, int], None], failed: str) -> None:
         """Start the process.
 
         Args:
@@ -105,7 +104,7 @@ class Beside:
         if not pid:
             leave()
             ours.close()
-            run(Channel(theirs), me)
+            process.end_after(lambda: run(Channel(theirs), me))
         theirs.close()
         self._pid = pid
         with suppress(OSError):  # the supervisor has ended; this generation will end, too

@@ -22,7 +22,6 @@ from slurmhooks.worker.beside import BUSY, IDLE, STARTING, Beside, Page, asks, b
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
     from slurmhooks.worker.channel import Channel
     from slurmhooks.worker.service import Query, Service
@@ -77,9 +76,13 @@ class Observer(Beside):
         """Close, in a forked worker, what it does not need."""
         self._requests.close()
 
-    def _run(self, channel: Channel, parent: int) -> NoReturn:
+    def _run(self, channel: Channel, parent: int) -> None:
         self._reporter.close()
-        main(self._service, self._requests, channel, self._page, self._ended, parent)
+        begin(self._service, channel, parent, "slurmhooks-obs")
+        observing = Observing(self._page, self._ended)
+        observing.idle()
+        serve(self._service, self._requests, asks(channel), observing)
+        self._service.stop()
 
     def _kill(self, how: str) -> None:
         process.kill(self._pid, group=True)
@@ -167,29 +170,3 @@ def serve(service: Service, requests: socket.socket, query: Query, observing: Ob
         reporting.receive(requests)
         if worker.is_bloated(service.settings):
             return
-
-
-def main(
-    service: Service, requests: socket.socket, channel: Channel, page: Page, ended: dict[int, str], parent: int
-) -> NoReturn:
-    """Run the observer process, in a forked child; does not return.
-
-    Args:
-        service: the handlers, as the generation loaded them.
-        requests: the socket on which workers send requests.
-        channel: for questions to slurmctld.
-        page: shows the generation the state of this process.
-        ended: see Observing.
-        parent: the process id of the generation.
-    """
-    process.end_after(lambda: _run(service, requests, channel, page, ended, parent))
-
-
-def _run(
-    service: Service, requests: socket.socket, channel: Channel, page: Page, ended: dict[int, str], parent: int
-) -> None:
-    begin(service, channel, parent, "slurmhooks-obs")
-    observing = Observing(page, ended)
-    observing.idle()
-    serve(service, requests, asks(channel), observing)
-    service.stop()

@@ -21,7 +21,6 @@ from slurmhooks.worker.beside import BUSY, IDLE, Beside, Page, asks, begin, end_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
     from slurmhooks.worker.channel import Channel
     from slurmhooks.worker.service import Service
@@ -108,9 +107,13 @@ class Periodic(Beside):
         self._until.close()
         self._waits.close()
 
-    def _run(self, channel: Channel, parent: int) -> NoReturn:
+    def _run(self, channel: Channel, parent: int) -> None:
         self._until.close()
-        main(self._service, self._waits, channel, self._page, parent)
+        begin(self._service, channel, parent, "slurmhooks-every")
+        turns = Turns(self._page, self._waits)
+        turns.end()
+        self._service.repeat(asks(channel), turns)
+        self._service.stop()
 
     def _forget(self, how: str) -> None:
         """Log how the process ended; ``how`` is empty if it ended by itself."""
@@ -153,24 +156,3 @@ class Turns:
         """Note that it has ended; end this process if it is a child that a handler forked."""
         end_fork(self._pid)
         self._page.write(IDLE, 1)
-
-
-def main(service: Service, until: socket.socket, channel: Channel, page: Page, parent: int) -> NoReturn:
-    """Run the process, in a forked child; does not return.
-
-    Args:
-        service: the handlers, as the generation loaded them.
-        until: readable when this process is to end.
-        channel: for questions to slurmctld.
-        page: shows the generation the state of this process.
-        parent: the process id of the generation.
-    """
-    process.end_after(lambda: _run(service, until, channel, page, parent))
-
-
-def _run(service: Service, until: socket.socket, channel: Channel, page: Page, parent: int) -> None:
-    begin(service, channel, parent, "slurmhooks-every")
-    turns = Turns(page, until)
-    turns.end()
-    service.repeat(asks(channel), turns)
-    service.stop()

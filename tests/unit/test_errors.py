@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 import slurmhooks
+from slurmhooks import types
 from slurmhooks.errors import (
     ConfigError,
     HandlerError,
@@ -80,3 +81,5 @@ def test_public_names() -> None:
     assert set(slurmhooks.__all__) >= {"UNLIMITED", "Reject", "SpankError", "StaleHandleError", "hook", "log"}
     for name in slurmhooks.__all__:
         assert hasattr(slurmhooks, name)
+    for name in types.__all__:
+        assert getattr(types, name).__name__ == name

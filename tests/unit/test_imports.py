@@ -213,6 +213,22 @@ BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
 }
 
 
+def isolated(script: Path, *arguments: str) -> tuple[str, set[str]]:
+    """Run a script beside slurm.conf in an isolated interpreter; return its first line, and the words of its second.
+
+    Args:
+        script: what it prints first is for the test; then it prints the modules that it has imported.
+        arguments: after the root of the checkout.
+    """
+    # As native/embed/interpreter.c starts it: isolated, without site.
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
+    env = {"SLURM_CONF": str(script.parent / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    return said, set(imported.split())
+
+
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """Run handlers as slurmstepd does, in an isolated interpreter; return the modules that were imported.
 
@@ -222,16 +238,11 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)
-    # As native/embed/interpreter.c starts it: isolated, without site.
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
+    said, imported = isolated(script, *arguments)
     assert said == (
         "[(0, None, 0), (0, None, 0), (0, None, 0)] alice 7 /bin ('quota=5',) [\"slurmhooks: ran context='remote'\"]"
     )
-    return set(imported.split())
+    return imported
 
 
 def run_scripts(tmp_path: Path, write: Callable[..., Path], *, known: bool) -> tuple[str, set[str]]:
@@ -239,12 +250,7 @@ def run_scripts(tmp_path: Path, write: Callable[..., Path], *, known: bool) -> t
     manifest = (tmp_path / "slurmhooks.manifest").read_bytes() if known else 0
     run = RUN_SCRIPT.replace("KNOWN", repr(manifest)).replace("LIBRARIES", repr(sysconfig.get_path("platlib")))
     script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + run)
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT), "lua.d/*.lua", "quota=5"]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
-    return said, set(imported.split())
+    return isolated(script, "lua.d/*.lua", "quota=5")
 
 
 @pytest.mark.parametrize("pattern", ["hooks.d/hooks.py", "hooks.d/*.py"])

@@ -4,7 +4,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -12,9 +11,9 @@ import click
 from slurmhooks.adopt import commands, differs, own, requests, setup, steps, trial
 from slurmhooks.adopt.answers import Request
 from slurmhooks.adopt.parser import NoParserError
-from slurmhooks.adopt.report import Compared, Differs, Found, Report, Used
+from slurmhooks.adopt.report import Compared, Differs, Report, Used
 from slurmhooks.adopt.script import Script
-from slurmhooks.adopt.values import Settings
+from slurmhooks.adopt.values import Remark, Settings
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.fields.rows import Release, release_of
@@ -88,7 +87,6 @@ def command(
     write: Path | None,
     show_uses: bool,
     sysconfdir: Path,
-    as_json: bool,
 ) -> None:
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
@@ -111,10 +109,7 @@ def command(
     comparisons, why = _compared(script, path, recording, count)
     changes = _changes(script, path, str(sysconfdir), version)
     report = _report(script, path, comparisons, why, changes)
-    if as_json:
-        output.document(report)
-    else:
-        _show(report, show_uses)
+    output.result(report, lambda report: _show(report, show_uses))
     if write is not None:
         _write(write, changes.toml)
     if any(found.level == "danger" for found in report.found) or any(each.different for each in comparisons):
@@ -236,7 +231,7 @@ def _report(script: Script, path: str, comparisons: list[Compared], why: str | N
     return Report(
         file=path, family=script.family, release=f"{release[0]}.{release[1]:02d}", lua=script.settings.version,
         functions=script.entries, not_read=script.damaged, uses=uses,
-        found=[Found(**{each.name: getattr(remark, each.name) for each in fields(Found)}) for remark in script.remarks],
+        found=script.remarks,
         differences=differs.differences(script), comparisons=comparisons, why_not_compared=why, changes=changes,
     )  # fmt: skip
 
@@ -288,7 +283,7 @@ def _show_uses(report: Report, show_all: bool) -> None:
         click.echo()
 
 
-def _show_found(found: Sequence[Found]) -> None:
+def _show_found(found: Sequence[Remark]) -> None:
     counts = [
         f"{number} of level {level}" for level in COLORS if (number := sum(each.level == level for each in found))
     ]

@@ -83,7 +83,7 @@ EXAMPLES = 10
 @click.command("audit")
 @click.option("--enforce-all", is_flag=True, help="Treat every rule as enforced for all, regardless of mode and share.")
 @common(Audit)
-def command(enforce_all: bool, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
+def command(enforce_all: bool, sysconfdir: Path, files: tuple[Path, ...]) -> None:
     """Show which pending and running jobs the rules would refuse if they were submitted as they are now.
 
     The rules are those of slurmhooks.toml, or of --hooks, for job_submit. Run this command as root or SlurmUser on the
@@ -103,10 +103,7 @@ def command(enforce_all: bool, sysconfdir: Path, files: tuple[Path, ...], as_jso
                 advance(number + 1, len(jobs))
     except LoadError as error:
         raise click.ClickException("; ".join(error.findings)) from error
-    if as_json:
-        output.document(result)
-    else:
-        _show(result)
+    output.result(result, _show)
     sys.exit(1 if result.refused else 0)
 
 

@@ -41,7 +41,7 @@ class Report:
     "--prolog", "script", type=click.Path(path_type=Path), help="Also write a Prolog by which nodes get the bundle."
 )
 @output.json_option(Report)
-def command(folder: Path, path: Path | None, key: Path | None, script: Path | None, as_json: bool) -> None:
+def command(folder: Path, path: Path | None, key: Path | None, script: Path | None) -> None:
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
     FOLDER has slurmhooks.toml, and plugstack.conf if lines of it name our plugin; by default it is /etc/slurm. The same
@@ -60,10 +60,8 @@ def command(folder: Path, path: Path | None, key: Path | None, script: Path | No
         report.prolog = script
     for text in notes:
         note(text)
-    if as_json:
-        output.document(report)
-    else:
-        click.echo(shown(f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"))
+    text = f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"
+    output.result(report, lambda _: click.echo(shown(text)))
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:

@@ -37,7 +37,6 @@ def command(
     plugin_dir: Path | None,
     paths: tuple[Path, ...],
     staged: bool,
-    as_json: bool,
 ) -> None:
     """Load all hooks as the daemons would, and list errors and handlers.
 
@@ -52,10 +51,7 @@ def command(
         result = report.of_files(paths)
     else:
         result = report.of_site(sysconfdir, plugin_dir, staged)
-    if as_json:
-        output.document(result)
-    else:
-        show(result)
+    output.result(result, show)
     if result.findings:
         raise Findings(result.findings)
 

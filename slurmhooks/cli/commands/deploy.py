@@ -38,7 +38,7 @@ class Report:
 @parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(Report)
-def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
+def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Put a bundle in force on this machine, as root.
 
     The command checks the bundle as `check` does, puts it in force by one rename, writes the manifest, and waits until
@@ -57,7 +57,7 @@ def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bo
             report.notes = notes + activation.activate(store, report.bundle, before, plugin_dir)
         finally:
             store.prune()
-    show(report, as_json)
+    output.result(report, show)
 
 
 def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
@@ -78,11 +78,8 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
     return data, signer
 
 
-def show(report: Report, as_json: bool) -> None:
+def show(report: Report) -> None:
     """Print the report; notes go to standard error."""
-    if as_json:
-        output.document(report)
-        return
     for text in report.notes:
         note(text)
     signed = f", signed by {report.signer}" if report.signer else ""

@@ -16,7 +16,7 @@ from slurmhooks.accounting import export, recording
 from slurmhooks.accounting.saved import Saved, SavedError
 from slurmhooks.accounting.submission import ASSUMABLE, VARIABLES_ASSUMED, WORDS_ASSUMED
 from slurmhooks.cli import output, parameters, progress
-from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.findings import BadInput, Finding, Findings
 from slurmhooks.log import visible
 from slurmhooks.recording.file import create
 
@@ -24,12 +24,6 @@ LAST_MONTH = 30
 """Days that are imported by default."""
 SHOWN = ("partition", "account", "qos", "time_limit", "pn_min_memory", "num_tasks", "min_nodes")
 """Fields for which the command says how many jobs have a known value."""
-
-
-class BadInput(Findings):
-    """The output of sacct cannot be used."""
-
-    exit_code = 2
 
 
 @dataclass(kw_only=True)
@@ -103,7 +97,6 @@ def command(
     as_script: bool,
     no_scripts: bool,
     assume: list[str],
-    as_json: bool,
 ) -> None:
     """Make FILE, a recording of the jobs that Slurm's accounting knows, for 'slurmhooks replay'.
 
@@ -127,10 +120,7 @@ def command(
         if script is not None:
             run(script, made.fileno())
         result = read(source, made.fileno(), file, frozenset(assume))
-    if as_json:
-        output.document(result)
-    else:
-        show(result)
+    output.result(result, show)
 
 
 def days_of(since: date | None, until: date | None) -> list[tuple[date, date]]:

@@ -38,13 +38,10 @@ class Report:
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @parameters.sysconfdir_option
 @output.json_option(Report)
-def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
+def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
     report = look(plugin_dir, sysconfdir)
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     if report.findings:
         raise Findings(report.findings)
 

@@ -21,13 +21,10 @@ def command() -> None:
 
 @command.command("list")
 @output.json_option(dict[str, str])
-def list_(as_json: bool) -> None:
+def list_() -> None:
     """List all rules that slurmhooks.toml may switch on."""
     summaries = {name: kind.documentation().partition("\n")[0] for name, kind in rules.RULES.items()}
-    if as_json:
-        output.document(summaries)
-    else:
-        output.table(("rule", "what it does"), list(summaries.items()))
+    output.result(summaries, lambda rows: output.table(("rule", "what it does"), list(rows.items())))
 
 
 def complete(context: click.Context, argument: click.Parameter, start: str) -> list[str]:
@@ -60,13 +57,13 @@ def schema() -> None:
 @click.option("--names", is_flag=True, help="With --json, include the accounts, groups and users that rules are for.")
 @output.json_option(published.Guide)
 @parameters.sysconfdir_option
-def guide(names: bool, as_json: bool, sysconfdir: Path) -> None:
+def guide(names: bool, sysconfdir: Path) -> None:
     """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order.
 
     With --json, print a document for tools that a site can publish: it does not name people and projects, nor the
     programs, services and patterns by which rules decide.
     """
-    if names and not as_json:
+    if names and not output.wants_json():
         raise click.UsageError("--names needs --json")
     parameters.use(sysconfdir)
     path = site.config_path()
@@ -77,7 +74,7 @@ def guide(names: bool, as_json: bool, sysconfdir: Path) -> None:
         switched_on = rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    if as_json:
+    if output.wants_json():
         output.document(published.guide(switched_on, read, names=names))
     else:
         click.echo(shown(describe.guide(switched_on, read), ""), nl=False)

@@ -116,7 +116,6 @@ def command(
     kept: list[str],
     tables: list[str],
     action: str | None,
-    as_json: bool,
     sysconfdir: Path,
 ) -> None:
     """Record the requests of slurmctld in FILE, with the questions of its handlers and all answers.
@@ -142,10 +141,7 @@ def command(
     if action is None:
         check_begun(answer)
     recording = recording_of(answer)
-    if as_json:
-        output.document(recording)
-    else:
-        show(recording)
+    output.result(recording, show)
 
 
 def is_pending(action: str | None, answer: dict[str, Any]) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import output, progress
-from slurmhooks.cli.findings import Findings, word
-from slurmhooks.cli.pages import charts, of_replay
+from slurmhooks.cli.findings import BadInput, word
+from slurmhooks.cli.pages import of_replay
 from slurmhooks.log import visible
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
@@ -22,12 +22,6 @@ from slurmhooks.wire.message import MessageError
 from slurmhooks.wire.tables import FILE_NAME, TableError, Tables, parse
 
 HOOKS = click.Path(exists=True, path_type=Path)
-
-
-class BadInput(Findings):
-    """The recording or the hooks cannot be used."""
-
-    exit_code = 2
 
 
 @click.command("replay")
@@ -91,7 +85,6 @@ def command(
     html: Path | None,
     anonymous: bool,
     expect_same: bool,
-    as_json: bool,
 ) -> None:
     """Run other hooks over the requests in FILE, and show what they would have decided differently.
 
@@ -126,12 +119,7 @@ def command(
         report = of_replay.anonymous(report)
     if html is not None:
         of_replay.page(report).write(html)
-        if not charts.available():
-            click.echo(f"note: {charts.MISSING}", err=True)
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     if expect_same and not report.same:
         sys.exit(1)
 

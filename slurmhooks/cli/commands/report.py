@@ -11,8 +11,7 @@ from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.decisions import Decision, Log
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.names import Numbered, plain
-from slurmhooks.cli.pages import charts
-from slurmhooks.cli.tally import KEPT, Report, Tally
+from slurmhooks.cli.tally import KEPT, KINDS, Report, Tally
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.site import sources as site
 
@@ -58,7 +57,6 @@ def command(
     change: datetime | None,
     anonymous: bool,
     top: int,
-    as_json: bool,
     sysconfdir: Path,
 ) -> None:
     """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers.
@@ -87,9 +85,7 @@ def command(
         from slurmhooks.cli.pages import of_decisions
 
         of_decisions.page(report, notes).write(html)
-        if not charts.available():
-            click.echo(f"note: {charts.MISSING}", err=True)
-    if as_json:
+    if output.wants_json():
         output.document(report)
     elif html is None:
         show(report, notes)
@@ -115,16 +111,15 @@ def show(report: Report, notes: Iterable[str]) -> None:
     )
     for note in notes:
         click.echo(note)
-    titles = ("refused", "failed", "warned", "observed")
-    rules = [rule for rule in report.rules if any(getattr(rule, title) for title in titles)]
+    rules = [rule for rule in report.rules if any(getattr(rule, kind) for kind in KINDS)]
     output.table(
-        ("rule", *titles, "mean us", "longest us"),
-        [(rule.rule, *(str(getattr(rule, title)) for title in (*titles, "mean", "most"))) for rule in rules],
+        ("rule", *KINDS, "mean us", "longest us"),
+        [(rule.rule, *(str(getattr(rule, kind)) for kind in (*KINDS, "mean", "most"))) for rule in rules],
     )
     for name, rows in (("day", report.days), ("account", report.accounts), ("user", report.users)):
         output.table(
-            (name, "requests", *titles),
-            [(row.name, *(str(getattr(row, title)) for title in ("requests", *titles))) for row in rows],
+            (name, "requests", *KINDS),
+            [(row.name, *(str(getattr(row, kind)) for kind in ("requests", *KINDS))) for row in rows],
         )
     if report.change is not None:
         change = report.change

@@ -18,7 +18,7 @@ from slurmhooks.files import trusted
 @parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(deploy.Report)
-def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
+def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Put the previously deployed bundle back in force, as root.
 
     BUNDLE is the id of another kept bundle; `slurmhooks status` shows them. As `deploy` does, the command checks the
@@ -40,4 +40,4 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_js
             raise Finding(f"{store.folder}: {what}; kept: {kept}")
         report = deploy.Report(bundle=target, before=before)
         report.notes = notes + activation.activate(store, target, before, plugin_dir)
-    deploy.show(report, as_json)
+    output.result(report, deploy.show)

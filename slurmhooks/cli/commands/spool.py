@@ -48,7 +48,7 @@ class Report:
 @click.option("--power", "of_power", is_flag=True, help="Show power calls instead of job records.")
 @output.json_option(Report)
 @click.pass_context
-def command(context: click.Context, sysconfdir: Path, of_power: bool, as_json: bool) -> None:
+def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     """Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters.
 
     Run this command as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or
@@ -66,10 +66,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool, as_json: b
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
     report = look(context.obj)
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []
     if report.lost:
         findings.append(

@@ -81,7 +81,6 @@ def command(
     sources: tuple[str, ...],
     expect: str | None,
     as_report: bool,
-    as_json: bool,
 ) -> None:
     """Compare the hooks in force in slurmctld and on the nodes, and name machines that differ.
 
@@ -105,10 +104,7 @@ def command(
     names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
     if here.name in names:
         report.not_asked = [name for name in names if name not in {each.name for each in (here, *others)}]
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     if report.findings:
         raise Findings(report.findings)
 

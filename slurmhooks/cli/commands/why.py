@@ -39,9 +39,7 @@ def _document() -> Any:
 )
 @output.json_option(_document)
 @parameters.sysconfdir_option
-def command(
-    what: str | None, user: str | None, last: int | None, hosts: tuple[str, ...], as_json: bool, sysconfdir: Path
-) -> None:
+def command(what: str | None, user: str | None, last: int | None, hosts: tuple[str, ...], sysconfdir: Path) -> None:
     """Show what happened to a request: which rules ran, what they changed, and which one refused it and why.
 
     ID is the id of a job, of a request, or of an error, which users are told after a bug. Run this command as root or
@@ -72,7 +70,7 @@ def command(
         decisions += _ask(host, what, user, last)
     # Observations may be logged before or after the decision about the same request.
     decisions = sorted(decisions, key=lambda each: (each.time, each.id or "", each.event == "observed"))
-    if as_json:
+    if output.wants_json():
         output.document([keys_of(each) for each in decisions])
     else:
         for decision in decisions:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli.pages.markup import Html, table
 from slurmhooks.cli.pages.page import Page
+from slurmhooks.cli.tally import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 MOST = 15
 """Maximum number of bars in a chart; the table has all rows."""
-KINDS = {"refused": "refused", "failed": "failed", "warned": "warned", "observed": "observed"}
-"""How requests end, by the attributes that count them. A request may be warned of and refused."""
 MEANING = (
     "Warned: the user read a warning of a rule that is not in force yet. Observed: such a rule would have refused the"
     " request, and the user noticed nothing."
@@ -47,7 +46,7 @@ def page(report: Report, notes: Sequence[str] = ()) -> Page:
         made.note(note)
     if report.lost:
         made.note(f"{report.lost} lines are missing in the log: it could not be written fast enough.")
-    deciding = [rule for rule in report.rules if rule.refused or rule.failed or rule.warned or rule.observed]
+    deciding = [rule for rule in report.rules if any(_counts(rule))]
     made.section("By rule", f"Requests that each rule refused, or would have refused. {MEANING}")
     _bars(made, [rule.rule for rule in deciding], deciding)
     made.add(_table(("rule",), [((rule.rule,), rule) for rule in deciding]))
@@ -114,19 +113,17 @@ def _bars(made: Page, names: Sequence[str], rows: Sequence[Requests | Handler]) 
 
 
 def _series(rows: Sequence[Requests | Handler]) -> dict[str, list[int]]:
-    return {title: [getattr(row, key) for row in rows] for key, title in KINDS.items()}
+    return {kind: [getattr(row, kind) for row in rows] for kind in KINDS}
 
 
 def _counts(row: Requests | Handler) -> list[int]:
-    return [getattr(row, key) for key in KINDS]
+    return [getattr(row, kind) for kind in KINDS]
 
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], Requests | Handler]]) -> Html:
     """Return a table of counts, without columns that have only zeros."""
-    kinds = {
-        key: title for key, title in KINDS.items() if key == "refused" or any(getattr(row, key) for _, row in rows)
-    }
-    return table((*titles, *kinds.values()), [(*start, *(getattr(row, key) for key in kinds)) for start, row in rows])
+    kinds = [kind for kind in KINDS if kind == "refused" or any(getattr(row, kind) for _, row in rows)]
+    return table((*titles, *kinds), [(*start, *(getattr(row, kind) for kind in kinds)) for start, row in rows])
 
 
 def _span(report: Report) -> str:

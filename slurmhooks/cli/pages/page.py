@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Literal
 
 from slurmhooks._version import __version__
+from slurmhooks.cli import output
 from slurmhooks.cli.pages import charts
 from slurmhooks.cli.pages.markup import Html, element, joined, number, text
 
@@ -130,7 +131,9 @@ class Page:
         return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
 
     def write(self, path: Path) -> None:
-        """Write the page; only its owner can read the file, because it shows what users do.
+        """Write the page, and a note if charts are missing.
+
+        Only its owner can read the file, because it shows what users do.
 
         Raises:
             OSError: it cannot be written.
@@ -141,3 +144,5 @@ class Page:
                 os.fchmod(fd, 0o600)
                 os.ftruncate(fd, 0)
             stream.write(self.html())
+        if not charts.available():
+            output.note(charts.MISSING)

@@ -13,7 +13,6 @@ from slurmhooks.adopt.answers import Answer, difference
 from slurmhooks.adopt.commands import Command
 from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Settings
-from slurmhooks.lua import finding
 from slurmhooks.testing.cli_filter import FakeOptions
 from tests.lua_parts import COMMAND_PARTS, command_script
 
@@ -30,9 +29,9 @@ OPTIONS = {
 
 def both(path: Path, request: Command) -> tuple[Answer, Answer]:
     """Return the answers of plain Lua and of slurmhooks."""
-    plain = commands.Reference(str(path), finding.find("5.4"), RELEASE, 1_800_000_000)
-    ours = commands.Ours(str(path), "24.11", "5.4", 1_800_000_000)
-    return plain.answer(request), ours.answer(request)
+    plain = commands.plain(str(path), "24.11", "5.4", 1_800_000_000)
+    ours = commands.ours(str(path), "24.11", "5.4", 1_800_000_000)
+    return plain(request), ours(request)
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,9 +72,9 @@ def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert ours.writes["account"] == "a"
     call = FakeOptions.raw_set
     lost: Callable[[FakeOptions, str, str], bool] = lambda self, name, value: call(self, name, value + "b")  # noqa: E731
-    ours = commands.Ours(str(path), "24.11", "5.4", 0).answer(accepted)
+    ours = commands.ours(str(path), "24.11", "5.4", 0)(accepted)
     monkeypatch.setattr(FakeOptions, "raw_set", lost)
-    assert difference(commands.Reference(str(path), finding.find("5.4"), RELEASE, 0).answer(accepted), ours)
+    assert difference(commands.plain(str(path), "24.11", "5.4", 0)(accepted), ours)
 
 
 @pytest.mark.parametrize(

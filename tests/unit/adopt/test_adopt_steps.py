@@ -12,7 +12,6 @@ from slurmhooks.adopt.answers import Answer, difference
 from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.steps import Step
 from slurmhooks.adopt.values import Settings
-from slurmhooks.lua import finding
 from slurmhooks.testing.spank import Slurm
 from tests.lua_parts import STEP_OPTIONS, STEP_PARTS
 
@@ -31,8 +30,8 @@ GIVEN = st.fixed_dictionaries(
 
 def both(path: Path, step: Step) -> tuple[Answer, Answer]:
     """Return the answers of plain Lua and of slurmhooks."""
-    plain = steps.Reference(str(path), finding.find("5.4"), 1_800_000_000)
-    return plain.answer(step), steps.Ours(str(path), "5.4", 1_800_000_000).answer(step)
+    plain = steps.plain(str(path), "5.4", 1_800_000_000)
+    return plain(step), steps.ours(str(path), "5.4", 1_800_000_000)(step)
 
 
 @settings(max_examples=150, deadline=None)
@@ -75,7 +74,7 @@ def test_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "env has A=b" in ours.log
     assert "task_init returned -1" in ours.log
     monkeypatch.setattr(Slurm, "_remote_write", lambda *_: 0)
-    assert difference(plain, steps.Ours(str(path), "5.4", 0).answer(Step("", "remote"))) is not None
+    assert difference(plain, steps.ours(str(path), "5.4", 0)(Step("", "remote"))) is not None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The imports of a command with a handler, in an isolated interpreter as C starts it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from slurmhooks.lua import finding
-from tests.unit.test_imports import BOTH, MAY_BE_IMPORTED_FOR_SCRIPTS, ROOT
+from tests.unit.test_imports import BOTH, MAY_BE_IMPORTED_FOR_SCRIPTS, isolated
 
 MAY_BE_IMPORTED = BOTH | {
     "slurmhooks.entry.site_handlers",
@@ -86,12 +84,8 @@ def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
     )
     script = tmp_path / "command.py"
     script.write_text(COMMAND)
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
-    return said, {name for name in imported.split() if not name.startswith("_cython_")}
+    said, imported = isolated(script)
+    return said, {name for name in imported if not name.startswith("_cython_")}
 
 
 def test_a_command_whose_handlers_import_nothing(tmp_path: Path) -> None:

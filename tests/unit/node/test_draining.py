@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.node import draining, state
-from slurmhooks.node.draining import Brake, Unanswered, settle
+from slurmhooks.node.draining import Asked, Brake, Unanswered, settle
 
 WIDE = Brake(count=1000)
 
@@ -88,7 +88,7 @@ class World:
 
         self.steps = 0
         try:
-            settle("n1", reason, known, brake, self, save, now, lambda seconds: None)
+            settle("n1", reason, known, brake, Asked(self), save, now, lambda seconds: None)
             save()
         except (Crash, Unanswered):
             pass
@@ -227,7 +227,7 @@ class Cluster:
         self.together = threading.Barrier(len(names), timeout=120)
 
         def of_node(name: str) -> None:
-            settle(name, "NFS is gone", state.State(), Brake(count=most), self, lambda: None, 1e9, self.pause)
+            settle(name, "NFS is gone", state.State(), Brake(count=most), Asked(self), lambda: None, 1e9, self.pause)
 
         threads = [threading.Thread(target=of_node, args=(name,)) for name in names]
         for thread in threads:
@@ -263,7 +263,9 @@ def test_a_kill_does_not_release_the_brake() -> None:
 def test_a_braked_node_says_so() -> None:
     """The log has the reason that the node would have, and where to change the limit."""
     world = World()
-    said = settle("n1", "disk is full", state.State(), Brake(count=0), world, lambda: None, 1e9, lambda seconds: None)
+    said = settle(
+        "n1", "disk is full", state.State(), Brake(count=0), Asked(world), lambda: None, 1e9, lambda seconds: None
+    )
     assert said is not None
     assert said.loud
     assert "at_most" in said.text

@@ -12,6 +12,8 @@ from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import assign
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import listed
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules
@@ -185,6 +187,13 @@ def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:
         rules(text)
     assert finding in "\n".join(caught.value.findings)
     assert all("slurmhooks.toml: policies" in line for line in caught.value.findings)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in all_rules.RULES.values() if kind.needs])
+def test_a_rule_needs_one_of_its_keys(rules: Rules, kind: type[Rule]) -> None:
+    """A rule that would do nothing is refused, and the finding names the keys of which the site must set one."""
+    with pytest.raises(LoadError, match=f"needs {listed(kind.needs)}"):
+        rules(f'[[policies]]\nrule = "{kind.model_fields["rule"].default}"\n')
 
 
 def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The imports of scrun's anchor."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.unit.test_imports import BOTH, ROOT
+from tests.unit.test_imports import BOTH, isolated
 
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
     "slurmhooks.entry.site_handlers",
@@ -76,18 +74,13 @@ print(*(set(sys.modules) - before))
 """
 
 
-def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
+def test_a_container_whose_handlers_import_nothing(write: Callable[..., Path]) -> None:
     """With a manifest, scrun's anchor imports only the listed modules; pydantic only for container.config."""
     path = write("hooks.d/hooks.py", STAGING)
     rows = ["slurmhooks-manifest 2 0x180b05", "scrun", f"source {path}", "log debug3 4096", "end", ""]
     write("slurmhooks.manifest", "\n".join(rows))
-    script = write("anchor.py", ANCHOR)
-    command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
-    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr
-    said, imported = done.stdout.splitlines()
+    said, imported = isolated(write("anchor.py", ANCHOR))
     assert said == (
         "[(0, None, 0), (0, None, 0)] [('set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
     )
-    assert set(imported.split()) - MAY_BE_IMPORTED_BY_THE_ANCHOR == set()
+    assert imported - MAY_BE_IMPORTED_BY_THE_ANCHOR == set()

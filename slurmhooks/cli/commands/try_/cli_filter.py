@@ -29,17 +29,16 @@ Results = dict[str, Result]
 @click.command("cli_filter", context_settings={"ignore_unknown_options": False})
 @click.argument("program", type=click.Choice(COMMANDS), metavar="COMMAND")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [SCRIPT] [ARGUMENT...]]")
-@click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable, in addition to your own.")
+@site_handlers.env_option("A variable, in addition to your own.")
 @site_handlers.release_option
 @common(Results | list[Results])
 def command(
     program: str,
     words: tuple[str, ...],
-    environment: tuple[str, ...],
+    environment: dict[str, str],
     release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
@@ -47,10 +46,7 @@ def command(
     script or program, those of variables such as SBATCH_ACCOUNT, and for sbatch those of the #SBATCH lines of the
     script. Each component of a heterogeneous job is run; --json then prints a list.
     """
-    wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)
-    if wrong is not None:
-        raise click.UsageError(f"--env needs NAME=VALUE, not {wrong!r}")
-    variables = os.environ | {name: value for name, _, value in (pair.partition("=") for pair in environment)}
+    variables = os.environ | environment
     registry = load(sysconfdir, files, scripts=True)
     options = options_of(spank_lines(sysconfdir, files, (), registry))
     notes: list[str] = []
@@ -59,10 +55,10 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     for note in notes:
-        click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
+        output.note(note)
     trial = Trial(registry, called, options, release or site_handlers.release(sysconfdir))
     components = trial.run()
-    if as_json:
+    if output.wants_json():
         documents = [{name: asdict(result) for name, result in results.items()} for results in components]
         output.document(documents[0] if called.components == 1 else documents)
     else:
@@ -177,9 +173,7 @@ def _joined(first: Result | None, second: Result) -> Result:
 
 def show(name: str, result: Result) -> None:
     """Print the result of one call."""
-    state = (
-        click.style("passed", fg="green", bold=True) if result.accepted else click.style("refused", fg="red", bold=True)
-    )
+    state = output.verdict(result.accepted, "passed", "refused")
     click.echo(f"{name}: {state}" + (f": {shown(result.text)}" if result.text else ""))
     output.show("to the user", result.user_messages)
     output.show("log", result.log)

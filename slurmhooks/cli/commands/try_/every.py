@@ -53,7 +53,7 @@ class TriedRule:
 
 @click.command("every")
 @common(list[TriedRule])
-def command(sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
+def command(sysconfdir: Path, files: tuple[Path, ...]) -> None:
     """Run all periodic rules once on the tables of slurmctld, and show what they would do now.
 
     No action is taken. Run this command as root or SlurmUser on the machine of slurmctld.
@@ -65,11 +65,7 @@ def command(sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
     slurmctld = live.connect(sysconfdir)
     views = ActingViews(slurmctld.tables)
     rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
-    if as_json:
-        output.document(rules)
-    else:
-        for rule in rules:
-            _show(rule)
+    output.result(rules, _show)
     sys.exit(0 if all(rule.verdict == "done" for rule in rules) else 1)
 
 
@@ -87,14 +83,15 @@ def _planned(handler: Handler, action: Action, views: ActingViews, asking: Actin
     return Planned(action=action.kind, target=action.target, is_node=is_node, text=action.text, mode=mode)
 
 
-def _show(rule: TriedRule) -> None:
-    color = "green" if rule.verdict == "done" else "red"
-    why = f": {shown(rule.text)}" if rule.text else ""
-    count = f"{len(rule.actions)} action{'s' if len(rule.actions) != 1 else ''}"
-    click.echo(f"{click.style(rule.rule, bold=True)}: {click.style(rule.verdict, fg=color)}, {count}{why}")
-    cells = [
-        (each.mode, f"{each.action} {'node' if each.is_node else 'job'} {each.target}", each.text or "-")
-        for each in rule.actions
-    ]
-    if cells:
-        output.table(("mode", "action", "text"), cells)
+def _show(rules: list[TriedRule]) -> None:
+    for rule in rules:
+        color = "green" if rule.verdict == "done" else "red"
+        why = f": {shown(rule.text)}" if rule.text else ""
+        count = f"{len(rule.actions)} action{'s' if len(rule.actions) != 1 else ''}"
+        click.echo(f"{click.style(rule.rule, bold=True)}: {click.style(rule.verdict, fg=color)}, {count}{why}")
+        cells = [
+            (each.mode, f"{each.action} {'node' if each.is_node else 'job'} {each.target}", each.text or "-")
+            for each in rule.actions
+        ]
+        if cells:
+            output.table(("mode", "action", "text"), cells)

@@ -64,7 +64,7 @@ class Report:
               help="Load this hook file instead of the site's; may be given several times.")  # fmt: skip
 @parameters.sysconfdir_option
 @output.json_option(Report)
-def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysconfdir: Path, as_json: bool) -> None:
+def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysconfdir: Path) -> None:
     """Run the health checks on this machine, and say what would become of the node.
 
     The checks really run, as slurmd would run them, with your permissions. slurmctld is not asked, the node is not
@@ -93,10 +93,7 @@ def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysco
     for _ in range(max((row.fails for row in rows), default=0)):
         verdict.count(checks, results, state, 0.0)
     report = Report(node=node, contexts=list(here), checks=rows, reason=verdict.reason(checks, state))
-    if as_json:
-        output.document(report)
-    else:
-        show(report)
+    output.result(report, show)
     sys.exit(0 if report.reason is None else 1)
 
 

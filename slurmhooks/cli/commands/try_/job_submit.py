@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, release_option, spank_lines
-from slurmhooks.cli.commands.try_.site_handlers import release as release_here
+from slurmhooks.cli.commands.try_ import site_handlers
+from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, show_verdict, spank_lines
 from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
 from slurmhooks.cli.findings import shown
 from slurmhooks.handlers.registry import Registry
@@ -69,7 +69,7 @@ ENVIRONMENTS = ("environment", "spank_job_env")
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
-@release_option
+@site_handlers.release_option
 @common(Tried | list[Tried])
 def command(
     source: str,
@@ -81,7 +81,6 @@ def command(
     release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run a submission through the handlers of job_submit.
 
@@ -93,7 +92,7 @@ def command(
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
-    release = release or release_here(sysconfdir)
+    release = release or site_handlers.release(sysconfdir)
     number, identity = submitter(uid, user)
     registry = load(sysconfdir, files, scripts=True)
     submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)))
@@ -118,13 +117,13 @@ def command(
         if result.accepted:
             result, changes = request.run(registry)
         accepted = accepted and result.accepted
-        if as_json:
+        if output.wants_json():
             documents.append(tried(result, changes, notes))
             continue
         if "het_job_offset" in fields:
             click.echo(click.style(f"component {component}:", bold=True))
         show(result, changes, notes)
-    if as_json:
+    if output.wants_json():
         output.document(documents[0] if len(documents) == 1 else documents)
     sys.exit(0 if accepted else 1)
 
@@ -210,12 +209,7 @@ def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], not
 
 def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
     """Print the result for people."""
-    if result.accepted:
-        click.echo(click.style("accepted", fg="green", bold=True))
-    else:
-        code = f" ({result.code})" if result.code is not None else ""
-        click.echo(f"{click.style('refused', fg='red', bold=True)}{code}: {shown(result.text or '')}")
-    output.show("to the user", result.user_messages)
+    show_verdict(result)
     cells = []
     for name, (old, new) in changes.items():
         if name in ENVIRONMENTS:
@@ -230,7 +224,7 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
         click.echo(f"{click.style(each.handler, bold=True)} ({each.mode}): {_observed(each)}")
     output.show("log", result.log)
     for note in notes:
-        click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
+        output.note(note)
 
 
 def _observed(observed: Observed) -> str:

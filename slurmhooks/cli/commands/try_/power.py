@@ -51,7 +51,6 @@ def command(
     jobs: tuple[int, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run the handlers of a power hook for NODES, such as c1 c2.
 
@@ -70,7 +69,7 @@ def command(
     outcome = power.handle(registry, name, given)
     labels = [handler.label for handler in registry.handlers(name)]
     report = Report(hook=name, handlers=labels, passed=outcome.passed, text=outcome.text)
-    if as_json:
+    if output.wants_json():
         output.document(report)
     else:
         click.echo(shown(f"{name}: {', '.join(labels) or 'no handlers'}"))

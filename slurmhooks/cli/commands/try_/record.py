@@ -25,7 +25,7 @@ def _command(hook: str, function: str) -> click.Command:
     @click.argument("record", type=FILE)
     @site_handlers.release_option
     @common(job_submit.Tried)
-    def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
+    def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...]) -> None:
         try:
             job = FakeRecord(release=release or site_handlers.release(sysconfdir), **read_file(record))
         except (AttributeError, TypeError, ValueError) as error:
@@ -35,7 +35,7 @@ def _command(hook: str, function: str) -> click.Command:
         notes = [] if registry.handlers(hook) else [f"no handler of hook.{hook}: Slurm goes on as without it"]
         result = run(registry, hook, record=job)
         changes: dict[str, Any] = {name: (before, value) for name, value in result.changes.items()}
-        if as_json:
+        if output.wants_json():
             output.document(job_submit.tried(result, changes, notes))
         else:
             job_submit.show(result, changes, notes)

@@ -5,14 +5,13 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from slurmhooks.cli import isolation, output
-from slurmhooks.cli.commands.try_.site_handlers import common, load
+from slurmhooks.cli.commands.try_.site_handlers import common, env_option, load
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
@@ -51,8 +50,7 @@ def command() -> None:
 def staging(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options of both commands."""
     for option in (
-        click.option("--env", "environment", multiple=True, metavar="NAME=VALUE",
-                     help="A variable of the job's environment, in addition to those that scrun sets."),
+        env_option("A variable of the job's environment, in addition to those that scrun sets."),
         click.option("--gid", "group_id", type=click.IntRange(0), help="Group id of the job. Default: yours."),
         click.option("--uid", "user_id", type=click.IntRange(0), help="User id of the job. Default: yours."),
         click.option("--id", "container_id", help="Name of the container. Default: name of the bundle."),
@@ -91,94 +89,70 @@ def _stage(
     *,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
     bundle: Path,
-    environment: tuple[str, ...],
+    environment: dict[str, str],
     **options: Any,
 ) -> None:
-    wrong = [pair for pair in environment if not pair.partition("=")[0] or "=" not in pair]
-    if wrong:
-        raise click.UsageError(f"--env needs NAME=VALUE, not {wrong[0]!r}")
     registry = load(sysconfdir, files)
     try:
         anchor = FakeAnchor(registry, os.fspath(bundle), **options)
     except StagingError as error:
         raise Finding(error.text) from error
     with anchor:
-        anchor.job_env.update((name, value) for name, _, value in (pair.partition("=") for pair in environment))
+        anchor.job_env.update(environment)
         original = anchor.bundle
-        stages = list(map(partial(Staged, anchor), functions))
-        report(stages, original, as_json)
-    sys.exit(0 if all(stage.passed for stage in stages) else 1)
+        results = {function: _run(anchor, function) for function in functions}
+        _report(results, original)
+    sys.exit(0 if all(result.passed for result in results.values()) else 1)
 
 
-class Staged:
-    """The result of one staging function.
-
-    Attributes:
-        function: stage_in or stage_out.
-        passed: all handlers passed.
-        text: what the user reads about a refusal or a bug; None if all passed.
-        bundle: path of the bundle as set by the handlers.
-        root_path: path of the root file system as set by the handlers; None if it is unset.
-        diff: changes of config.json, as the lines of a unified diff.
-        captured: what the handlers logged.
-    """
-
-    def __init__(self, anchor: FakeAnchor, function: str) -> None:
-        """Run the handlers of a staging function."""
-        self.function = function
-        self.captured = CapturedLog()
-        self.diff: list[str] = []
-        with self.captured.capturing():
-            try:
-                outcome: Outcome = getattr(anchor, function)()
-                self.passed, self.text = outcome.passed, outcome.text
-                if function == "stage_in" and self.passed:
-                    self.diff = anchor.config_diff()
-            except StagingError as error:
-                self.passed, self.text = False, error.text
-        self.bundle, self.root_path = anchor.bundle, anchor.root_path
-
-    def show(self) -> None:
-        """Print the result for people."""
-        state = (
-            click.style("passed", fg="green", bold=True) if self.passed else click.style("failed", fg="red", bold=True)
-        )
-        click.echo(f"{self.function}: {state}" + (f": {shown(self.text)}" if self.text else ""))
-        output.show("to the user", self.captured.user_messages)
-        output.show("log", self.captured.lines)
-        if self.function == "stage_in" and self.passed:
-            click.echo(f"bundle: {shown(self.bundle)}")
-            click.echo(f"root path: {'-' if self.root_path is None else shown(self.root_path)}")
-            output.show("config.json", self.diff or ["not changed"])
-
-    def content(self) -> Document:
-        """Return the result for JSON."""
-        return Document(
-            passed=self.passed,
-            text=self.text,
-            user_messages=self.captured.user_messages,
-            log=self.captured.lines,
-            bundle=self.bundle,
-            root_path=self.root_path,
-            config_diff=self.diff,
-        )
+def _run(anchor: FakeAnchor, function: str) -> Document:
+    """Run the handlers of a staging function."""
+    captured = CapturedLog()
+    diff: list[str] = []
+    with captured.capturing():
+        try:
+            outcome: Outcome = getattr(anchor, function)()
+            passed, text = outcome.passed, outcome.text
+            if function == "stage_in" and passed:
+                diff = anchor.config_diff()
+        except StagingError as error:
+            passed, text = False, error.text
+    return Document(
+        passed=passed,
+        text=text,
+        user_messages=captured.user_messages,
+        log=captured.lines,
+        bundle=anchor.bundle,
+        root_path=anchor.root_path,
+        config_diff=diff,
+    )
 
 
-def report(stages: list[Staged], bundle: str, as_json: bool) -> None:
+def _show(function: str, result: Document) -> None:
+    """Print the result of a staging function for people."""
+    state = output.verdict(result.passed, "passed", "failed")
+    click.echo(f"{function}: {state}" + (f": {shown(result.text)}" if result.text else ""))
+    output.show("to the user", result.user_messages)
+    output.show("log", result.log)
+    if function == "stage_in" and result.passed:
+        click.echo(f"bundle: {shown(result.bundle)}")
+        click.echo(f"root path: {'-' if result.root_path is None else shown(result.root_path)}")
+        output.show("config.json", result.config_diff or ["not changed"])
+
+
+def _report(results: dict[str, Document], bundle: str) -> None:
     """Print the results of all functions.
 
     Args:
-        stages: the results, in order.
+        results: the results by function, in order.
         bundle: path of the bundle before the first handler.
-        as_json: print JSON.
     """
-    if as_json:
-        output.document({stage.function: stage.content() for stage in stages})
+    if output.wants_json():
+        output.document(results)
         return
-    for stage in stages:
-        stage.show()
-    staged = stages[-1].bundle
-    if staged != bundle and os.path.exists(staged) and not isolation.discards:
-        click.echo(f"{click.style('note:', bold=True)} the staged bundle remains: {shown(staged)}", err=True)
+    for function, result in results.items():
+        _show(function, result)
+    *_, last = results.values()
+    if last.bundle != bundle and os.path.exists(last.bundle) and not isolation.discards:
+        output.note(f"the staged bundle remains: {last.bundle}")

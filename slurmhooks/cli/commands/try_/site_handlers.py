@@ -13,7 +13,7 @@ import click
 
 from slurmhooks.cli import configuration, isolation, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
-from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.loading import guard_as_slurmctld, refused
 from slurmhooks.entry.sources import scripts_of
 from slurmhooks.errors import ConfigError, LoadError
@@ -23,15 +23,15 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.option import Option
 from slurmhooks.site import loading
 from slurmhooks.site import sources as site
+from slurmhooks.testing import Result
 from slurmhooks.testing.job_submit import RELEASE
-from slurmhooks.testing.launch import Line
+from slurmhooks.testing.launch import Launch, Line
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part: micro releases have the same fields."""
-    del context, option
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
     if value is not None and match is None:
         raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
@@ -44,6 +44,31 @@ release_option = click.option(
     help="Release of Slurm, such as 24.11: decides which fields and options exist. Default: that of the plugins, or the"
     " newest.",
 )
+
+
+def _variables(context: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    for pair in pairs:
+        if pair.find("=") < 1:
+            raise click.UsageError(f"--env needs NAME=VALUE, not {pair!r}")
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def env_option(meaning: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option ``--env``, whose value is a dictionary."""
+    return click.option("--env", "environment", multiple=True, callback=_variables, metavar="NAME=VALUE", help=meaning)
+
+
+def show_verdict(result: Result | Launch, place: str = "") -> None:
+    """Print whether handlers accepted a request, and what they told the user.
+
+    Args:
+        result: what they did.
+        place: where it was refused, after a space.
+    """
+    verdict = output.verdict(result.accepted, "accepted", "refused")
+    code = f" ({result.code})" if result.code is not None else ""
+    click.echo(verdict if result.accepted else f"{verdict}{place}{code}: {shown(result.text or '')}")
+    output.show("to the user", result.user_messages)
 
 
 def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -90,13 +115,13 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
     """
     sys.dont_write_bytecode = True
     parameters.use(sysconfdir)
-    registry = _load(sysconfdir, files, scripts)
+    registry = _load(files, scripts)
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)
     return registry
 
 
-def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
+def _load(files: Sequence[Path], scripts: bool) -> Registry:
     try:
         if files:
             return loading.of_files(map(os.path.abspath, files)).load()

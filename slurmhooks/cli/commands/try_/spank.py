@@ -2,14 +2,12 @@
 """`try spank`: run the callbacks of a whole launch without Slurm."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of, spank_lines
-from slurmhooks.cli.findings import shown
+from slurmhooks.cli.commands.try_.site_handlers import common, env_option, load, options_of, show_verdict, spank_lines
 from slurmhooks.testing import FakeOptions, Launch, command_lines
 from slurmhooks.testing.environments import OPTIONS
 from slurmhooks.testing.launch import launch_lines
@@ -18,18 +16,17 @@ from slurmhooks.testing.launch import launch_lines
 @click.command("spank")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [PROGRAM] [ARGUMENT...]]")
 @click.option("--tasks", type=click.IntRange(1), help="Number of tasks of the step. Default: that of -n, or 1.")
-@click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable of srun's environment.")
+@env_option("A variable of srun's environment.")
 @click.option("--arg", "arguments", multiple=True, metavar="WORD",
               help="With --hooks: an argument after the GLOB on the line of plugstack.conf.")  # fmt: skip
 @common(Launch)
 def command(
     words: tuple[str, ...],
     tasks: int | None,
-    environment: tuple[str, ...],
+    environment: dict[str, str],
     arguments: tuple[str, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
-    as_json: bool,
 ) -> None:
     """Run an srun through the handlers of SPANK: from its options to the end of its tasks, with prolog and epilog.
 
@@ -38,46 +35,33 @@ def command(
     and its arguments. The handlers of srun, prolog, slurmstepd, each task and epilog run in processes of their own, as
     you; nothing else is run.
     """
-    wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)
-    if wrong is not None:
-        raise click.UsageError(f"--env needs NAME=VALUE, not {wrong!r}")
     if arguments and not files:
         raise click.UsageError("--arg needs --hooks: plugstack.conf has the arguments of its lines")
-    variables = {name: value for name, _, value in (pair.partition("=") for pair in environment)}
     lines = spank_lines(sysconfdir, files, arguments, load(sysconfdir, files))
     known = {option.name: option for option in options_of(lines)}
     try:
         line = command_lines.read("srun", words, known.values())
-        of_variables = command_lines.of_environment("srun", variables, known.values())
+        of_variables = command_lines.of_environment("srun", environment, known.values())
         in_force = [*of_variables, *line.given]
         own = FakeOptions("srun", options=command_lines.own_options(in_force))
         count = tasks or own.num_tasks or own.ntasks_per_node or 1
         given = command_lines.each_text(of_variables) | command_lines.each_text(line.given)
         options = {name: [True if text is None else text for text in texts] for name, texts in given.items()}
         result = launch_lines(
-            lines, line.rest or ["true"], options=options, env=variables, tasks=count, items={}, srun=own
+            lines, line.rest or ["true"], options=options, env=environment, tasks=count, items={}, srun=own
         )
     except (KeyError, ValueError) as error:
         raise click.UsageError(str(error.args[0])) from error
     ignored = sorted(name for name in line.options if name not in OPTIONS)
-    if as_json:
-        output.document(asdict(result))
-    else:
-        show(result)
+    output.result(result, show)
     if ignored:
-        click.echo(f"{click.style('note:', bold=True)} no effect here: --{', --'.join(ignored)}", err=True)
+        output.note(f"no effect here: --{', --'.join(ignored)}")
     sys.exit(0 if result.accepted else 1)
 
 
 def show(result: Launch) -> None:
     """Print the result for people."""
-    if result.accepted:
-        click.echo(click.style("accepted", fg="green", bold=True))
-    else:
-        code = f" ({result.code})" if result.code is not None else ""
-        place = f" in {result.failed}"
-        click.echo(f"{click.style('refused', fg='red', bold=True)}{place}{code}: {shown(result.text or '')}")
-    output.show("to the user", result.user_messages)
+    show_verdict(result, f" in {result.failed}")
     cells = []
     for number, task in enumerate(result.tasks):
         cells += [(f"task {number}", name, "-" if value is None else value) for name, value in task.changes.items()]

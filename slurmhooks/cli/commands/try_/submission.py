@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What `try job_submit` submits: the words of its command line, scripts, files with fields, and users."""
 
-import grp
 import json
 import os
 import pwd
@@ -14,6 +13,7 @@ import click
 
 from slurmhooks.hooks.option import Option
 from slurmhooks.testing import Result, command_lines, invocation, sbatch
+from slurmhooks.testing.environments import group_name
 from slurmhooks.testing.job_submit import missing_fields
 from slurmhooks.testing.runner import check_options
 from slurmhooks.values import UNLIMITED
@@ -204,18 +204,11 @@ def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
         return uid, {"user_id": uid, "group_id": uid}
     groups: dict[str, int] = {}
     for gid in os.getgrouplist(entry.pw_name, entry.pw_gid):
-        groups[_group_name(gid)] = gid
+        groups[group_name(gid)] = gid
     return entry.pw_uid, {
         "user_id": entry.pw_uid,
         "group_id": entry.pw_gid,
         "user_name": entry.pw_name,
-        "group_name": _group_name(entry.pw_gid),
+        "group_name": group_name(entry.pw_gid),
         "groups": groups,
     }
-
-
-def _group_name(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)

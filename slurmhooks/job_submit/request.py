@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.points import POINTS
@@ -44,15 +45,10 @@ class Request:
     def job(self) -> Job:
         """Return a new view of the request."""
         modify = self.hook == "job_modify"
-        private = self._views.private
-        job: Job = self._views.job(
-            self.structs[0],
-            modify=modify,
-            owner=self.owner if modify else None,
-            sender=self.sender,
-            record=None if self._record is None else self._views.record(self._record),
-            cluster=Cluster((lambda name: self._views.table(name, self._asking)) if private else None),
-        )
+        owner = self.owner if modify else None
+        record = None if self._record is None else self._views.record(self._record)
+        cluster = Cluster(partial(self._views.table, asking=self._asking) if self._views.private else None)
+        job: Job = self._views.job(self.structs[0], modify, owner, self.sender, record, cluster)
         return job
 
     def fresh(self, savepoint: object) -> Job:

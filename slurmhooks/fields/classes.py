@@ -9,6 +9,7 @@ from slurmhooks.fields.flag_rows import Enumerated
 from slurmhooks.fields.rows import Computed, Field, Lowered, Text, release_of, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.wire.protocol import MOST_CONDITIONS
+from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +49,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         if isinstance(row, Computed):
             bound[name] = property(_computed(computed[name]), doc=row.doc)
             continue
-        bound[name] = property((_text_getter if isinstance(row, Text) else _getter)(row, member), doc=row.doc)
+        bound[name] = property(_getter(row, member, table), doc=row.doc)
         if row.writable and (isinstance(row, Lowered) or (isinstance(row, Enumerated) and row.mask is not None)):
             parts[name] = (member, row, row.encoder(running))
         elif row.writable:
@@ -116,23 +117,25 @@ def _computed(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return get
 
 
-def _text_getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
+def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
+    """Return the function that reads a field. The usual ones look into the struct themselves, to be one call less."""
     decode = row.decoder()
+    place, via, kind = table.index[member]
 
-    def get(view: Any) -> Any:
-        struct, writes = view._struct, view._writes
-        raw = writes[member] if member in writes else struct.raw(member)
+    def text(view: Any) -> Any:
+        writes = view._writes
+        raw = writes[member] if member in writes else view._struct.text(place)
         return None if raw is None or (not raw and not view._keeps_empty) else decode(raw)
 
-    return get
+    def number(view: Any) -> Any:
+        writes = view._writes
+        return decode(writes[member] if member in writes else view._struct.slots[place])
 
-
-def _getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
-    decode = row.decoder()
-
-    def get(view: Any) -> Any:
+    def other(view: Any) -> Any:
         struct, writes = view._struct, view._writes
         raw = writes[member] if member in writes else struct.raw(member)
         return None if raw is None else decode(raw)
 
-    return get
+    if via is None and kind in WIDTHS:
+        return number
+    return text if isinstance(row, Text) else other

@@ -83,7 +83,6 @@ class Job(JobFields, View):
     def __init__(
         self,
         struct: Struct,
-        *,
         modify: bool = False,
         owner: int | None = None,
         sender: int | None = None,
@@ -251,10 +250,11 @@ class Job(JobFields, View):
 
     def commit(self) -> None:
         """Apply the staged writes; for dispatch. They were checked at assignment, so this cannot fail."""
-        written = self._struct.written
-        for member, raw in self._writes.items():
-            # In a submission "" means unset; in an update it clears the field, as in scontrol's requests.
-            written[member] = None if raw == b"" and not self._modify else raw
+        written, writes = self._struct.written, self._writes
+        # In a submission "" means unset; in an update it clears the field, as in scontrol's requests.
+        if not self._modify and b"" in writes.values():
+            writes = {member: None if raw == b"" else raw for member, raw in writes.items()}
+        written.update(writes)
         if self._argv is not None:
             written["argv"] = self._argv
         for mapping in self._mappings.values():

@@ -44,14 +44,9 @@ class Request:
     def job(self) -> Job:
         """Return a new view of the request."""
         modify = self.hook == "job_modify"
-        job: Job = self._views.job(
-            self.structs[0],
-            modify=modify,
-            owner=self.owner if modify else None,
-            sender=self.sender,
-            record=None if self._record is None else self._views.record(self._record),
-            cluster=self._cluster,
-        )
+        owner = self.owner if modify else None
+        record = None if self._record is None else self._views.record(self._record)
+        job: Job = self._views.job(self.structs[0], modify, owner, self.sender, record, self._cluster)
         return job
 
     def _cluster(self) -> Cluster:

@@ -47,6 +47,7 @@ class Service(PointService):
             from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
 
             self._subject = Subject
+        self._request: Request | None = None
 
     def start(self) -> None:
         """Run the ``job_submit.init`` handlers; see PointService."""
@@ -71,7 +72,8 @@ class Service(PointService):
         message, items, excluded = self._open(request, len(HOOKS))
         asking = begin(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]
-        done = self._run(Request(message, self._views, asking, structs), excluded).encode(self._tables)
+        self._request = Request(message, self._views, asking, structs)
+        done = self._run(self._request, excluded).encode(self._tables)
         if self.call is not None:
             self.call.request = request
             if self.call.observers:
@@ -87,7 +89,7 @@ class Service(PointService):
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]
-        request = Request(message, self._views, asking, structs)
+        self._request = request = Request(message, self._views, asking, structs)
 
         def arguments(handler: Handler, job: Job) -> dict[str, Any]:
             return request.arguments(job, handler.names)
@@ -96,7 +98,7 @@ class Service(PointService):
             request.hook, observation, request.fresh, arguments, running, self.settings.section.timeout
         )
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
-        self._describe(call, request)
+        self._describe(call)
         for follow in self.followers:
             follow(call)
 
@@ -104,33 +106,32 @@ class Service(PointService):
         job = request.job()
         arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
-            outcome = self._call(
-                *(request.hook, arguments, job, excluded, self._subject, request.sender),
-                partial(gives, job, PARSABLE),
-            )
+            quiet = partial(gives, job, PARSABLE)
+            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, quiet)
         finally:
             close_records(arguments)
-        if self.call is not None:
-            self._describe(self.call, request)
         return self._answer(outcome, request.structs[0].written)
 
-    def _describe(self, call: Call, request: Request) -> None:
-        """Note in a call which request it is about."""
+    def _describe(self, call: Call) -> None:
+        request = self._request
+        if request is None:  # a call of init
+            return
         call.number = request.sender
         call.fresh = request.fresh
         call.struct = request.structs[0]
         if len(request.structs) > 1:
             call.record = request.structs[1]
-        elif call.struct.data.find(TEST_MARK) >= 0:  # "in" makes an exception first, see quick_json.py
+        else:
             call.about = partial(_of_submission, request)
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
-        texts = self._texts(outcome)
-        text = "\n".join(texts).encode() if texts else None
+        text = "\n".join(self.texts).encode() if self.texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
 
 
 def _of_submission(request: Request) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
+    if request.structs[0].data.find(TEST_MARK) < 0:  # "in" makes an exception first, see quick_json.py
+        return {}
     return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}

@@ -7,6 +7,8 @@ member whose value is not known, such as those of a job from accounting, is alwa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.fields.rows import release_of, stored
@@ -16,9 +18,10 @@ from slurmhooks.replay.answers import NotRecordedError, computations
 from slurmhooks.slurmctld.asking import Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.replay.answers import Answers
-    from slurmhooks.wire.message import Raw
-    from slurmhooks.wire.tables import Tables
+    from slurmhooks.wire.tables import Table, Tables
 
 
 def views_of(tables: Tables, answers: Answers) -> Views:
@@ -45,8 +48,8 @@ def views_of(tables: Tables, answers: Answers) -> Views:
     begin = views.job.__init__
     names = field_names(tables)
 
-    def guarded(job: Any, struct: Struct, **others: Any) -> None:
-        begin(job, Partial(struct, answers, names) if answers.unknown else struct, **others)
+    def guarded(job: Any, struct: Struct, *others: Any, **named: Any) -> None:
+        begin(job, Partial(struct, answers, names) if answers.unknown else struct, *others, **named)
 
     members = {"__slots__": (), "__init__": guarded, "script": property(script)}
     views.job = type(views.job.__name__, (views.job,), members)
@@ -64,7 +67,7 @@ def field_names(tables: Tables) -> dict[str, str]:
 class Partial(Struct):
     """A request of which only a part is known: to read another member is noted, and raises."""
 
-    __slots__ = ("_answers", "_names")
+    __slots__ = ()
 
     def __init__(self, struct: Struct, answers: Answers, names: dict[str, str]) -> None:
         """Wrap a struct.
@@ -76,27 +79,32 @@ class Partial(Struct):
         """
         super().__init__(struct.table, struct.data, struct.asking, struct._fetch)
         self.written = struct.written  # the answer is made from the struct
-        self._answers = answers
-        self._names = names
+        self.slots = _Known(self.slots, partial(_check, struct.table, answers, names))
 
-    def _check(self, member: str) -> None:
-        if member in self._answers.unknown:
-            raise self._answers.missing(self._names.get(member, member))
 
-    def raw(self, member: str) -> Raw:
-        """Return a member of any kind; see Packed."""
-        self._check(member)
-        return super().raw(member)
+def _check(table: Table, answers: Answers, names: dict[str, str], place: int) -> None:
+    """Raise an error if the value of a member is not known."""
+    member = table.members[place].name
+    if member in answers.unknown:
+        raise answers.missing(names.get(member, member))
 
-    def is_set(self, member: str) -> bool:
-        """Tell whether a member is set; see Packed."""
-        self._check(member)
-        return super().is_set(member)
 
-    def value(self, place: int) -> bytes | None:
-        """Return the item's value for a text or texts; see Packed."""
-        self._check(self.table.members[place].name)
-        return super().value(place)
+class _Known(Sequence[int]):
+    """The slots of a request of which only a part is known."""
+
+    def __init__(self, slots: Sequence[int], check: Callable[[int], None]) -> None:
+        """Take the slots, and the function that raises for a member whose value is not known."""
+        self._slots = slots
+        self._check = check
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self._slots)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return the slot of a member."""
+        self._check(place)
+        return self._slots[place]
 
 
 class Unrecorded:

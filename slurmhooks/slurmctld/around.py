@@ -38,11 +38,10 @@ class InWorker(Around):
         excluded: Container[bytes | None] = (),
         call: Call | None = None,
         modes: Modes | None = None,
-        most: float | None = None,
-        *,
         notices: Notices | None = None,
         refuse_all: bool = False,
         ids: bool = False,
+        most: float | None = None,
     ) -> None:
         """Prepare for the handlers of one call.
 
@@ -52,10 +51,10 @@ class InWorker(Around):
                 worker may have had other hook files, so a name is ignored if its handler is not lenient.
             call: records what handlers do, if it has followers.
             modes: the modes of the handlers, if any handler has a mode.
-            most: time limit in seconds of each handler; None: of those that have one of their own.
             notices: decides which notices the user reads; None: the user reads all.
             refuse_all: try the rules that come after a refusal, and refuse with all their texts.
             ids: end the first line of each refusal with the label of the handler.
+            most: time limit in seconds of each handler; None: of those that have one of their own.
         """
         self._every = flags_of(handlers)
         self._excluded = excluded
@@ -184,6 +183,12 @@ def flags_of(handlers: tuple[Handler, ...]) -> int:
     """Return the flag that says whether all handlers of a hook are lenient."""
     lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
     return int(Flag.ALL_LENIENT) if lenient else 0
+
+
+def kinds_of(handlers: tuple[Handler, ...]) -> tuple[bool, bool]:
+    """Return whether any handler of a hook has a mode, and whether any may give users notices."""
+    has_modes = any(handler.rollout is not None for handler in handlers)
+    return has_modes, has_modes or any(handler.informs for handler in handlers)
 
 
 def can_enforce(handler: Handler) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
@@ -128,15 +129,15 @@ class Asking:
             value: the packed struct.
             fetch: returns long members when they are read; by default slurmctld is asked for them.
         """
-
-        def ask(place: int) -> bytes:
-            for _, value in self.ask(What.MEMBER, tag, place).items:
-                return value
-            raise MessageError("a member was not answered")
-
         if not tag < len(self.tables.tables):
             raise MessageError("a struct of no table")
-        return Struct(self.tables.tables[tag], value, self, fetch or ask)
+        return Struct(self.tables.tables[tag], value, self, fetch or partial(self._member, tag))
+
+    def _member(self, tag: int, place: int) -> bytes:
+        """Return a long member of the request."""
+        for _, value in self.ask(What.MEMBER, tag, place).items:
+            return value
+        raise MessageError("a member was not answered")
 
 
 current: Asking | None = None

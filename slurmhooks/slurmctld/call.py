@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.slurmctld.shown import OF_A_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from slurmhooks.handlers.dispatch import Outcome, View
@@ -36,7 +35,7 @@ class Step:
         nanoseconds: its run time.
         savepoint: of the view, after the handler; None if the hook has no view. It includes what a handler wrote that
             only warns or observes; later steps do not, because these writes were discarded.
-        before: savepoint of the view, before the handler.
+        before: savepoint of the view, before the handler; None: the view was as slurmctld sent it.
         mode: "enforce", "warn" or "observe". With the latter two ``wrong`` had no effect.
         notice: the user reads a notice of the handler; see slurmhooks.slurmctld.notices.
         error_id: of the bug, if the handler only warned or observed.
@@ -74,7 +73,7 @@ class Call:
     attribute ``observed`` is set.
 
     Attributes:
-        id: of the request, twelve hexadecimal digits, for decision log and recordings.
+        id: of the request, twelve hexadecimal digits, for decision log and recordings; set after the answer.
         observed: the steps are those of handlers that observe; outcome and texts belong to no answer.
         dropped: for such a call, the number of requests before it that were not observed, because too many waited.
         hook: name of the hook.
@@ -84,7 +83,6 @@ class Call:
         texts: what the user is told.
         observers: handlers that are to observe, each with a savepoint of the request as it should see it.
         members: for the observers, the members that were too long for slurmctld to send, by index of struct and member.
-        nanoseconds: total run time of the handlers.
         request: the packed message, if the service keeps it.
         about: returns what is known about the job besides ``struct`` and ``record``.
         struct: the request as it was received, if handlers can write to it.
@@ -94,32 +92,32 @@ class Call:
             not send, and that no handler read during the call, can no longer be read.
     """
 
+    id = ""
+    observed = False
+    dropped = 0
+    outcome: Outcome = PASSED
+    texts: Sequence[str] = ()
+    request = b""
+    number: int | None = None
+    about: Callable[[], dict[str, object]] | None = None
+    fresh: Callable[[object], Any] | None = None
+    struct: Struct | None = None
+    record: Struct | None = None
+
     def __init__(self, hook: str, view: View | None) -> None:
         """Begin now.
 
         Args:
             hook: name of the hook.
-            view: the argument that handlers can write to, if there is one.
+            view: the argument that handlers can write to, if there is one. None of them has run yet.
         """
-        self.id = os.urandom(6).hex()
         self.hook = hook
-        self.observed = False
-        self.dropped = 0
         self.observers: list[tuple[Handler, object]] = []
         self.members: dict[tuple[int, int], bytes] = {}
         self.time = time.time()
         self.steps: list[Step] = []
-        self.outcome: Outcome = PASSED
-        self.texts: list[str] = []
-        self.nanoseconds = 0
-        self.request = b""
-        self.number: int | None = None
-        self.about: Callable[[], dict[str, object]] | None = None
-        self.fresh: Callable[[object], Any] | None = None
-        self.struct: Struct | None = None
-        self.record: Struct | None = None
         self._view = view
-        self._state = None if view is None else view.savepoint()
+        self._state: object = None  # as it was received
         self._begun = self._step = time.perf_counter_ns()
 
     def done(self, handler: Handler, wrong: BaseException | None, outcome: Outcome | None) -> None:
@@ -127,7 +125,7 @@ class Call:
         now = time.perf_counter_ns()
         before, self._state = self._state, None if self._view is None else self._view.savepoint()
         self.steps.append(Step(handler, wrong, outcome, now - self._step, self._state, before))
-        self._step = time.perf_counter_ns()
+        self._step = now
 
     def tried(
         self,
@@ -148,9 +146,9 @@ class Call:
             mode: "warn" or "observe".
             error_id: of its bug.
         """
-        nanoseconds = time.perf_counter_ns() - self._step
-        self.steps.append(Step(handler, wrong, None, nanoseconds, after, before, mode, error_id))
-        self._step = time.perf_counter_ns()
+        now = time.perf_counter_ns()
+        self.steps.append(Step(handler, wrong, None, now - self._step, after, before, mode, error_id))
+        self._step = now
 
     def undone(self) -> None:
         """Note that the writes of the last handler were discarded."""
@@ -162,11 +160,16 @@ class Call:
 
     def observe(self, handler: Handler) -> None:
         """Note that a handler is to observe the request, in its present state, after the answer."""
-        self.observers.append((handler, self._state))
+        state = self._view.savepoint() if self._state is None and self._view is not None else self._state
+        self.observers.append((handler, state))
 
-    def end(self, outcome: Outcome, texts: list[str]) -> None:
+    def end(self, outcome: Outcome, texts: Sequence[str]) -> None:
         """Note how the call ended."""
-        self.nanoseconds = time.perf_counter_ns() - self._begun
         self.outcome = outcome
         self.texts = texts
         self._view = None
+
+    @property
+    def nanoseconds(self) -> int:
+        """Total run time of the handlers."""
+        return self._step - self._begun

@@ -25,9 +25,7 @@ def secrets(included: tuple[str, ...]) -> frozenset[str]:
     return frozenset(field for field, name in SECRET.items() if name not in included)
 
 
-def add_changes(
-    step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown, secret: frozenset[str]
-) -> None:
+def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown) -> None:
     """Add to a report what a handler has changed.
 
     ``raw`` has the old and the new value of each member that it wrote, which the collector completes; ``changes`` has
@@ -40,7 +38,6 @@ def add_changes(
         before: a savepoint from before the handler; None: the request as it was received.
         after: a savepoint from after the handler.
         shown: how values are reported.
-        secret: the fields whose values are not logged.
     """
     if before is None:
         before = NOTHING
@@ -50,23 +47,21 @@ def add_changes(
     raw: dict[str, Any] = {}
     hidden: list[str] = []
     for member, value in new.items():
-        if member in old and old[member] == value:
-            continue
-        names = shown.names.get(member, ())
-        if not secret.isdisjoint(names):
-            hidden += names
+        if member in shown.hidden:
+            if member not in old or old[member] != value:
+                hidden += shown.hidden[member]
             continue
         try:
             was = old[member] if member in old else struct.raw(member)
         except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
             was = False
-        if was != value and names:
+        if was != value and member in shown.names:
             old_value = shown.value(member, was) if type(was) is bytes else was
             raw[member] = [old_value, shown.value(member, value) if type(value) is bytes else value]
     if raw:
         step["raw"] = raw
     if old_words != words or old_mappings != mappings:
-        _add_texts(step, struct, (old_words, old_mappings), (words, mappings), secret, hidden)
+        _add_texts(step, struct, (old_words, old_mappings), (words, mappings), shown.secret, hidden)
     if hidden:
         step["hidden"] = [plain(name) for name in hidden[:MOST]]
 

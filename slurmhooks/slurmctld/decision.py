@@ -45,36 +45,34 @@ class Decisions:
             tables: of the build.
         """
         self._reporter = reporter
-        self._secret = secrets(included)
         self._version = {"generation": reporter.generation, "hooks": hooks}
-        self._shown = Shown(tables)
+        self._shown = Shown(tables, secrets(included))
 
     def follow(self, call: Call) -> None:
         """Report a call."""
-        content = report(call, self._shown, self._secret)
+        content = report(call, self._shown)
         content.update(self._version)
         self._reporter.report(DECISION, quick_json.encode(content))
 
 
 def decision(call: Call, tables: Tables, included: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return what happened in a call, as the collector completes it."""
-    shown = Shown(tables)
-    return shown.complete(quick_json.decode(quick_json.encode(report(call, shown, secrets(included)))))
+    shown = Shown(tables, secrets(included))
+    return shown.complete(quick_json.decode(quick_json.encode(report(call, shown))))
 
 
-def report(call: Call, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
+def report(call: Call, shown: Shown) -> dict[str, Any]:
     """Return what happened in a call, with raw values of the request; Shown.complete() makes a decision of it.
 
     Args:
         call: the call, which has ended.
         shown: how values are reported.
-        secret: see slurmhooks.slurmctld.changes.
     """
     # Few functions, because each one that runs has to be fetched into the processor's caches first.
     state: Any = NOTHING
     steps, on_error = [], False
     for step in call.steps:
-        steps.append(_step(call.struct, step, shown, secret))
+        steps.append(_step(call.struct, step, shown))
         on_error = on_error or step.outcome is not None
         state = step.savepoint if step.mode == ENFORCE else step.before
     result: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
@@ -111,7 +109,7 @@ def _verdict(outcome: Outcome) -> str:
     return REFUSED if outcome.error_id is None else FAILED
 
 
-def _step(struct: Struct | None, step: Step, shown: Shown, secret: frozenset[str]) -> dict[str, Any]:
+def _step(struct: Struct | None, step: Step, shown: Shown) -> dict[str, Any]:
     """Return what a handler did, or would have done; ``struct`` is the request, or None."""
     result: dict[str, Any] = {"handler": step.handler.label, "outcome": PASSED}
     if step.mode != ENFORCE:
@@ -121,7 +119,7 @@ def _step(struct: Struct | None, step: Step, shown: Shown, secret: frozenset[str
     if step.notice:
         result[MARK] = True
     if struct is not None:
-        add_changes(result, struct, step.before, step.savepoint, shown, secret)
+        add_changes(result, struct, step.before, step.savepoint, shown)
     result["microseconds"] = step.nanoseconds // 1000
     return result
 

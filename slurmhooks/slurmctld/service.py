@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.collector import collector, reporting
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers import dispatch
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, process
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, every, libslurm, notices
-from slurmhooks.slurmctld.around import InWorker
+from slurmhooks.slurmctld.around import InWorker, kinds_of
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
@@ -49,6 +49,7 @@ class PointService:
         settings: see slurmhooks.worker.service.
         followers: functions that get every call after its answer has been sent.
         call: the running call, or the last one; None before the first call.
+        texts: the messages of the last call to its user.
     """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
@@ -56,8 +57,10 @@ class PointService:
         self.settings = settings
         self._tables = tables
         self._registry = registry
+        self._kinds = {hook: kinds_of(registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
+        self.texts: list[str] = []
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
 
@@ -112,8 +115,13 @@ class PointService:
         call, self.call = self.call, None
         if call is not None:
             os.sched_yield()  # let the thread that waits for the answer run first, even on a busy machine
+            call.id = os.urandom(6).hex()
+            self._describe(call)
             for follow in self.followers:
                 follow(call)
+
+    def _describe(self, call: Call) -> None:
+        """Add to the last call, after its answer, what its followers need to know of its request; here nothing."""
 
     def stop(self) -> None:
         """Clean up."""
@@ -127,10 +135,6 @@ class PointService:
             self._messages.append(text)
         else:
             log_each(log.info, "no user waits for this", text)
-
-    def _texts(self, outcome: Outcome) -> list[str]:
-        """Return the messages of the last call to its user."""
-        return [*self._messages, *([outcome.text] if outcome.text else [])]
 
     def _call(
         self,
@@ -157,36 +161,30 @@ class PointService:
         self._calling = get_ident()
         call = Call(hook, view) if self.followers else None
         handlers = self._registry.handlers(hook)
-        modes = None
-        for handler in handlers:
-            if handler.rollout is not None and subject is not None:
-                modes = Modes(call, view, subject(view))
-                break
+        has_modes, has_notices = self._kinds[hook]
+        modes = Modes(call, view, subject(view)) if has_modes and subject is not None else None
         policy = self.settings.policy
         notices = None
-        if policy.notices == "daily" and quiet is not None:
+        if has_notices and quiet is not None and policy.notices == "daily":
             notices = Notices(self._messages, sender, quiet)
-        around = InWorker(
-            *(handlers, excluded, call, modes),
-            notices=notices,
-            refuse_all=policy.refusals == "all",
-            ids=policy.rule_ids,
-        )
+        refuse_all = policy.refusals == "all"
+        around = InWorker(handlers, excluded, call, modes, notices, refuse_all, policy.rule_ids)
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
             self._calling = 0
         if notices is not None:
             notices.read()
+        self.texts = [*self._messages, outcome.text] if outcome.text else self._messages[:]
         if call is not None:
-            call.end(outcome, self._texts(outcome))
+            call.end(outcome, self.texts)
             self.call = call
         return outcome
 
     def _without_user(self, hook: str) -> Outcome:
         """Run handlers in a call that no user waits for: their messages to the user are logged."""
         outcome = self._call(hook, {})
-        for text in self._texts(outcome):
+        for text in self.texts:
             log_each(log.info if outcome.passed else log.error, hook, text)
         return outcome
 

@@ -50,10 +50,17 @@ class Shown:
 
     Attributes:
         names: the fields that represent each member: all of its parts, or the one field with the plainest name.
+        secret: the fields whose values are not reported.
+        hidden: the fields of the members of which one is secret, by member.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        """Prepare."""
+    def __init__(self, tables: Tables, secret: frozenset[str] = frozenset()) -> None:
+        """Prepare.
+
+        Args:
+            tables: of the build.
+            secret: see the class; only for a worker.
+        """
         release = release_of(tables.release)
         self._members: dict[str, dict[str, str]] = {}
         self._rows: dict[str, dict[str, Row]] = {}
@@ -70,6 +77,8 @@ class Shown:
                     writable.setdefault(member, []).append(row)
         self._fields = {member: [_row(row) for row in _plainest(member, own)] for member, own in writable.items()}
         self.names = {member: tuple(row[0] for row in own) for member, own in self._fields.items()}
+        self.secret = secret
+        self.hidden = {member: names for member, names in self.names.items() if not secret.isdisjoint(names)}
 
     def about(self, table: str, struct: Packed, writes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that distinguish a job from others, without those that are not set or were not sent.

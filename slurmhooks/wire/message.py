@@ -8,14 +8,14 @@ Everything that is received is checked when it is read; invalid data raises :cla
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.wire.protocol import DEFERRED, LARGEST, MAGIC, TEXT_FOR_USER, Type
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from slurmhooks.wire.tables import Table, Tables
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _HEADER = Struct("=4sIQIIII")
 _ITEM = Struct("=II")
 _NUMBER = Struct("=Q")
+_HEADER_SIZE, _ITEM_SIZE = _HEADER.size, _ITEM.size
 _PADDINGS = tuple(bytes(-length % 8) for length in range(8))
 """What follows a value, by its length modulo 8."""
 _TYPES = {int(kind): kind for kind in Type}
@@ -115,7 +116,7 @@ class Packed:
         if len(data) < size:
             raise MessageError(f"a struct of {len(data)} bytes is shorter than table {table.name}")
         self.table = table
-        self.slots = memoryview(data)[:size].cast("Q")
+        self.slots: Sequence[int] = memoryview(data)[:size].cast("Q")
         self.data = data
         self._fetch = fetch
 
@@ -168,13 +169,11 @@ class Packed:
     def raw(self, member: str) -> Raw:
         """Return a member of any kind; None if it, or the pointer to its struct, is NULL."""
         place, via, kind = self.table.index[member]
-        slots = self.slots
-        if via is not None and not slots[via]:
+        if via is not None and not self.slots[via]:
             return None
-        slot: int = slots[place]
         if kind == "text":
-            return self.text(place) if slot else None
-        return self.texts(place) if kind == "texts" else slot
+            return self.text(place)
+        return self.texts(place) if kind == "texts" else self.slots[place]
 
 
 def pack(table: Table, values: Mapping[str, Raw], others: Iterable[int] | None = None) -> bytes:
@@ -310,10 +309,11 @@ def decode(data: bytes, tables: Tables) -> Message:
     Raises:
         MessageError: the data is not a message, or was made with other tables.
     """
-    if not _HEADER.size <= len(data) <= LARGEST:
-        raise MessageError(f"a message of {len(data)} bytes")
+    end = len(data)
+    if not _HEADER_SIZE <= end <= LARGEST:
+        raise MessageError(f"a message of {end} bytes")
     magic, type_, identity, size, first, second, third = _HEADER.unpack_from(data)
-    if magic != MAGIC or size != len(data):
+    if magic != MAGIC or size != end:
         raise MessageError("not a message of slurmhooks, or not all of it")
     if identity != tables.identity:
         raise MessageError(f"made with the tables {identity:016x}; this is {tables.identity:016x}: rebuild both sides")
@@ -321,9 +321,9 @@ def decode(data: bytes, tables: Tables) -> Message:
     if kind is None:
         raise MessageError(f"a message of the unknown type {type_}")
     items: list[tuple[int, bytes]] = []
-    position, end = _HEADER.size, len(data)
+    position = _HEADER_SIZE
     while position < end:
-        start = position + _ITEM.size
+        start = position + _ITEM_SIZE
         if start > end:
             raise MessageError("the message ends within an item")
         tag, length = _ITEM.unpack_from(data, position)
@@ -334,20 +334,7 @@ def decode(data: bytes, tables: Tables) -> Message:
     return Message(kind, first, second, third, tuple(items))
 
 
-def write(table: Table, member: str, raw: Raw) -> tuple[int, bytes]:
-    """Return the item of an answer that assigns a value to a member."""
-    place, _, kind = table.index[member]
-    if kind == "text":
-        assert raw is None or isinstance(raw, bytes)
-        return place, text_value(raw)
-    if kind == "texts":
-        assert raw is None or isinstance(raw, list)
-        return place, texts_value(raw)
-    assert isinstance(raw, int)
-    return place, _NUMBER.pack(raw)
-
-
-def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Raw] | None = None) -> Message:
+def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> Message:
     """Return the answer to a request.
 
     Args:
@@ -357,5 +344,13 @@ def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[s
         writes: raw values by member; empty unless the code is 0.
     """
     items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
-    items += [write(table, member, raw) for member, raw in (writes or {}).items()]
+    for member, raw in (writes or {}).items():
+        place, _, kind = table.index[member]
+        if kind == "text":
+            value = text_value(raw)
+        elif kind == "texts":
+            value = texts_value(raw)
+        else:
+            value = number_value(raw)
+        items.append((place, value))
     return Message(Type.ANSWER, code % (1 << 32), items=tuple(items))

@@ -12,7 +12,7 @@ import socket
 from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from mmap import mmap
 from struct import Struct
 
@@ -22,6 +22,7 @@ from slurmhooks.wire.protocol import LARGEST, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
+_SIZE = HEADER.size
 _BEGUN = Struct("<I")
 _FLAGS = Struct("<I")
 _TEXT = _BEGUN.size + _FLAGS.size
@@ -57,6 +58,7 @@ class Channel:
         self.page = page
         self._owner = os.getpid()
         self._begun = 0
+        self._open = 0  # the number of the request during which questions may be asked
         self._limited = False
         self._lock = allocate_lock()  # a handler's threads may ask at the same time
 
@@ -88,17 +90,17 @@ class Channel:
         """
         try:
             data = self._connection.recv(1 << 16)
-            while data and len(data) < HEADER.size:
+            while data and len(data) < _SIZE:
                 more = self._connection.recv(1 << 16)
                 data = data + more if more else b""
             if not data:
                 return None
             length, kind = HEADER.unpack_from(data)
-            if kind != expected or not len(data) - HEADER.size <= length <= LARGEST:
+            if kind != expected or not len(data) - _SIZE <= length <= LARGEST:
                 raise ProtocolError(f"message {kind} of {length} bytes instead of message {expected}")
-            if len(data) == HEADER.size + length:
-                return data[HEADER.size :]
-            return self._rest(data[HEADER.size :], length)
+            if len(data) == _SIZE + length:
+                return data[_SIZE:]
+            return self._rest(data[_SIZE:], length)
         except ConnectionError:
             return None
 
@@ -121,6 +123,17 @@ class Channel:
             self.send(kind, data)
             return self.receive(ChannelKind.REPLY)
 
+    def _query(self, request: int, question: bytes) -> bytes:
+        """Ask a question during a request, which is given by its number; see slurmhooks.worker.service.Query."""
+        with self._lock:
+            if request != self._open or self.inherited:
+                raise StaleHandleError("slurmctld answers only during the call, in the worker itself")
+            self.send(ChannelKind.QUERY, question)
+            reply = self.receive(ChannelKind.REPLY)
+        if reply is None:
+            raise StaleHandleError("slurmctld has given up waiting for this call")
+        return reply
+
     def doing(self, what: str, flags: int = 0, seconds: float | None = None) -> None:
         """Note what the worker is doing, so that slurmctld can log it if it never ends.
 
@@ -136,34 +149,22 @@ class Channel:
             self._limited = seconds is not None
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
 
-    def begin(self) -> None:
-        """Note that a request has arrived; if this process is killed before that, another worker gets the request."""
-        self._begun += 1
+    def begin(self) -> Query:
+        """Note that a request has arrived; if this process is killed before that, another worker gets the request.
+
+        Returns:
+            the function that asks slurmctld questions until :meth:`end`.
+        """
+        self._begun = self._open = self._begun + 1
         self._limited = False
         if self.page is not None:
             _BEGUN.pack_into(self.page, 0, self._begun & 0xFFFFFFFF)
+        return partial(self._query, self._begun)
 
-
-def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
-    """Return a function that asks slurmctld questions during one request, and one that ends its use."""
-    lock = allocate_lock()
-    over = False
-
-    def query(question: bytes) -> bytes:
-        with lock:
-            if over or channel.inherited:
-                raise StaleHandleError("slurmctld answers only during the call, in the worker itself")
-            reply = channel.ask(ChannelKind.QUERY, question)
-        if reply is None:
-            raise StaleHandleError("slurmctld has given up waiting for this call")
-        return reply
-
-    def end() -> None:
-        nonlocal over
-        with lock:
-            over = True
-
-    return query, end
+    def end(self) -> None:
+        """Let no more questions be asked during the request; wait for one that another thread is asking."""
+        with self._lock:
+            self._open = 0
 
 
 def _end_child() -> None:
@@ -194,12 +195,10 @@ def serve(
     with suppress(ConnectionError):
         channel.send(ChannelKind.READY, b"")
         while (request := channel.receive(ChannelKind.REQUEST)) is not None:
-            channel.begin()
-            query, end = _query(channel)
-            answer = handle(request, query)
+            answer = handle(request, channel.begin())
             if channel.inherited:
                 _end_child()
-            end()
+            channel.end()
             last = retire()
             channel.send(ChannelKind.LAST if last else ChannelKind.ANSWER, answer)
             after()

@@ -70,6 +70,22 @@ def test_a_field_that_was_too_long(decide: Decide, member: str) -> None:
     assert (found["verdict"], found["partition"], found.get(member)) == ("accepted", "debug", None)
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_test"),
+    [
+        ({"submit_line": "sbatch --test-only job.sh"}, True),
+        ({"submit_line": "sbatch job.sh", "script": "#!/bin/sh\n#SBATCH --test\n"}, True),
+        ({"submit_line": "sbatch job.sh", "script": "#!/bin/sh\necho --test-only\n"}, False),
+        ({"submit_line": "sbatch job.sh", "environment": {"A": "--test-only"}}, False),
+        ({}, False),
+    ],
+)
+def test_tests_are_marked(decide: Decide, fields: dict[str, Any], is_test: bool) -> None:
+    """A submission that is only a test is one in the decision log, by its command line or its script."""
+    found = decide("@hook.job_submit\ndef passes(job):\n    pass\n", **fields)
+    assert found.get("test_only", False) is is_test
+
+
 def test_changes_are_what_handlers_see(decide: Decide) -> None:
     """Each handler's own changes are reported with old and new values in the form that handlers see."""
     found = decide(

@@ -16,6 +16,7 @@ from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
+from tests.costs import cost
 
 HOOKS = """
 from slurmhooks import hook
@@ -119,6 +120,22 @@ def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
         ("limits:refuses", "Reject", "physics", "1", "too late"),
     ]
     assert [step.outcome is call.outcome for step in call.steps] == [False, False, True]
+
+
+def test_followers_cost_little_before_the_answer(tmp_path: Path) -> None:
+    """What only the decision log needs of a call is collected after the answer, except what would be gone by then."""
+    file = tmp_path / "limits.py"
+    file.write_text(HOOKS.format(on_error="reject"))
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    items = ((0, request_of(FakeJob(release="24.11"), "job_submit").data),)
+    request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
+    service.handle(request, bytes)  # fills caches
+    alone, _ = cost(lambda: service.handle(request, bytes))
+    service.followers.append(lambda call: None)
+    followed, _ = cost(lambda: service.handle(request, bytes))
+    handlers = 2
+    assert followed - alone < 30 * handlers, "lines of Python"
 
 
 def test_what_no_message_can_hold_is_refused() -> None:

@@ -73,10 +73,13 @@ CASES = {
     "few-files": ("cd && ulimit -n 64", {}),
 }
 TOGETHER = {
-    "all": (CASES["cwd"][0], {name: value for _, env in reversed(CASES.values()) for name, value in env.items()}),
+    "all": (
+        f"{CASES['cwd'][0]} && umask 777 && ulimit -n 64",
+        {name: value for _, env in reversed(CASES.values()) for name, value in env.items()},
+    ),
     "unreadable": (CASES["unreadable-cwd"][0], CASES["broken-HOME"][1]),
 }
-"""All traps together, for the commands that start Python in the same way as srun."""
+"""All traps together, on each release and with each command; each of them alone has no effect on one release."""
 COMMANDS = {
     "srun": "srun -Q true",
     "salloc": "salloc -Q srun -Q true",
@@ -118,10 +121,13 @@ def plain(lent: Site) -> dict[str, dict[str, list[object]]]:
 @pytest.mark.parametrize(
     ("command", "before", "env"),
     [
-        *(pytest.param("srun", *case, id=f"srun-{name}") for name, case in CASES.items()),
+        *(
+            pytest.param("srun", *case, id=f"srun-{name}", marks=pytest.mark.one_release)
+            for name, case in CASES.items()
+        ),
         *(
             pytest.param(command, *case, id=f"{command}-{name}")
-            for command in ("salloc", "sbatch")
+            for command in COMMANDS
             for name, case in TOGETHER.items()
         ),
     ],

@@ -99,7 +99,7 @@ def test_variable_then_command_line(options: Site, command: str) -> None:
 SCRIPT = "printf '#!/bin/sh\\n#SBATCH --opt-word=script\\nsrun -Q true\\n' > script.sh; sbatch -o out"
 
 
-@pytest.mark.parametrize("mode", ["manifest", "python"])
+@pytest.mark.parametrize("mode", ["manifest", pytest.param("python", marks=pytest.mark.one_release("26.05"))])
 @pytest.mark.parametrize(
     ("command", "env", "each"),
     [

@@ -223,11 +223,11 @@ def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: Cluster) -> Iterator[Site]:
+def lent(cluster: Cluster) -> Site:
     """A site for SPANK; each test has its own hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
+    lent_site = site(cluster)
+    lent_site.plugstack("required spank_python.so")
+    return lent_site
 
 
 def pytest_unconfigure() -> None:

@@ -55,17 +55,17 @@ while True:
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site with hook files in a separate folder."""
-    with site(cluster) as lent_site:
-        toml = lent_site.root(f"cat {TOML}")
-        lent_site.plugstack("required spank_python.so")
-        lent_site.root(
-            f"mkdir -p {FOLDER}/hooks.d {FOLDER}/evil.d {FOLDER}/links; ln -s ../hooks.d/a.py {FOLDER}/links/a.py"
-        )
-        try:
-            yield lent_site
-        finally:
-            lent_site.root(f"rm -rf {FOLDER} {MANIFEST}")
-            cluster.put(toml, TOML)
+    lent_site = site(cluster)
+    toml = lent_site.root(f"cat {TOML}")
+    lent_site.plugstack("required spank_python.so")
+    lent_site.root(
+        f"mkdir -p {FOLDER}/hooks.d {FOLDER}/evil.d {FOLDER}/links; ln -s ../hooks.d/a.py {FOLDER}/links/a.py"
+    )
+    try:
+        yield lent_site
+    finally:
+        lent_site.root(f"rm -rf {FOLDER} {MANIFEST}")
+        cluster.put(toml, TOML)
 
 
 def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:

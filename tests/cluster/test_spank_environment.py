@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same hooks run in the same Python, whatever users' environments and directories contain."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,15 +87,14 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site whose handlers record the Python that they run in, and a user with traps in every folder."""
-    with site(cluster) as lent_site:
-        lent_site.hooks(note=HOOKS)
-        lent_site.plugstack("required spank_python.so")
-        done = lent_site.shell(PREPARE)
-        assert done.returncode == 0, done.stdout
-        yield lent_site
-        lent_site.root("rm -rf ~alice/hostile ~alice/closed")
+    lent_site = site(cluster)
+    lent_site.hooks(note=HOOKS)
+    lent_site.plugstack("required spank_python.so")
+    done = lent_site.shell(PREPARE)
+    assert done.returncode == 0, done.stdout
+    return lent_site
 
 
 def told(lent: Site, command: str, before: str, env: dict[str, str]) -> tuple[int, str, dict[str, list[object]]]:

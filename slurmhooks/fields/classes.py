@@ -47,7 +47,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
             bound[name] = _Missing()
             continue
         if isinstance(row, Computed):
-            bound[name] = property(_computed(computed[name]), doc=row.doc)
+            bound[name] = property(computed_getter(computed[name]), doc=row.doc)
             continue
         bound[name] = property(_getter(row, member, table), doc=row.doc)
         if row.writable and (isinstance(row, Lowered) or (isinstance(row, Enumerated) and row.mask is not None)):
@@ -109,7 +109,9 @@ class _Missing:
         raise AttributeError
 
 
-def _computed(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def computed_getter(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the getter of a row that is no member of the struct."""
+
     def get(view: Any) -> Any:
         view._struct  # noqa: B018 - raises if the call is over
         return compute(view)

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import LISTS
-from slurmhooks.fields.classes import bind
-from slurmhooks.fields.rows import release_of, rows
+from slurmhooks.fields.classes import bind, computed_getter
+from slurmhooks.fields.rows import Computed, release_of, rows
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.job_submit.request import HOOKS
@@ -178,16 +178,23 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
 
 
 class _Views(Views):
-    """Views whose classes without computed fields are made once; tests run handlers thousands of times."""
+    """Views whose classes are made once, except their computed fields; tests run handlers thousands of times."""
 
     def bound(self, view: Any, table: str, computed: Computations | None = None) -> Any:
         """Return a class of views; see the base class."""
-        return super().bound(view, table, computed) if computed else _bound(view, table, self.tables.release)
+        made, names = _bound(view, table, self.tables.release, frozenset(computed or ()))
+        if not computed:
+            return made
+        getters = {name: property(computed_getter(computed[name]), doc=getattr(made, name).__doc__) for name in names}
+        return type(made.__name__, (made,), {"__slots__": (), **getters})
 
 
 @cache
-def _bound(view: type[Any], table: str, release: str) -> Any:
-    return bind(view, tables_of(release)[table], release)
+def _bound(view: type[Any], table: str, release: str, computed: frozenset[str]) -> tuple[Any, list[str]]:
+    """Return a class of views, and which of the computed fields it has; each test has other functions for these."""
+    made: Any = bind(view, tables_of(release)[table], release, dict.fromkeys(computed, str))
+    kinds = rows(view)
+    return made, [name for name in computed - set(made._missing) if isinstance(kinds.get(name), Computed)]
 
 
 def _charged(job: Any) -> str | None:

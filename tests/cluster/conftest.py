@@ -24,7 +24,7 @@ ASKED = tuple(os.environ.get("SLURMHOOKS_TEST_RELEASES", "").split())
 RELEASES = ASKED or tuple(releases.RELEASES)
 """The releases that are tested: Debian's, unless others are asked for."""
 ONE_RELEASE = "24.11"
-"""The release of tests with the marker one_release."""
+"""The release of tests with the marker one_release that name no other."""
 NODES = 2
 SLOW = {"cluster", "sanitized", "slow"}
 """The marks of tests that `make check` omits."""
@@ -223,11 +223,11 @@ def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: Cluster) -> Iterator[Site]:
+def lent(cluster: Cluster) -> Site:
     """A site for SPANK; each test has its own hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
+    lent_site = site(cluster)
+    lent_site.plugstack("required spank_python.so")
+    return lent_site
 
 
 def pytest_unconfigure() -> None:
@@ -242,6 +242,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(reporting.Progress(config))
 
 
+def only_release(name: str = ONE_RELEASE) -> str:
+    """Return the release that the marker one_release names.
+
+    Raises:
+        UsageError: it is not tested, so that `make test` would omit the test.
+    """
+    if name not in RELEASES:
+        raise pytest.UsageError(f"one_release: {name!r} is none of {', '.join(RELEASES)}")
+    return name
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that need a cluster and those that are left to `make soak`, and put what takes long first."""
@@ -249,7 +260,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             continue
         item.add_marker(pytest.mark.cluster)
-        if not ASKED and item.get_closest_marker("one_release") and reporting.release_of(item.nodeid) != ONE_RELEASE:
+        one = item.get_closest_marker("one_release")
+        if one and not ASKED and reporting.release_of(item.nodeid) != only_release(*one.args):
             item.add_marker(pytest.mark.soak)
     slow: list[pytest.Item] = []
     quick: list[pytest.Item] = []

@@ -5,11 +5,9 @@ They are compiled in the cluster with the release's own header. One runs before 
 JobSubmitPlugins is ``before,python,after,lua`` while tests use them.
 """
 
-import contextlib
 import json
 import re
 import textwrap
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.fields import JobFields
@@ -226,9 +224,8 @@ def _witness(name: str, members: list[Member], header: str) -> str:
     return source.replace("@MEMBERS@", "\n".join(lines))
 
 
-@contextlib.contextmanager
-def probing(cluster: "Cluster") -> Iterator[Probe]:
-    """Put both witnesses and job_submit/lua beside slurmhooks; remove them at the end."""
+def probing(cluster: "Cluster") -> Probe:
+    """Put both witnesses and job_submit/lua beside slurmhooks, in a cluster that is fresh for each test file."""
     cluster.without_spank()
     new_probe = Probe(cluster)
     cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
@@ -246,9 +243,4 @@ def probing(cluster: "Cluster") -> Iterator[Probe]:
         conf,
     )
     cluster.restart()
-    try:
-        yield new_probe
-    finally:
-        cluster.root("sh", "-c", f"scancel --state=pending; rm -rf /etc/slurm/hooks.d/*.py {FOLDER}")
-        cluster.put(before, conf)
-        cluster.restart()
+    return new_probe

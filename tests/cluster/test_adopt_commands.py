@@ -5,7 +5,6 @@ import os
 import random
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,18 +48,17 @@ EXAMPLE = "find /usr/src/slurm*/etc /usr/share/doc/slurm* -name 'cli_filter.lua.
 
 
 @pytest.fixture(scope="module")
-def engines(cluster: "Cluster") -> Iterator[Site]:
+def engines(cluster: "Cluster") -> Site:
     """A site with one folder of slurm.conf for each plugin."""
-    with site(cluster) as lent:
-        for plugin, folder in ENGINES.items():
-            lent.root(
-                f"mkdir -p {folder}; grep -hv -e ^include -e ^CliFilterPlugins /etc/slurm/slurm.conf"
-                f" $(test -e /etc/slurm/local.conf && echo /etc/slurm/local.conf) >{folder}/slurm.conf;"
-                f" echo CliFilterPlugins=cli_filter/{plugin} >>{folder}/slurm.conf"
-            )
-            cluster.put('[cli_filter]\nlua = "cli_filter.lua"\n', f"{folder}/slurmhooks.toml")
-        yield lent
-        lent.root("scancel -u alice; rm -rf " + " ".join(ENGINES.values()))
+    lent = site(cluster)
+    for plugin, folder in ENGINES.items():
+        lent.root(
+            f"mkdir -p {folder}; grep -hv -e ^include -e ^CliFilterPlugins /etc/slurm/slurm.conf"
+            f" $(test -e /etc/slurm/local.conf && echo /etc/slurm/local.conf) >{folder}/slurm.conf;"
+            f" echo CliFilterPlugins=cli_filter/{plugin} >>{folder}/slurm.conf"
+        )
+        cluster.put('[cli_filter]\nlua = "cli_filter.lua"\n', f"{folder}/slurmhooks.toml")
+    return lent
 
 
 def drawn_commands(chance: random.Random) -> list[str]:

@@ -8,7 +8,6 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,14 +103,14 @@ ENDS = "test $SLURM_PROCID = 0 && kill -9 $$; exit 3"
 
 
 @pytest.fixture(scope="module")
-def both(cluster: "Cluster") -> Iterator[Site]:
+def both(cluster: "Cluster") -> Site:
     """A site with spank-lua beside our plugin."""
     where = os.environ.get(spank_lua.WHERE)
     if where is None:
         pytest.skip(f"{reporting.SKIPPED} SCRIPTS WERE COMPARED WITH spank-lua: {spank_lua.WHERE} does not name it")
-    with lua_site(cluster) as lent:
-        spank_lua.install(Path(where), lambda file, name: cluster.put(Path(file), name), lent.root)
-        yield lent
+    lent = lua_site(cluster)
+    spank_lua.install(Path(where), lambda file, name: cluster.put(Path(file), name), lent.root)
+    return lent
 
 
 def run(lent: Site, plugin: str, script: str, command: str, last: str) -> tuple[list[str], list[str]]:

@@ -42,6 +42,7 @@ def check(site: Site) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.one_release("26.05")
 def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
     """check ends with 1 and prints the line that slurm.conf needs; once the line is back, it has no finding."""
     code, said = check(site)
@@ -57,6 +58,7 @@ def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
         site.cluster.put(before, CONF)
 
 
+@pytest.mark.one_release("26.05")
 def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
     """root can enter the folder, so check must look with the rights of SlurmUser; the command that it names helps."""
     site.cluster.root("chmod", "700", HOOKS_D, check=True)
@@ -70,6 +72,7 @@ def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
     assert code == 0, said
 
 
+@pytest.mark.one_release("26.05")
 def test_a_file_of_slurm_user(site: Site) -> None:
     """Commands of root do not run a file of SlurmUser, who could become root.
 

@@ -3,7 +3,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,12 +136,12 @@ def only_salloc(options):
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site whose commands have the plugin."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        configure(made, "python")
-        yield made
+    made = site(cluster)
+    made.plugstack("required spank_python.so")
+    configure(made, "python")
+    return made
 
 
 def configure(lent: Site, plugin: str) -> None:

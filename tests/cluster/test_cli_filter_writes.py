@@ -4,7 +4,6 @@
 import itertools
 import json
 import shlex
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -260,12 +259,12 @@ NOT_MODELLED = {("nodes", "-1"), ("time", "9" * 30), ("time-min", "9" * 30)}
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site whose commands have the plugin."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        configure(made, "python")
-        yield made
+    made = site(cluster)
+    made.plugstack("required spank_python.so")
+    configure(made, "python")
+    return made
 
 
 def probe(lent: Site, command: str, *options: str, **env: str) -> Any:

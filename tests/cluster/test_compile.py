@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`slurmhooks compile` and `check` on a site that changes, and the hook manifest in real launches."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,12 +31,12 @@ NO_MANIFEST = "no hook manifest"
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site with one hook file."""
-    with site(cluster) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        lent_site.hooks(a=HOOKS)
-        yield lent_site
+    lent_site = site(cluster)
+    lent_site.plugstack("required spank_python.so")
+    lent_site.hooks(a=HOOKS)
+    return lent_site
 
 
 def complaints(lent: Site) -> int:

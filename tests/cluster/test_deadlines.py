@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Handlers that do not return, in srun, slurmstepd, a task, the prolog and the epilog, do not make Slurm hang."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,12 +49,12 @@ def prolog(spank):
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """The cluster with the hook file."""
-    with site(cluster) as lent:
-        lent.hooks(hangs=HOOKS)
-        lent.plugstack("required spank_python.so hooks.d/hangs.py")
-        yield lent
+    lent = site(cluster)
+    lent.hooks(hangs=HOOKS)
+    lent.plugstack("required spank_python.so hooks.d/hangs.py")
+    return lent
 
 
 @pytest.mark.parametrize("how", ["sleeps", "spins"])

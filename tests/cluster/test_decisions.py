@@ -12,6 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families as metrics
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release
+
 CONF = "JobSubmitPlugins=python\nPrEpPlugins=prep/script,prep/python\n"
 TOML = """
 [hooks]

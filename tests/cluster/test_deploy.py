@@ -101,6 +101,7 @@ def status(site: Site, *options: str) -> Any:
     return json.loads(site.cluster.root("slurmhooks", "status", "--json", *options).stdout)
 
 
+@pytest.mark.one_release
 def test_jobs_meet_one_version(site: Site) -> None:
     """While versions are deployed, each job is refused by one version as a whole; afterwards the latest is in force."""
     site.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
@@ -120,6 +121,7 @@ def test_jobs_meet_one_version(site: Site) -> None:
     assert [line for line in lines if VERSION.search(line) is None] == []
 
 
+@pytest.mark.one_release
 def test_what_check_refuses(site: Site) -> None:
     """A bundle that the daemons would not load changes nothing."""
     site.root("slurmhooks deploy /root/1.tar; cp -r /root/site2 /root/bad; echo 'def (' >> /root/bad/hooks.d/b.py")
@@ -134,6 +136,7 @@ def test_what_check_refuses(site: Site) -> None:
     assert refused(site) == "1"
 
 
+@pytest.mark.one_release
 @pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d", os.path.dirname(PLUGIN)])
 def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     """`deploy` and `rollback` say so, end with 1 and change nothing; `status` reports what is in force.
@@ -162,6 +165,7 @@ def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     assert refused(site) == "1"
 
 
+@pytest.mark.one_release
 def test_a_configuration_that_is_mounted(site: Site) -> None:
     """A file over slurmhooks.toml stays in force: `deploy` says that no link can replace it, and changes nothing."""
     toml = "/etc/slurm/slurmhooks.toml"
@@ -186,6 +190,7 @@ def test_a_configuration_that_is_mounted(site: Site) -> None:
     assert refused(site) == "2"
 
 
+@pytest.mark.one_release
 def test_a_manifest_that_cannot_be_written(site: Site) -> None:
     """`compile` on a read-only folder ends with 1 if the manifest would change, and with 0 if it would not."""
     site.root("slurmhooks deploy /root/1.tar")
@@ -200,6 +205,7 @@ def test_a_manifest_that_cannot_be_written(site: Site) -> None:
     site.root("slurmhooks compile")
 
 
+@pytest.mark.one_release
 def test_killed(site: Site) -> None:
     """Wherever `deploy` is killed, jobs meet one version as a whole, and the next `deploy` succeeds."""
     site.root("slurmhooks deploy /root/1.tar")
@@ -210,6 +216,7 @@ def test_killed(site: Site) -> None:
     assert refused(site) == "2"
 
 
+@pytest.mark.one_release
 def test_rollback(site: Site) -> None:
     """The previous version is in force again, in slurmctld and in new steps."""
     site.root("slurmhooks deploy /root/1.tar; slurmhooks deploy /root/2.tar")
@@ -218,6 +225,7 @@ def test_rollback(site: Site) -> None:
     assert site.root("srun -w n1 sh -c 'echo $VERSION'").strip() == "1"
 
 
+@pytest.mark.one_release
 def test_the_page(site: Site) -> None:
     """The commands of the page work, one after the other."""
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/site; cp -r /root/site2 /root/site")

@@ -9,6 +9,8 @@ import pytest
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("22.05")
+
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 SOON = {
     "idle_gpus.py": (

@@ -197,6 +197,7 @@ def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
     assert loads == [{"idle"}, {"alloc"}]
 
 
+@pytest.mark.one_release
 def test_a_broken_file_drains_nothing(lab: Lab) -> None:
     """The node keeps its state, drained or not, until the file loads again; the log says what is wrong."""
     lab.say("sick", "n2", "disk is full")
@@ -211,6 +212,7 @@ def test_a_broken_file_drains_nothing(lab: Lab) -> None:
     assert lab.state("n2") == (False, None)
 
 
+@pytest.mark.one_release
 def test_a_hanging_file_system_drains(lab: Lab) -> None:
     """The run ends in its time, the other checks have run, and the node has the reason."""
     lab.cluster.put(MOUNT, "/opt/stuck_mount.py")
@@ -225,6 +227,7 @@ def test_a_hanging_file_system_drains(lab: Lab) -> None:
     lab.cluster.root("rm", "-rf", STATES)
 
 
+@pytest.mark.one_release
 def test_without_slurmctld(lab: Lab) -> None:
     """A node keeps its state while slurmctld is away; if slurmctld is killed during a run, the next run finishes it."""
     lab.say("sick", "n1", "disk is full")
@@ -241,6 +244,7 @@ def test_without_slurmctld(lab: Lab) -> None:
     assert lab.state("n1") == (True, "fan is loud")
 
 
+@pytest.mark.one_release
 def test_a_disk_that_takes_no_state(lab: Lab) -> None:
     """A node that cannot remember what it does is drained all the same, and not undrained."""
     lab.cluster.put("in the way", STATES)
@@ -252,6 +256,7 @@ def test_a_disk_that_takes_no_state(lab: Lab) -> None:
     assert lab.state("n1") == (True, "disk is full")
 
 
+@pytest.mark.one_release
 def test_the_brake(lab: Lab) -> None:
     """If all nodes fail at the same time, as many are drained as at_most says."""
     lab.configure(at_most=1)
@@ -263,6 +268,7 @@ def test_the_brake(lab: Lab) -> None:
     assert "[health] at_most" in output.stdout + output.stderr
 
 
+@pytest.mark.one_release
 def test_kills_at_any_time(lab: Lab) -> None:
     """After kill -9 of the program, or of its child, at random moments, the next run ends with the right state."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))
@@ -291,6 +297,7 @@ def test_a_refused_job_script_drains_with_its_text(lab: Lab, kind: str) -> None:
     lab.cluster.wait(lambda: lab.state("n1") == (True, "/scratch is full on this node"), what="drain")
 
 
+@pytest.mark.one_release
 def test_try_changes_nothing(lab: Lab) -> None:
     """try shows on a node what would become of it, and changes nothing."""
     lab.say("sick", "n1", "disk is full")
@@ -301,6 +308,7 @@ def test_try_changes_nothing(lab: Lab) -> None:
     assert lab.cluster.root("ls", STATES).returncode != 0
 
 
+@pytest.mark.one_release
 def test_check_names_missing_lines(lab: Lab) -> None:
     """check says which lines of slurm.conf the health checks need, and nothing once they are there."""
     lab.cluster.put("", "/etc/slurm/local.conf")

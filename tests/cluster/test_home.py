@@ -9,6 +9,8 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.spank.site import PLUGIN
 
+pytestmark = pytest.mark.one_release("22.05")
+
 HOME = "/var/lib/slurmhooks"
 SPOOL = "/var/lib/slurmhooks-spool"
 NO_MANIFEST = "no hook manifest"

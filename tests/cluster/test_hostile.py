@@ -3,7 +3,7 @@
 
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,12 +102,12 @@ PASSES = [
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """The cluster with the hook file."""
-    with site(cluster) as lent:
-        lent.hooks(hostile=HOOKS)
-        lent.plugstack("required spank_python.so hooks.d/hostile.py")
-        yield lent
+    lent = site(cluster)
+    lent.hooks(hostile=HOOKS)
+    lent.plugstack("required spank_python.so hooks.d/hostile.py")
+    return lent
 
 
 def launched(lent: Site, steps: list[tuple[str, str]]) -> tuple[list[tuple[int, str]], list[int]]:

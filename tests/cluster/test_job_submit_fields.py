@@ -3,7 +3,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,10 +31,9 @@ NOT_FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def probe(cluster: Cluster) -> Iterator[Probe]:
+def probe(cluster: Cluster) -> Probe:
     """The cluster with both witnesses."""
-    with probing(cluster) as new_probe:
-        yield new_probe
+    return probing(cluster)
 
 
 def bits(row: Field[Any]) -> int:

@@ -28,6 +28,10 @@ end
 """
 
 
+ONCE = pytest.mark.one_release("26.05")
+"""The mark of tests of how workers load files, in which slurmctld of each release has the same part."""
+
+
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
@@ -44,6 +48,7 @@ def site(module_site: Site) -> Iterator[Site]:
 # Reload
 
 
+@ONCE
 def test_a_change_is_in_force_after_reload(site: Site) -> None:
     """Ten versions of the same size, written or moved into place within seconds, all take effect."""
     script = f"""
@@ -72,6 +77,7 @@ def test_a_change_counts_without_reload(site: Site) -> None:
     assert "loaded changed hooks: 1 handlers" in site.logged()
 
 
+@ONCE
 def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
     """A new file takes effect under any name; test_policy_stays tests files that disappear."""
     site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
@@ -100,6 +106,7 @@ def test_a_changed_package_is_taken_up(site: Site) -> None:
     assert STAYS in site.logged()
 
 
+@ONCE
 def test_a_changed_configuration_is_taken_up(site: Site) -> None:
     """Other paths in slurmhooks.toml take effect once it is complete; an unknown key changes nothing."""
     site.hooks("@hook.job_submit\ndef first(job): raise Reject('first')\n")
@@ -127,6 +134,7 @@ BROKEN = {
 }
 
 
+@ONCE
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_leaves_the_last_good_set(site: Site, kind: str) -> None:
     """With a broken file the whole previous set stays, which is logged once; a repair takes effect."""
@@ -150,7 +158,9 @@ def test_a_broken_file_leaves_the_last_good_set(site: Site, kind: str) -> None:
 # Start and end
 
 
-@pytest.mark.parametrize("what", ["file", "configuration", "init refuses", "init raises"])
+@pytest.mark.parametrize(
+    "what", ["file", *(pytest.param(what, marks=ONCE) for what in ("configuration", "init refuses", "init raises"))]
+)
 def test_what_is_broken_at_start(site: Site, what: str) -> None:
     """slurmctld starts and refuses every request with one line; its log says what is wrong, and a repair is enough."""
     bad = {
@@ -244,6 +254,7 @@ def _wait_for_events(site: Site, before: int, *wanted: str) -> None:
     assert [event for event in events if event != "fini"] == [*wanted]
 
 
+@ONCE
 def test_init_that_may_fail(site: Site) -> None:
     """With on_error="ignore" a bug in an init handler does not keep slurmctld from starting."""
     site.hooks("@hook.job_submit.init(on_error='ignore')\ndef start(): 1 / 0\n")

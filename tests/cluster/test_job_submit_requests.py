@@ -2,7 +2,6 @@
 """Slurm does what handlers write into a request; arrays, updates and records are to them what they are to Slurm."""
 
 import shlex
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,10 +11,9 @@ from tests.cluster.lab.cluster import cluster_name
 
 
 @pytest.fixture(scope="module")
-def probe(cluster: Cluster) -> Iterator[Probe]:
+def probe(cluster: Cluster) -> Probe:
     """The cluster with both witnesses."""
-    with probing(cluster) as new_probe:
-        yield new_probe
+    return probing(cluster)
 
 
 def test_a_refusal_names_slurms_code(probe: Probe) -> None:

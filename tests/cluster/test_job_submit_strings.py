@@ -2,7 +2,6 @@
 """Times, node lists, arrays and dependencies are what Slurm takes them for."""
 
 import shlex
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,10 +12,9 @@ from tests.cluster.field_probe import FOLDER, INFINITE, NO_VAL, Probe, probing
 
 
 @pytest.fixture(scope="module")
-def probe(cluster: Cluster) -> Iterator[Probe]:
+def probe(cluster: Cluster) -> Probe:
     """The cluster with both witnesses."""
-    with probing(cluster) as new_probe:
-        yield new_probe
+    return probing(cluster)
 
 
 TIMES = shlex.split(

@@ -296,19 +296,17 @@ class Pairs:
 
 
 @pytest.fixture(scope="module")
-def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     """Prepare a cluster."""
-    with site(cluster) as prepared:
-        prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
-        prepared.plugstack("required spank_python.so")
-        kit_pairs.prepare(cluster)
-        before = prepared.root("cat /etc/slurm/local.conf")
-        more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\nScronParameters=enable\n"
-        cluster.put(f"{before}\n{more}", "/etc/slurm/local.conf")
-        cluster.restart()
-        yield Pairs(cluster, tmp_path_factory.mktemp("kit"))
-        cluster.put(before, "/etc/slurm/local.conf")
-        cluster.restart()
+    prepared = site(cluster)
+    prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
+    prepared.plugstack("required spank_python.so")
+    kit_pairs.prepare(cluster)
+    before = prepared.root("cat /etc/slurm/local.conf")
+    more = "CliFilterPlugins=python\nGresTypes=gpu,nic\nAllowSpecResourcesUsage=yes\nScronParameters=enable\n"
+    cluster.put(f"{before}\n{more}", "/etc/slurm/local.conf")
+    cluster.restart()
+    return Pairs(cluster, tmp_path_factory.mktemp("kit"))
 
 
 def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) -> None:

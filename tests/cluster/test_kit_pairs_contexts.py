@@ -3,7 +3,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,11 +110,11 @@ LEVELS = r"(?:error|debug3|debug2|debug|verbose|info): +"
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """Prepare a cluster."""
-    with site(cluster) as prepared:
-        kit_pairs.prepare(cluster)
-        yield prepared
+    prepared = site(cluster)
+    kit_pairs.prepare(cluster)
+    return prepared
 
 
 def install(lent: Site, text: str, folder: Path) -> Path:

@@ -152,14 +152,14 @@ class Pairs:
 
 
 @pytest.fixture(scope="module")
-def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     """Prepare a cluster."""
-    with site(cluster) as prepared:
-        prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
-        prepared.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one two")
-        kit_pairs.prepare(cluster)
-        cluster.restart()
-        yield Pairs(cluster, tmp_path_factory.mktemp("kit"))
+    prepared = site(cluster)
+    prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
+    prepared.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one two")
+    kit_pairs.prepare(cluster)
+    cluster.restart()
+    return Pairs(cluster, tmp_path_factory.mktemp("kit"))
 
 
 def calls_of(records: list[dict[str, Any]]) -> list[str]:

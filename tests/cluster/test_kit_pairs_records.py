@@ -6,7 +6,6 @@ that nothing has set must be unset in the same way in a stand-in without it.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,21 +69,17 @@ HOOKS_OF_RECORDS = ("job_modify", "priority", "controller_prolog", "controller_e
 
 
 @pytest.fixture(scope="module")
-def seen(cluster: "Cluster") -> Iterator[list[dict[str, Any]]]:
+def seen(cluster: "Cluster") -> list[dict[str, Any]]:
     """Return what handlers saw of some jobs, from their submission to their end."""
     if not cluster.has_sources:
         pytest.skip("records need a build with Slurm's sources")
-    with site(cluster) as prepared:
-        prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
-        kit_pairs.prepare(cluster)
-        before = prepared.root("cat /etc/slurm/local.conf")
-        cluster.put(f"{before}{CONF}", "/etc/slurm/local.conf")
-        cluster.restart()
-        try:
-            yield submitted(prepared)
-        finally:
-            cluster.put(before, "/etc/slurm/local.conf")
-            cluster.restart()
+    prepared = site(cluster)
+    prepared.hooks(kit=HOOKS.replace("@FOLDER@", kit_pairs.FOLDER))
+    kit_pairs.prepare(cluster)
+    before = prepared.root("cat /etc/slurm/local.conf")
+    cluster.put(f"{before}{CONF}", "/etc/slurm/local.conf")
+    cluster.restart()
+    return submitted(prepared)
 
 
 def submitted(prepared: Site) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 """Texts of several lines in the logs of real daemons, and for users."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,14 +37,14 @@ end
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site whose hook file and Lua script log texts of several lines everywhere."""
-    with site(cluster) as made:
-        made.hooks(lines=HOOKS)
-        made.cluster.put(LUA, "/opt/lines.lua")
-        made.plugstack("required spank_python.so", "required spank_python.so /opt/lines.lua")
-        made.root("slurmhooks reload")
-        yield made
+    made = site(cluster)
+    made.hooks(lines=HOOKS)
+    made.cluster.put(LUA, "/opt/lines.lua")
+    made.plugstack("required spank_python.so", "required spank_python.so /opt/lines.lua")
+    made.root("slurmhooks reload")
+    return made
 
 
 def messages(log: str, word: str) -> list[str]:

@@ -2,7 +2,6 @@
 """Scripts of spank-lua in each callback: the handle, options, items and environments."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +22,9 @@ Facts = dict[str, dict[str, list[str]]]
 
 
 @pytest.fixture(scope="module")
-def lua(cluster: "Cluster") -> Iterator[Site]:
+def lua(cluster: "Cluster") -> Site:
     """A site without hook files."""
-    with lua_site(cluster) as lent:
-        yield lent
+    return lua_site(cluster)
 
 
 def wait_for(lent: Site, *starts: str) -> None:

@@ -2,7 +2,6 @@
 """Scripts of spank-lua on lines of plugstack.conf: their order, failures, what starts Lua, and which Lua."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def lua(cluster: "Cluster") -> Iterator[Site]:
+def lua(cluster: "Cluster") -> Site:
     """A site without hook files."""
-    with lua_site(cluster) as lent:
-        yield lent
+    return lua_site(cluster)
 
 
 SAY = """

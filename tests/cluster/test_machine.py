@@ -13,6 +13,8 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
 
+pytestmark = pytest.mark.one_release
+
 MOUNT = Path(__file__).parent / "stuck_mount.py"
 SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
 DECISIONS = "/var/log/slurm/slurmhooks"

@@ -55,17 +55,17 @@ while True:
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site with hook files in a separate folder."""
-    with site(cluster) as lent_site:
-        toml = lent_site.root(f"cat {TOML}")
-        lent_site.plugstack("required spank_python.so")
-        lent_site.root(
-            f"mkdir -p {FOLDER}/hooks.d {FOLDER}/evil.d {FOLDER}/links; ln -s ../hooks.d/a.py {FOLDER}/links/a.py"
-        )
-        try:
-            yield lent_site
-        finally:
-            lent_site.root(f"rm -rf {FOLDER} {MANIFEST}")
-            cluster.put(toml, TOML)
+    lent_site = site(cluster)
+    toml = lent_site.root(f"cat {TOML}")
+    lent_site.plugstack("required spank_python.so")
+    lent_site.root(
+        f"mkdir -p {FOLDER}/hooks.d {FOLDER}/evil.d {FOLDER}/links; ln -s ../hooks.d/a.py {FOLDER}/links/a.py"
+    )
+    try:
+        yield lent_site
+    finally:
+        lent_site.root(f"rm -rf {FOLDER} {MANIFEST}")
+        cluster.put(toml, TOML)
 
 
 def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:
@@ -112,6 +112,7 @@ EXPOSED = {
 }
 
 
+@pytest.mark.one_release("26.05")
 @pytest.mark.parametrize("exposed", EXPOSED)
 def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
     """The step fails, root runs nothing, and the command in slurmd's log repairs it."""
@@ -140,6 +141,7 @@ def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
     assert {tag for tag, _ in imports(lent)} == {"good"}
 
 
+@pytest.mark.one_release("26.05")
 def test_a_manifest_of_a_user(lent: Site) -> None:
     """A user's manifest that claims that tasks have no handlers is ignored by root's processes."""
     settle(lent)
@@ -153,6 +155,7 @@ def test_a_manifest_of_a_user(lent: Site) -> None:
     assert f"it cannot be trusted: {MANIFEST} belongs to a user who is not root" in lent.cluster.log("n1")[before:]
 
 
+@pytest.mark.one_release("26.05")
 def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     """slurmctld ignores a user's file, and the previous policy stays in force; the same file of SlurmUser is loaded."""
     settle(lent)
@@ -177,6 +180,7 @@ def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     lent.cluster.wait(lambda: comment() == "repaired", what="the new policy")
 
 
+@pytest.mark.one_release("26.05")
 def test_folders_that_are_swapped(lent: Site) -> None:
     """A user who can write a folder above, and constantly swaps those below it, cannot make root run anything."""
     settle(lent)

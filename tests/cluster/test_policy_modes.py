@@ -9,6 +9,8 @@ from slurmhooks.hooks.rollout import share_of
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, TOML, Site
 
+pytestmark = pytest.mark.one_release
+
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 WARNING = "Warning: a rule that is not in force yet would refuse this request: no account"
 

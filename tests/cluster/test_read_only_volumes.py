@@ -8,6 +8,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.one_release("26.05")
+
 TOML = 'hooks = { paths = ["*.py"] }\n'
 HANDLERS = """
 from slurmhooks import Reject, hook

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is new in recent releases of Slurm: asynchronous steps, expedited requeues, batch steps that wait, metrics."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,14 +64,14 @@ def prolog(spank):
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A cluster with hooks for commands, steps and submissions, and with what is new."""
     recent = {"SlurmctldParameters": "enable_stepmgr,enable_expedited_requeue", "MetricsType": "metrics/openmetrics"}
     recent = recent if cluster.version >= (25, 11) else {}
     plugins = {"CliFilterPlugins": "cli_filter/python", "JobSubmitPlugins": "python"}
-    with site(cluster, PrologFlags="Contain,DeferBatch", **plugins, **recent) as prepared:
-        prepared.plugstack("required spank_python.so")
-        yield prepared
+    prepared = site(cluster, PrologFlags="Contain,DeferBatch", **plugins, **recent)
+    prepared.plugstack("required spank_python.so")
+    return prepared
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,8 @@ from slurmhooks.replay.fixture import compare, replay
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, Site
 
+pytestmark = pytest.mark.one_release("22.05")
+
 FILE = "/var/log/slurm/month.recording"
 HOOKS = """
 @hook.job_submit

@@ -2,7 +2,6 @@
 """Handlers in clones of slurmstepd, with contain_spank, and the processes and clones that each handler costs."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,7 @@ def each(spank):
 
 
 @pytest.fixture(scope="module")
-def contained(cluster: "Cluster") -> Iterator[Site]:
+def contained(cluster: "Cluster") -> Site:
     """A site whose user_init, task_post_fork and task_exit run in the job's own mount namespace."""
     if cluster.version < CONTAINS:
         pytest.skip("SlurmdParameters=contain_spank came with 24.05")
@@ -84,9 +83,9 @@ def contained(cluster: "Cluster") -> Iterator[Site]:
     kind, plugin = ("NamespaceType", "namespace/tmpfs") if recent else ("JobContainerType", "job_container/tmpfs")
     cluster.put("AutoBasePath=true\nBasePath=/var/spool/containers\n", "/etc/slurm/job_container.conf")
     conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
-    with site(cluster, **conf) as lent_site:
-        lent_site.plugstack("required spank_python.so")
-        yield lent_site
+    lent_site = site(cluster, **conf)
+    lent_site.plugstack("required spank_python.so")
+    return lent_site
 
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
@@ -242,19 +241,14 @@ COSTS = (
 
 
 @pytest.fixture(scope="module")
-def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site]:
+def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Site:
     """A site that counts processes, with contain_spank if Slurm has it."""
     counting: Site = request.getfixturevalue("lent" if cluster.version < CONTAINS else "contained")
     cluster.put((HERE / "count.c").read_text(), "/opt/count.c")
     counting.root(
         "gcc -shared -fPIC -Wall -Werror -o /opt/count.so /opt/count.c -ldl && echo /opt/count.so > /etc/ld.so.preload"
     )
-    yield counting
-    counting.root("rm -r /etc/ld.so.preload /etc/slurm/lua.d")
-    counting.plugstack("required spank_python.so")
-    # slurmd still has the variant of the plugin for the previous handler.
-    counting.hooks()
-    cluster.restart()
+    return counting
 
 
 LOOK = "for pid in $PPID $(pgrep -x srun); do ! grep -q libpython /proc/$pid/maps || ps -o comm= $pid; done"

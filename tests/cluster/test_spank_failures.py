@@ -8,7 +8,7 @@ whether the user sees the text.
 import contextlib
 import queue
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -236,12 +236,12 @@ Found = dict[Row, Played]
 
 
 @pytest.fixture(scope="module")
-def refusing(cluster: "Cluster") -> Iterator[Site]:
+def refusing(cluster: "Cluster") -> Site:
     """A site whose handlers refuse on request."""
-    with site(cluster) as lent:
-        lent.hooks(failing=(HERE / "failing.py").read_text())
-        lent.plugstack("required spank_python.so")
-        yield lent
+    lent = site(cluster)
+    lent.hooks(failing=(HERE / "failing.py").read_text())
+    lent.plugstack("required spank_python.so")
+    return lent
 
 
 @pytest.fixture(scope="module")

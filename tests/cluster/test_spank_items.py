@@ -66,7 +66,7 @@ def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
 
 
 @pytest.fixture(scope="module", params=["python", "manifest"])
-def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Recorded]:
+def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Recorded:
     """The records of all runs, once with every process loading the hook file itself, once with a hook manifest."""
     conf = {
         "PrologFlags": "contain",
@@ -74,19 +74,19 @@ def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Rec
         "InteractiveStepOptions": '"--interactive --preserve-env sh"',
         "SelectTypeParameters": "CR_CPU_Memory",
     }
-    with site(cluster, **conf) as lent:
-        lent.hooks(probe=(HERE / "probe.py").read_text())
-        lent.plugstack("required spank_python.so")
-        if request.param == "manifest":
-            lent.compile()
-        found = Recorded(lent.root("scontrol --version").split()[1])
-        lent.forget_records()
-        for _ in range(2):
-            cluster.restart("n1", "n2")
-        found.slurmd = lent.records()
-        for run in RUNS:
-            found.runs[run.name] = watch(lent, run)
-        yield found
+    lent = site(cluster, **conf)
+    lent.hooks(probe=(HERE / "probe.py").read_text())
+    lent.plugstack("required spank_python.so")
+    if request.param == "manifest":
+        lent.compile()
+    found = Recorded(lent.root("scontrol --version").split()[1])
+    lent.forget_records()
+    for _ in range(2):
+        cluster.restart("n1", "n2")
+    found.slurmd = lent.records()
+    for run in RUNS:
+        found.runs[run.name] = watch(lent, run)
+    return found
 
 
 def where(record: Record) -> str:

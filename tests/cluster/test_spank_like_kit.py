@@ -3,7 +3,6 @@
 
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,13 +97,13 @@ Rows = dict[tuple[str, int | None], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A cluster whose only line of plugstack.conf has the hook file, with an argument."""
-    with site(cluster) as prepared:
-        prepared.hooks(kit=HOOKS)
-        prepared.plugstack(f"required spank_python.so /etc/slurm/hooks.d/kit.py {RECORDS}")
-        prepared.cluster.restart()
-        yield prepared
+    prepared = site(cluster)
+    prepared.hooks(kit=HOOKS)
+    prepared.plugstack(f"required spank_python.so /etc/slurm/hooks.d/kit.py {RECORDS}")
+    prepared.cluster.restart()
+    return prepared
 
 
 def by_place(records: list[dict[str, Any]]) -> Rows:

@@ -28,11 +28,11 @@ def note(**values):
 
 
 @pytest.fixture(scope="module")
-def lent_for_module(cluster: "Cluster") -> Iterator[Site]:
+def lent_for_module(cluster: "Cluster") -> Site:
     """A cluster whose jobs have extern steps."""
-    with site(cluster, PrologFlags="Contain") as prepared:
-        prepared.plugstack("required spank_python.so")
-        yield prepared
+    prepared = site(cluster, PrologFlags="Contain")
+    prepared.plugstack("required spank_python.so")
+    return prepared
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 """Lines of plugstack.conf: each with its own files, arguments and options; lines that cannot be loaded."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site; each test has its own hook files and lines."""
-    with site(cluster) as lent_site:
-        yield lent_site
+    return site(cluster)
 
 
 LINE = """

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The examples of docs/mounts.md on real clusters: mounts that only the steps of a job have, and containers."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +22,15 @@ MOUNTS = "--container-mounts=/usr:/usr:ro,/home/alice:/data"
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A cluster with the example."""
-    with site(cluster, PrologFlags="Contain") as prepared:
-        prepared.hooks(**{name: (EXAMPLES / f"{name}.py").read_text() for name in ("private_mounts", "containers")})
-        prepared.plugstack("required spank_python.so")
-        prepared.shell(IMAGE)
-        prepared.root(f"mkdir -p {BASE}; rm -rf /tmp/seen")
-        cluster.restart()
-        yield prepared
+    prepared = site(cluster, PrologFlags="Contain")
+    prepared.hooks(**{name: (EXAMPLES / f"{name}.py").read_text() for name in ("private_mounts", "containers")})
+    prepared.plugstack("required spank_python.so")
+    prepared.shell(IMAGE)
+    prepared.root(f"mkdir -p {BASE}; rm -rf /tmp/seen")
+    cluster.restart()
+    return prepared
 
 
 def test_private_mounts(lent: Site) -> None:

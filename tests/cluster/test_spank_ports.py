@@ -8,7 +8,6 @@ outputs into it.
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,19 +65,19 @@ def files() -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A cluster with the files of the page and with the C plugins."""
-    with site(cluster) as prepared:
-        for path, (text, mode) in files().items():
-            cluster.put(text, path, int(mode, 8))
-        greet = next(step for step in tutorial.steps(FROM_C) if isinstance(step, tutorial.File))
-        cluster.put(greet.text, f"{FOLDER}/{greet.path}")
-        for name, text in C_PLUGINS.items():
-            cluster.put(text, f"/opt/{name}.c")
-            prepared.root(f"gcc -Wall -Werror -shared -fPIC -o /opt/{name}.so /opt/{name}.c")
-        cluster.root("sh", "-ec", PREPARE, check=True)
-        prepared.hooks()
-        yield prepared
+    prepared = site(cluster)
+    for path, (text, mode) in files().items():
+        cluster.put(text, path, int(mode, 8))
+    greet = next(step for step in tutorial.steps(FROM_C) if isinstance(step, tutorial.File))
+    cluster.put(greet.text, f"{FOLDER}/{greet.path}")
+    for name, text in C_PLUGINS.items():
+        cluster.put(text, f"/opt/{name}.c")
+        prepared.root(f"gcc -Wall -Werror -shared -fPIC -o /opt/{name}.so /opt/{name}.c")
+    cluster.root("sh", "-ec", PREPARE, check=True)
+    prepared.hooks()
+    return prepared
 
 
 def test_the_page(lent: Site) -> None:

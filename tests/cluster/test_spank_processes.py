@@ -2,12 +2,10 @@
 """Handlers in Slurm's processes: forks, threads, many tasks, many nodes."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.conftest import UP_SECONDS, running
 from tests.cluster.spank.site import Site, site
 from tests.cluster.spank.steps import remote, run, use
 
@@ -244,24 +242,13 @@ def task(spank):
     lent.wait_for_records(2, callback="slurmd_exit")
 
 
-@pytest.fixture(scope="module")
-def three(cluster: "Cluster") -> Iterator["Cluster"]:
-    """A cluster with three nodes."""
-    if len(set(cluster.root("sinfo", "--noheader", "--Node", "--format=%N").stdout.split())) >= 3:
-        yield cluster
-        return
-    with running(cluster.release, f"{cluster.name}-wide", 3) as made:
-        made.tool("install", timeout=UP_SECONDS)
-        yield made
-
-
-def test_3_nodes_of_8_tasks(three: "Cluster") -> None:
+def test_3_nodes_of_8_tasks(large_cluster: "Cluster") -> None:
     """On each of three nodes the handlers of the step run once, and those of tasks once for each of eight tasks."""
-    with site(three) as lent:
-        lent.plugstack("required spank_python.so")
-        use(
-            lent,
-            """
+    lent = site(large_cluster)
+    lent.plugstack("required spank_python.so")
+    use(
+        lent,
+        """
 @in_step
 def each(spank):
     task = spank.callback.startswith("task_")
@@ -273,21 +260,19 @@ def each(spank):
     if spank.callback == "task_init":
         spank.env["HELLO"] = f"{spank.job_nodeid}:{spank.task_id}:{spank.task_global_id}"
 """,
-        )
-        output = run(
-            lent, "srun -Q -N3 --ntasks-per-node=8 sh -c 'echo $SLURM_NODEID:$SLURM_LOCALID:$SLURM_PROCID $HELLO'"
-        )
-        words = [row.split() for row in output.splitlines()]
-        assert len(words) == 24
-        assert all(ours == slurms for ours, slurms in words)
-        records = remote(lent, 3 * (4 + 4 * 8))
-        assert Counter((r["nodeid"], r["callback"]) for r in records) == Counter(
-            {
-                (node, callback): 8 if callback.startswith("task_") else 1
-                for node in range(3)
-                for callback in {r["callback"] for r in records}
-            }
-        )
-        for callback in ("task_init_privileged", "task_init", "task_post_fork", "task_exit"):
-            assert sorted(r["task"] for r in records if r["callback"] == callback) == list(range(24))
-        assert {(r["here"], r["all"], r["nodes"], tuple(r["ids"])) for r in records} == {(8, 24, 3, tuple(range(8)))}
+    )
+    output = run(lent, "srun -Q -N3 --ntasks-per-node=8 sh -c 'echo $SLURM_NODEID:$SLURM_LOCALID:$SLURM_PROCID $HELLO'")
+    words = [row.split() for row in output.splitlines()]
+    assert len(words) == 24
+    assert all(ours == slurms for ours, slurms in words)
+    records = remote(lent, 3 * (4 + 4 * 8))
+    assert Counter((r["nodeid"], r["callback"]) for r in records) == Counter(
+        {
+            (node, callback): 8 if callback.startswith("task_") else 1
+            for node in range(3)
+            for callback in {r["callback"] for r in records}
+        }
+    )
+    for callback in ("task_init_privileged", "task_init", "task_post_fork", "task_exit"):
+        assert sorted(r["task"] for r in records if r["callback"] == callback) == list(range(24))
+    assert {(r["here"], r["all"], r["nodes"], tuple(r["ids"])) for r in records} == {(8, 24, 3, tuple(range(8)))}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Options of SPANK that handlers of job_submit read and set, and what then reaches each part of the job."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,16 +18,16 @@ CLIENT = "/opt/submit"
 
 
 @pytest.fixture(scope="module")
-def requested(cluster: "Cluster") -> Iterator[Site]:
+def requested(cluster: "Cluster") -> Site:
     """A site whose hook file serves slurmctld, commands and nodes."""
-    with site(cluster) as lent:
-        lent.hooks(requests=(HERE / "requests.py").read_text())
-        lent.plugstack("required spank_python.so")
-        lent.compile()
-        lent.root("slurmhooks reload")
-        cluster.put((HERE / "submit.c").read_text(), f"{CLIENT}.c")
-        lent.root(f"gcc {CLIENT}.c -o {CLIENT} -lslurm")
-        yield lent
+    lent = site(cluster)
+    lent.hooks(requests=(HERE / "requests.py").read_text())
+    lent.plugstack("required spank_python.so")
+    lent.compile()
+    lent.root("slurmhooks reload")
+    cluster.put((HERE / "submit.c").read_text(), f"{CLIENT}.c")
+    lent.root(f"gcc {CLIENT}.c -o {CLIENT} -lslurm")
+    return lent
 
 
 def everywhere(lent: Site) -> list[object]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``spank.state`` in Slurm's processes: from the prolog of a job to its epilog, on each node."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,11 +63,11 @@ def epilog(spank):
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A cluster whose jobs have extern steps."""
-    with site(cluster, PrologFlags="Contain") as prepared:
-        prepared.plugstack("required spank_python.so")
-        yield prepared
+    prepared = site(cluster, PrologFlags="Contain")
+    prepared.plugstack("required spank_python.so")
+    return prepared
 
 
 def use(lent: Site, text: str) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Facts about a job that no SPANK item has, and that handlers find in the environment."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,13 +28,13 @@ for name in ("init", "user_init", "task_init", "local_user_init", "job_prolog", 
 
 
 @pytest.fixture(scope="module")
-def lent(cluster: "Cluster") -> Iterator[Site]:
+def lent(cluster: "Cluster") -> Site:
     """A site whose handlers record variables."""
-    with site(cluster) as made:
-        made.hooks(variables=HOOKS)
-        made.plugstack("required spank_python.so")
-        made.compile()
-        yield made
+    made = site(cluster)
+    made.hooks(variables=HOOKS)
+    made.plugstack("required spank_python.so")
+    made.compile()
+    return made
 
 
 @pytest.mark.parametrize(

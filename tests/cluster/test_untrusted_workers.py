@@ -10,6 +10,8 @@ import pytest
 
 from tests.cluster.job_submit_site import Site, prepare
 
+pytestmark = pytest.mark.one_release("22.05")
+
 HOOKS = """
 import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time
 from slurmhooks.wire.protocol import Control

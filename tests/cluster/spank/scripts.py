@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site with scripts of spank-lua on lines of plugstack.conf, and the records of these scripts."""
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tests.cluster.spank.site import RECORDS, Site, site
@@ -14,17 +12,13 @@ LUA_D = "/etc/slurm/lua.d"
 LINE = f"required spank_python.so {LUA_D}/*.lua a=1 b=2"
 
 
-@contextlib.contextmanager
-def lua_site(cluster: "Cluster") -> Iterator[Site]:
-    """Lend a site without hook files, and remove scripts afterwards."""
-    with site(cluster) as lent:
-        lent.hooks()
-        # slurmd checks only at its start whether its plugins have job_prolog and job_epilog.
-        cluster.restart()
-        try:
-            yield lent
-        finally:
-            lent.root(f"rm -rf {LUA_D}")
+def lua_site(cluster: "Cluster") -> Site:
+    """Return a site without hook files."""
+    lent = site(cluster)
+    lent.hooks()
+    # slurmd checks only at its start whether its plugins have job_prolog and job_epilog.
+    cluster.restart()
+    return lent
 
 
 def scripts(lent: Site, files: dict[str, str], *lines: str, compiled: bool = False) -> None:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Set up a cluster like a site: hook files, plugstack.conf, slurm.conf; and read the records of handlers."""
 
-import contextlib
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,33 +111,22 @@ class Site:
             self.root(f"scontrol update nodename={name} state=resume")
 
 
-@contextlib.contextmanager
-def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
-    """Lend a cluster to one test file, and restore it afterwards.
+def site(cluster: "Cluster", **slurm_conf: str) -> Site:
+    """Return the site of a cluster, which is fresh for each test file: nothing needs to be restored.
 
     Args:
-        cluster: to lend.
+        cluster: with hook files, lines of plugstack.conf and records.
         slurm_conf: changed parameters of slurm.conf; the daemons are restarted for them.
     """
     lent = Site(cluster)
-    before = {path: lent.root(f"cat {path}") for path in (PLUGSTACK, SLURM_CONF)}
-    folder = lent.root(f"folder=$(mktemp -d) && cp -a {HOOKS_D}/. $folder/ && echo $folder").strip()
     lent.forget_records()
-    try:
-        if slurm_conf:
-            kept = [row for row in before[SLURM_CONF].splitlines() if row.split("=")[0] not in slurm_conf]
-            rows = [f"{name}={value}" for name, value in slurm_conf.items()]
-            cluster.put("\n".join([*kept, *rows, ""]), SLURM_CONF)
-            cluster.restart()
-        yield lent
-    finally:
-        for path, text in before.items():
-            cluster.put(text, path)
-        lent.hooks()
-        lent.root(f"cp -a {folder}/. {HOOKS_D}/ && rm -rf {folder}")
-        lent.resume()
-        if slurm_conf:
-            cluster.restart()
+    if slurm_conf:
+        before = lent.root(f"cat {SLURM_CONF}").splitlines()
+        kept = [row for row in before if row.split("=")[0] not in slurm_conf]
+        rows = [f"{name}={value}" for name, value in slurm_conf.items()]
+        cluster.put("\n".join([*kept, *rows, ""]), SLURM_CONF)
+        cluster.restart()
+    return lent
 
 
 def settle(lent: Site) -> None:

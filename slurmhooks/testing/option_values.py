@@ -30,10 +30,10 @@ def moment(text: str, now: float | None = None) -> int:
     date: tuple[int, int, int] | None = None
     clock: tuple[int, int, int] | None = None
     rest = text
-    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.IGNORECASE):
+    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.ASCII | re.IGNORECASE):
         return int(match.group(1))
     while rest := rest.lstrip(" \t-T"):
-        matches = ((re.match(pattern, rest, re.IGNORECASE), reader) for pattern, reader in _PARTS)
+        matches = ((re.match(pattern, rest, re.ASCII | re.IGNORECASE), reader) for pattern, reader in _PARTS)
         match, reader = next(((match, reader) for match, reader in matches if match), (None, _day))
         if match is None:
             raise SbatchError(f"{text!r} is not a time; write 2030-01-31T12:00, 01/31/30, 16:00, tomorrow, now+2hours")

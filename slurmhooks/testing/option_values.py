@@ -117,6 +117,10 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
 )
 
 
+PIECE = re.compile(r"""\\.?|["'#]|[ \t\n\r\v\f]+|[^\\"'# \t\n\r\v\f]+""", re.DOTALL)
+"""A backslash with what follows it, a quote, a "#", white space, or anything else."""
+
+
 def words_of(line: str) -> list[str]:
     """Return the words of a line as sbatch splits it: with quotes, backslashes and ``#`` comments.
 
@@ -126,12 +130,12 @@ def words_of(line: str) -> list[str]:
     words: list[str] = []
     word: str | None = None
     quote = ""
-    signs = iter(line)
-    for sign in signs:
+    for piece in PIECE.findall(line):
+        sign = piece[0]
         if sign == "\\":
-            word = (word or "") + next(signs, "")
+            word = (word or "") + piece[1:]
         elif quote:
-            quote, word = ("", word) if sign == quote else (quote, (word or "") + sign)
+            quote, word = ("", word) if sign == quote else (quote, (word or "") + piece)
         elif sign in "\"'":
             quote, word = sign, word or ""
         elif sign == "#":
@@ -140,7 +144,7 @@ def words_of(line: str) -> list[str]:
             words += [] if word is None else [word]
             word = None
         else:
-            word = (word or "") + sign
+            word = (word or "") + piece
     if quote:
         raise SbatchError(f"{line.strip()}: no closing {quote}")
     return words + ([] if word is None else [word])

@@ -21,6 +21,8 @@ from tests.cluster.virtual_agent import SLOWER
 QEMU = "qemu-system-x86_64"
 KERNEL = "linux-image-cloud-amd64"
 MEMORY = "6G"
+PATIENT = "[job_submit]\ntimeout = 60.0\n"
+"""What slurmhooks.toml needs in a machine whose processor is emulated."""
 TREE = "/opt/trial"
 """Where the machine has the parts of the tests that run in it."""
 PATH = "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -131,9 +133,11 @@ class Virtual(Cluster):
         return self.root("cat", f"/var/log/slurm/{file}.log").stdout
 
     def restart(self, *names: str) -> None:
-        """Stop and start all daemons, or only those named."""
+        """Stop and start all daemons, or only those named, and wait until slurmctld's workers have loaded all hooks."""
         done = self.ask(UP_SECONDS, restart=self.release, names=names)
         assert done.returncode == 0, done.stderr
+        test = ("sbatch", "--test-only", "--wrap=true")
+        self.wait(lambda: self.user("alice", *test).returncode == 0, what="answers of slurmctld")
 
 
 @contextlib.contextmanager

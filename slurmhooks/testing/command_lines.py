@@ -253,7 +253,9 @@ def _long(
 
 def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool) -> str | None:
     names = [*NAMES[command], *plugins]
-    matches = [given] if given in names else [name for name in names if name.startswith(given)]
+    if given in names:
+        return given
+    matches = [name for name in names if name.startswith(given)]
     if len({ALIASES.get(name, name) for name in matches}) > 1:
         raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(matches))}")
     if not matches and required:

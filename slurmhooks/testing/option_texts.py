@@ -253,7 +253,7 @@ def _signal(text: str) -> str:
     """Return the signal by its name; 60 seconds are the default."""
     import signal
 
-    match = re.fullmatch(r"(?:([RB]+):)?(?:SIG)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    match = re.fullmatch(r"(?:([RB]+):)?(?:SIG)?(\w+)(?:@(\d+))?", text, re.ASCII | re.IGNORECASE)
     if match is None:
         raise ValueError(text)
     flags, name, seconds = (match[1] or "").upper(), match[2].upper(), match[3]

@@ -30,10 +30,10 @@ def moment(text: str, now: float | None = None) -> int:
     date: tuple[int, int, int] | None = None
     clock: tuple[int, int, int] | None = None
     rest = text
-    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.IGNORECASE):
+    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.ASCII | re.IGNORECASE):
         return int(match.group(1))
     while rest := rest.lstrip(" \t-T"):
-        matches = ((re.match(pattern, rest, re.IGNORECASE), reader) for pattern, reader in _PARTS)
+        matches = ((re.match(pattern, rest, re.ASCII | re.IGNORECASE), reader) for pattern, reader in _PARTS)
         match, reader = next(((match, reader) for match, reader in matches if match), (None, _day))
         if match is None:
             raise SbatchError(f"{text!r} is not a time; write 2030-01-31T12:00, 01/31/30, 16:00, tomorrow, now+2hours")
@@ -117,6 +117,10 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
 )
 
 
+PIECE = re.compile(r"""\\.?|["'#]|[ \t\n\r\v\f]+|[^\\"'# \t\n\r\v\f]+""", re.DOTALL)
+"""A backslash with what follows it, a quote, a "#", white space, or anything else."""
+
+
 def words_of(line: str) -> list[str]:
     """Return the words of a line as sbatch splits it: with quotes, backslashes and ``#`` comments.
 
@@ -126,12 +130,12 @@ def words_of(line: str) -> list[str]:
     words: list[str] = []
     word: str | None = None
     quote = ""
-    signs = iter(line)
-    for sign in signs:
+    for piece in PIECE.findall(line):
+        sign = piece[0]
         if sign == "\\":
-            word = (word or "") + next(signs, "")
+            word = (word or "") + piece[1:]
         elif quote:
-            quote, word = ("", word) if sign == quote else (quote, (word or "") + sign)
+            quote, word = ("", word) if sign == quote else (quote, (word or "") + piece)
         elif sign in "\"'":
             quote, word = sign, word or ""
         elif sign == "#":
@@ -140,7 +144,7 @@ def words_of(line: str) -> list[str]:
             words += [] if word is None else [word]
             word = None
         else:
-            word = (word or "") + sign
+            word = (word or "") + piece
     if quote:
         raise SbatchError(f"{line.strip()}: no closing {quote}")
     return words + ([] if word is None else [word])

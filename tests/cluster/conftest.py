@@ -117,12 +117,23 @@ class Cluster:
         timeout: float,
         env: Mapping[str, str],
     ) -> subprocess.CompletedProcess[str]:
-        options = [f"--env={key}={value}" for key, value in env.items()]
-        done = run(*verb, *options, *names, "--", *command, name=self.name, stdin=stdin, timeout=timeout)
+        done = self._run(verb, names, command, stdin, timeout, env)
         if check:
             shown = " ".join(command)
             assert done.returncode == 0, f"{shown}: exit {done.returncode}\n{done.stdout}{done.stderr}"
         return done
+
+    def _run(
+        self,
+        verb: list[str],
+        names: list[str],
+        command: tuple[str, ...],
+        stdin: str | None,
+        timeout: float,
+        env: Mapping[str, str],
+    ) -> subprocess.CompletedProcess[str]:
+        options = [f"--env={key}={value}" for key, value in env.items()]
+        return run(*verb, *options, *names, "--", *command, name=self.name, stdin=stdin, timeout=timeout)
 
     def put(self, content: str | Path, path: str, mode: int | None = None) -> None:
         """Write a text, or copy a host file, to `path`, owned by root (mode: 644, or the file's own)."""

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.carrying import HOOKS, hooked
 from tests.cluster.conftest import Cluster
 from tests.cluster.versions import TOML
-from tests.cluster.virtual import Virtual, virtual
+from tests.cluster.virtual import PATIENT, Virtual, virtual
 
 pytestmark = [pytest.mark.one_release, pytest.mark.soak]
 
@@ -37,7 +37,7 @@ def enforcing(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with virtual(cluster, folder, PACKAGES, PREPARE, enter=f"runcon {DOMAIN}", kernel="security=selinux") as machine:
         machine.root("sh", "-ec", LINES, check=True)
         machine.put(HOOKS, "/etc/slurm/hooks.d/site.py")
-        machine.put(TOML, "/etc/slurm/slurmhooks.toml")
+        machine.put(TOML + PATIENT, "/etc/slurm/slurmhooks.toml")
         machine.root("setenforce", "1", check=True)
         yield machine
 

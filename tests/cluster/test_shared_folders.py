@@ -15,7 +15,7 @@ import pytest
 from tests.cluster import reporting
 from tests.cluster.conftest import Cluster
 from tests.cluster.versions import HOOKS, TOML
-from tests.cluster.virtual import virtual
+from tests.cluster.virtual import PATIENT, virtual
 
 pytestmark = pytest.mark.one_release
 
@@ -61,7 +61,7 @@ def shared(
             folder = tmp_path_factory.mktemp("machine")
             cluster = stack.enter_context(virtual(cluster, folder, PACKAGES))
         cluster.put(Path(__file__).with_name("squash.py"), "/root/squash.py")
-        cluster.put(TOML, f"{SERVER}/site/slurmhooks.toml")
+        cluster.put(TOML + PATIENT, f"{SERVER}/site/slurmhooks.toml")
         cluster.put(HOOKS.format(version=1), f"{SERVER}/site/hooks.d/site.py")
         cluster.root("sh", "-ec", CONFIGURE, check=True)
         done = cluster.root("sh", "-ec", NFS if request.param == "NFS" else STAND_IN)
@@ -117,7 +117,7 @@ def test_files_that_only_root_may_read(shared: Cluster) -> None:
 def test_deploy_on_the_server(shared: Cluster) -> None:
     """On a client, `deploy` and `compile` change nothing and say where to do it; once on the server is enough."""
     work = "/srv/admins"
-    shared.put(TOML, f"{work}/policy/slurmhooks.toml")
+    shared.put(TOML + PATIENT, f"{work}/policy/slurmhooks.toml")
     shared.put(HOOKS.format(version=2), f"{work}/policy/hooks.d/site.py")
     shared.root("sh", "-ec", f"chown -R {ADMIN}:{ADMIN} {work}; chmod -R g+w {work}; chmod 2775 {work}", check=True)
     shared.root("slurmhooks", "bundle", f"{work}/policy", "--output", f"{work}/policy.tar", check=True)

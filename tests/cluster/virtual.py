@@ -7,19 +7,22 @@ import json
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
 
 from tests.cluster import downloads, reporting
-from tests.cluster.conftest import CALL_SECONDS, UP_SECONDS, Cluster
+from tests.cluster.conftest import CALL_SECONDS, UP_SECONDS, WAIT_SECONDS, Cluster
 from tests.cluster.lab.errors import UnreachableError
+from tests.cluster.virtual_agent import SLOWER
 
 QEMU = "qemu-system-x86_64"
 KERNEL = "linux-image-cloud-amd64"
 MEMORY = "6G"
+PATIENT = "[job_submit]\ntimeout = 60.0\n"
+"""What slurmhooks.toml needs in a machine whose processor is emulated."""
 TREE = "/opt/trial"
 """Where the machine has the parts of the tests that run in it."""
 PATH = "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -53,8 +56,12 @@ echo the agent has ended
 """
 PACK = """
 cd /
-dpkg-deb --extract /root/kernel.deb /
-rm /root/kernel.deb
+for package in /root/kernel-*.deb
+do
+    # Debian 12's has a folder /lib, which is a link here.
+    dpkg-deb --fsys-tarfile "$package" | tar --extract --keep-directory-symlink
+    rm "$package"
+done
 depmod "$(ls /lib/modules)"
 without=
 for path in usr/src usr/include usr/lib/gcc usr/libexec/gcc usr/share/doc usr/share/locale usr/share/man var/cache \\
@@ -63,7 +70,7 @@ do
     without="$without -path './$path' -prune -o"
 done
 eval find . -xdev "$without" -print0 | cpio --null --quiet --format=newc --create > /root/initrd
-mv /boot/vmlinuz-* /root/kernel
+mv "$(find /boot /lib/modules/ -type f -name 'vmlinuz*')" /root/kernel
 rm /init
 """
 
@@ -81,16 +88,16 @@ class Virtual(Cluster):
         """Send a request to the agent; return what it did.
 
         Raises:
-            TimeoutError: it took longer than `timeout` seconds.
+            TimeoutError: it took longer than `timeout` seconds, times SLOWER.
         """
-        self._channel.settimeout(timeout)
+        self._channel.settimeout(timeout * SLOWER)
         self._channel.sendall(json.dumps(request).encode() + b"\n")
         answer = self._answer()
         return subprocess.CompletedProcess(str(request), answer["code"], answer["out"], answer["err"])
 
     def begin(self) -> None:
         """Wait until the agent reads requests."""
-        self._channel.settimeout(UP_SECONDS)
+        self._channel.settimeout(UP_SECONDS * SLOWER)
         self._answer()
 
     def _answer(self) -> Any:
@@ -98,21 +105,17 @@ class Virtual(Cluster):
         assert line, "the machine has ended"
         return json.loads(line)
 
-    def _command(
+    def _run(
         self,
         verb: list[str],
         names: list[str],
         command: tuple[str, ...],
-        check: bool,
         stdin: str | None,
         timeout: float,
         env: Mapping[str, str],
     ) -> subprocess.CompletedProcess[str]:
         user = names[1] if names[1:] else "root"
-        done = self.ask(timeout, command=command, user=user, stdin=stdin or "", env=dict(env))
-        if check:
-            assert done.returncode == 0, f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
-        return done
+        return self.ask(timeout, command=command, user=user, stdin=stdin or "", env=dict(env))
 
     def put(self, content: str | Path, path: str, mode: int | None = None) -> None:
         """Write a text, or copy a host file, to `path`, owned by root."""
@@ -120,15 +123,21 @@ class Virtual(Cluster):
         done = self.ask(CALL_SECONDS, put=path, data=base64.b64encode(data).decode(), mode=mode or 0o644)
         assert done.returncode == 0, done.stderr
 
+    def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
+        """Call `predicate` until it returns true, as long as an emulated processor may need."""
+        super().wait(predicate, timeout * SLOWER, what)
+
     def log(self, name: str = "slurmctld") -> str:
         """Return the log of slurmctld or of one node (n1)."""
         file = name if name == "slurmctld" else f"slurmd-{name}"
         return self.root("cat", f"/var/log/slurm/{file}.log").stdout
 
     def restart(self, *names: str) -> None:
-        """Stop and start all daemons, or only those named."""
+        """Stop and start all daemons, or only those named, and wait until slurmctld's workers have loaded all hooks."""
         done = self.ask(UP_SECONDS, restart=self.release, names=names)
         assert done.returncode == 0, done.stderr
+        test = ("sbatch", "--test-only", "--wrap=true")
+        self.wait(lambda: self.user("alice", *test).returncode == 0, what="answers of slurmctld")
 
 
 @contextlib.contextmanager
@@ -158,8 +167,9 @@ def virtual(
     except UnreachableError as error:
         pytest.skip(f"{reporting.SKIPPED} THIS WAS TESTED: {error}")
     # It is not installed, which would make an initial file system of its own.
-    (image,) = packed.glob("linux-image-*[0-9]-cloud-*.deb")
-    cluster.put(image, "/root/kernel.deb")
+    # Of some releases of Debian it consists of several packages.
+    for number, package in enumerate(packed.glob("linux-*-[0-9]*-cloud-*.deb")):
+        cluster.put(package, f"/root/kernel-{number}.deb")
     cluster.tool("add", "cpio", "kmod", *packages, timeout=UP_SECONDS)
     cluster.put(FIRST, "/init", 0o755)
     cluster.put(SECOND.format(path=PATH, prepare=prepare, tree=TREE, enter=enter), "/sbin/second", 0o755)
@@ -171,7 +181,8 @@ def virtual(
         cluster.tool("get", f"/root/{name}", str(folder / name))
         cluster.root("rm", f"/root/{name}", check=True)
     console, path = folder / "console", folder / "channel"
-    command = [QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-m", MEMORY, "-smp", "2"]
+    # One processor: while one changes the code of the kernel, another one that is emulated may stop on it.
+    command = [QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-m", MEMORY, "-smp", "1"]
     # Not KVM: inside of a virtual machine, it is often there, but does not work.
     command += ["-accel", "tcg", "-cpu", "max", "-kernel", str(folder / "kernel"), "-initrd", str(folder / "initrd")]
     command += ["-append", f"console=ttyS0 panic=-1 quiet {kernel}", "-serial", f"file:{console}"]

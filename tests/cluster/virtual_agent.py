@@ -12,10 +12,14 @@ from tests.cluster.lab import cluster, commands, daemons, releases
 from tests.cluster.lab.errors import LabError
 
 PORT = "/dev/ttyS1"
+SLOWER = 5.0
+"""How many times longer than in other clusters something may take, because the processor is emulated."""
 
 
 def main() -> None:
     """Answer requests until the machine ends."""
+    for name in ("START_SECONDS", "GRACE_SECONDS", "STOP_SECONDS", "ASK_SECONDS"):
+        setattr(daemons, name, getattr(daemons, name) * SLOWER)
     port = os.open(PORT, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(port)
     with open(port, "rb", closefd=False) as requests:

@@ -24,7 +24,7 @@ def main(name: str, arguments: list[str]) -> None:
             file.writelines('"' + "".join(f"\\x{byte:02x}" for byte in token) + '"\n' for token in tokens)
             file.flush()
             arguments = [f"-dict={file.name}", *arguments]
-        fuzzer.Setup([sys.argv[0], *arguments], target)
+        fuzzer.Setup([sys.argv[0], *arguments, f"-max_len={targets.LONGEST.get(name, 1024)}"], target)
         fuzzer.Fuzz()
 
 

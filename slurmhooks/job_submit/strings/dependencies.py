@@ -11,7 +11,7 @@ from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 KINDS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok", "expand")
 JOB_REF = re.compile(rf"\s*\+?({NUMBER})(?:_({NUMBER}|\*|\[[-\d,:]+\]))?(?:\+({NUMBER}))?(?:\((\w+)\))?", re.ASCII)
-DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII)
+DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ class Dependencies:
 def _dependency(word: str, text: str) -> Dependency:
     if word[:1].isdecimal():
         return Dependency("afterany", (_job_ref(word, text),))
-    match = DEPENDENCY.fullmatch(word.lower())
+    match = DEPENDENCY.fullmatch(word)
     if match is not None:
-        kind, jobs, state = match.groups()
+        kind, jobs, state = match[1].lower(), match[2], match[3]
         if kind == "singleton" and not jobs:
-            return Dependency(kind, (), state)
+            return Dependency(kind, (), state and state.lower())
         if kind in KINDS and jobs and not state:
             return Dependency(kind, tuple(_job_ref(job, text) for job in jobs.split(":")))
     kinds = ", ".join(KINDS)
@@ -122,4 +122,4 @@ def _job_ref(word: str, text: str) -> JobRef:
     if match is None or not 0 < int(match.group(1)) < 1 << 32 or (match.group(3) and not int(match.group(3))):
         raise NotationError(f"not a dependency: {text!r}; {word!r} is not a job id", code="ESLURM_DEPENDENCY")
     job_id, task, delay, state = match.groups()
-    return JobRef(int(job_id), task, int(delay or 0), state)
+    return JobRef(int(job_id), task, int(delay or 0), state and state.lower())

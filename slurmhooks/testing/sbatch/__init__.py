@@ -170,15 +170,18 @@ def submission(
     environment = os.environ if environment is None else environment
     options = list(options)
     by_name = {option.name: option for option in options}
-    if script is not None and any(each.name == "external" for part in _parts(words, [], options) for each in part):
-        raise SbatchError("--external excludes a script")
+    of_words: list[str] = []
+    parts = _parts(words, of_words, options)
     fields: Fields = {"script": text, "argv": [], "submit_line": submit_line or " ".join(["sbatch", *words])}
     if script is not None:
-        path = command_lines.path_in_argv(script, _parts(words, [], options), environment, work_dir)
+        if any(each.name == "external" for part in parts for each in part):
+            raise SbatchError("--external excludes a script")
+        path = command_lines.path_in_argv(script, parts, environment, work_dir)
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
     remarks: list[str] = []
-    lines, parts = options_in(text, remarks, options), _parts(words, remarks, options)
+    lines = options_in(text, remarks, options)
+    remarks += of_words
     variables = command_lines.of_environment("sbatch", environment, by_name.values())
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
     compute(fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name)

@@ -98,10 +98,10 @@ def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
     import signal as signals
 
-    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@([0-9]{1,9}))?", text, re.IGNORECASE)
+    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@([0-9]{1,9}))?", text, re.ASCII | re.IGNORECASE)
     if match:
         name = match.group(2).upper().removeprefix("SIG")
-        value = number(name) if name.isdecimal() else getattr(signals, f"SIG{name}", None)
+        value = number(name) if name.isdecimal() else signals.Signals.__members__.get(f"SIG{name}")
     if not match or value is None:
         raise SbatchError(f"{text!r} is not a signal such as B:USR1@60")
     for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):

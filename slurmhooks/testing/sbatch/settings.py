@@ -137,7 +137,7 @@ def gpu_binding(fields: Fields, text: str) -> None:
     counted, ids = r"(single|per_task):[0-9]*[1-9][0-9]*", r"[0-9]+(\*[0-9]+)?"
     masks = r"(0x)?[0-9a-f]+(\*[0-9]+)?"
     kinds = rf"closest.*|none.*|{counted}|map(_gpu)?:{ids}(,{ids})*|mask(_gpu)?:{masks}(,{masks})*"
-    if not re.fullmatch(rf"(verbose,)?({kinds})", text, re.IGNORECASE):
+    if not re.fullmatch(rf"(verbose,)?({kinds})", text, re.ASCII | re.IGNORECASE):
         raise SbatchError(f"{text!r} is not a binding of GPUs such as closest, single:2, map_gpu:0,1")
     fields["tres_bind"] = f"gres/gpu:{text}"
 

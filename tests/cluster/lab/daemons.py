@@ -22,6 +22,7 @@ READY_STATES = {"idle", "mixed", "allocated", "completing", "reserved"}
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 GRACE_SECONDS = 30.0
+ASK_SECONDS = 1.0
 ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root", "USER": "root", "LOGNAME": "root"}
 
 
@@ -104,7 +105,7 @@ def start(release: Release, nodes: int) -> None:
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
                 raise LabError(f"{command[0]} ({name}) {_fate(command)}:\n{_problems(log, seen[log])}")
         # The nodes of a cloud start later.
-        states = [state for state in node_states(1) if not state.endswith("~")]
+        states = [state for state in node_states(ASK_SECONDS) if not state.endswith("~")]
         # If slurmctld went on, it considers nodes ready whose slurmd has just been started.
         started = all(_running(pid_file) for pid_file, _, _ in daemons.values())
         if started and len(states) == nodes and READY_STATES.issuperset(states):
@@ -140,7 +141,7 @@ def stop(names: Sequence[str] = ()) -> None:
             os.unlink(path)
 
 
-def node_states(seconds: int = 5) -> list[str]:
+def node_states(seconds: float = 5) -> list[str]:
     """Return the state of each node from sinfo; an empty list if slurmctld does not answer in time."""
     done = subprocess.run(
         ["timeout", str(seconds), "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],

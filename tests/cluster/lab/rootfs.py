@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from . import mirror, namespace, places
 from .errors import LabError, UnreachableError
@@ -21,6 +22,7 @@ from .steps import Reporter
 FORMAT = "1"
 """Increased when a change of this module makes older root file systems useless."""
 
+APT_INSTALL = str(Path(__file__).resolve().parents[3] / "tools" / "apt-install")
 SLURM_CONFIGURE = "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
 
 
@@ -321,14 +323,13 @@ class Maker:
 
 
 def _install_debootstrap(report: Reporter) -> None:
-    # Root file systems are made in parallel, and apt-get fails while another one runs.
+    # Root file systems are made in parallel, and none may use a debootstrap that is only half unpacked.
     with places.locked(os.path.join(places.cache(), "debootstrap"), "install debootstrap"):
         if shutil.which("debootstrap"):
             return
         report.say("installing debootstrap on this machine, the only change outside the cache directory")
         try:
-            report.host("apt-get update", ["apt-get", "-qq", "update"])
-            report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])
+            report.host("apt-get install debootstrap, or its wait for another apt-get", [APT_INSTALL, "debootstrap"])
         except LabError as error:
             raise UnreachableError(f"debootstrap cannot be installed: install it by hand; {error}") from error
 

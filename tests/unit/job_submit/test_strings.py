@@ -284,6 +284,9 @@ def test_a_typo_is_the_users(parse: str, text: str, code: str, tmp_path: Path) -
         ("12", (Dependency("afterany", (JobRef(12),)),), False),
         ("afterok:7(failed)", (Dependency("afterok", (JobRef(7, state="failed"),)),), False),
         ("singleton(unfulfilled)", (Dependency("singleton", state="unfulfilled"),), False),
+        ("AFTEROK:7(Failed)", (Dependency("afterok", (JobRef(7, state="failed"),)),), False),
+        ("7(Failed)", (Dependency("afterany", (JobRef(7, state="failed"),)),), False),
+        ("Singleton(Failed)", (Dependency("singleton", state="failed"),), False),
     ],
 )
 def test_dependencies(text: str | None, conditions: tuple[Dependency, ...], either: bool) -> None:
@@ -294,7 +297,8 @@ def test_dependencies(text: str | None, conditions: tuple[Dependency, ...], eith
 
 
 @pytest.mark.parametrize(
-    "text", ["afterok", "afterok:", "after:x", "nonsense:1", "singleton:1", "afterok:0", "afterok:1+0", ","]
+    "text",
+    ["afterok", "afterok:", "after:x", "nonsense:1", "singleton:1", "afterok:0", "afterok:1+0", ",", "afterO\u212a:1"],
 )
 def test_no_dependencies(text: str) -> None:
     """An invalid dependency raises an error."""

@@ -125,6 +125,8 @@ def test_now() -> None:
         # Inputs that int() and mktime() would misread are refused: other digits, too many digits, years out of range.
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
+        # Letters that re.IGNORECASE takes for those of ASCII, and names of the module signal that are no signals.
+        *(["--begin=now+1\u017fecond"], ["--begin=elevense\u017f"], ["--signal=_DFL"], ["--signal=_BLOCK"]),
     ],
     ids=lambda words: words[0][:20].encode("unicode_escape").decode(),
 )

@@ -50,7 +50,6 @@ class slurmhooks (
 
     file { "${folder}/policy.tar":
       source => $bundle,
-      notify => Exec['slurmhooks deploy'],
     }
 
     if $allowed_signers {
@@ -61,7 +60,8 @@ class slurmhooks (
       }
     }
 
-    # After a refusal it is tried again with each run, until the bundle is in force: its id is a hash of the archive.
+    # It runs whenever another bundle is in force than that of the archive, whose hash is its id: after a refusal once
+    # in each run. With a notification of the archive, it would run twice in a run.
     exec { 'slurmhooks deploy':
       command  => "'${command}' deploy --sysconfdir '${sysconfdir}' '${folder}/policy.tar'",
       unless   => "'${command}' status --sysconfdir '${sysconfdir}' --expect $(sha256sum '${folder}/policy.tar' | head -c 16)",

@@ -79,14 +79,20 @@ class Site:
         (folder / "slurm.conf").write_text(conf)
         (folder / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n[power]\nbackoff = 0.05\n')
         self.hooks()
-        (folder / "scontrol").write_text(SCONTROL.format(folder=folder))
-        (folder / "scontrol").chmod(0o755)
+        self.scontrol(SCONTROL.format(folder=folder))
         monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
     def hooks(self, pause: float = 0.0) -> None:
         """Write the hook file."""
         (self.folder / "hooks.py").write_text(HOOKS.format(folder=self.folder, pause=pause))
+
+    def scontrol(self, text: str) -> None:
+        """Replace the stand-in, which may be running: a program that runs cannot be written."""
+        new = self.folder / "scontrol.new"
+        new.write_text(text)
+        new.chmod(0o755)
+        new.rename(self.folder / "scontrol")
 
     def call(self, hook: str, *arguments: str, code: int = 0) -> None:
         """Run a program as slurmctld does."""
@@ -268,15 +274,14 @@ def test_the_log_stays_small(site: Site) -> None:
 
 def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:
     """While slurmctld does not answer, the call waits in the spool."""
-    scontrol = site.folder / "scontrol"
-    works = scontrol.read_text()
+    works = (site.folder / "scontrol").read_text()
     with (site.folder / "slurmhooks.toml").open("a") as config:
         config.write("backoff_limit = 0.1\n")
-    scontrol.write_text(works + '[ "$1" != update ]\n')
+    site.scontrol(works + '[ "$1" != update ]\n')
     site.call("resume", "lost")
     site.wait(lambda: (site.folder / "asked").exists() and (site.folder / "asked").read_text().count("DOWN") > 1)
     assert not site.empty()
-    scontrol.write_text(works)
+    site.scontrol(works)
     site.wait(site.empty)
     assert len(list((site.spool / "dead").glob("*.spool"))) == 1
 

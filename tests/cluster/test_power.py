@@ -221,7 +221,6 @@ def test_handlers_start_and_stop_the_node_of_a_job(site: Cluster) -> None:
     assert [int(shell(site, f"cat {JOB}")) in note["jobs"] for note in notes(site, "begin", node="c1")] == [True]
 
 
-@pytest.mark.one_release
 def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> None:
     """slurmctld and the delivery are killed while a resume runs: each call of slurmctld ends in exactly one delivery.
 
@@ -251,7 +250,6 @@ def test_a_kill_of_every_process_loses_and_doubles_no_call(site: Cluster) -> Non
     assert shell(site, f"grep -c 'start c3' {FOLDER}/log") == "1"
 
 
-@pytest.mark.one_release
 def test_kills_at_random_moments(site: Cluster) -> None:
     """The delivery, its handler or the supervisor is killed: each call of slurmctld has its effect, in order."""
     seed = int(os.environ.get("SLURMHOOKS_SEED", random.randrange(10**6)))

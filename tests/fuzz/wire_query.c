@@ -133,39 +133,14 @@ char *slurmhooks_user_name(void *identity, uint32_t user_id)
     return identity ? NULL : joined(user_id, NULL, NULL);
 }
 
-char *slurmhooks_default_account(uint32_t user_id)
+char *slurmhooks_accounting_fact(uint32_t fact, uint32_t user_id, char *account, char *partition)
 {
-    return user_id ? joined(user_id, NULL, NULL) : NULL;
-}
-
-char *slurmhooks_chosen_qos(uint32_t user_id, char *account, char *partition)
-{
-    return joined(user_id, account, partition);
-}
-
-char *slurmhooks_charged_account(uint32_t user_id, char *account, char *partition)
-{
-    return joined(user_id, account, partition);
+    return fact == FACT_DEFAULT_ACCOUNT && !user_id ? NULL : joined(user_id, account, partition);
 }
 
 char *slurmhooks_default_partition(char *reservation)
 {
     return joined(0, reservation, NULL);
-}
-
-char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition)
-{
-    return joined(user_id, account, partition);
-}
-
-char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition)
-{
-    return joined(user_id, account, partition);
-}
-
-char *slurmhooks_assoc_qos(uint32_t user_id, char *account, char *partition)
-{
-    return joined(user_id, account, partition);
 }
 
 int64_t slurmhooks_qos_priority(char *name)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from . import mirror, namespace, places
 from .errors import LabError, UnreachableError
@@ -22,7 +21,7 @@ from .steps import Reporter
 FORMAT = "1"
 """Increased when a change of this module makes older root file systems useless."""
 
-APT_INSTALL = str(Path(__file__).resolve().parents[3] / "tools" / "apt-install")
+APT_INSTALL = os.path.join(places.PROJECT, "tools", "apt-install")
 SLURM_CONFIGURE = "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
 
 

@@ -43,7 +43,7 @@ class Service(PointService):
         self._views = Views(tables) if views is None else views
         self._recording = Recording(tables, settings.hooks, self.followers)
         self._subject: Callable[[Job], Subject] | None = None
-        if any(handler.rollout is not None for handler in registry.all_handlers()):
+        if any(has_modes for has_modes, _ in self._kinds.values()):
             from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
 
             self._subject = Subject

@@ -33,6 +33,7 @@ class Running:
             slurmctld that was started before an upgrade may omit modes.
         configuration: the slurmhooks.toml that was loaded, after links were resolved; None if it is not known.
         fault: why the present files are not in force; None if they are.
+        periodic: why periodic rules do not run here, although this slurmctld is in control; None if nothing keeps them.
     """
 
     point: str
@@ -42,6 +43,7 @@ class Running:
     handlers: list[tuple[str, ...]]
     configuration: str | None = field(default=None, kw_only=True)
     fault: Fault | None
+    periodic: str | None = field(default=None, kw_only=True)
 
 
 def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
@@ -85,7 +87,7 @@ def lines(running: list[Running]) -> list[str]:
 
 
 def findings(running: list[Running]) -> list[str]:
-    """Return why the present files are not in force, one line for each reason."""
+    """Return why the present files are not in force, or rules do not run, one line for each reason."""
     reasons = []
     for each in running:
         if each.fault is not None:
@@ -94,6 +96,8 @@ def findings(running: list[Running]) -> list[str]:
             reasons += [
                 f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings
             ]
+        if each.periodic is not None:
+            reasons.append(f"slurmctld, {each.point}: {each.periodic}")
     return reasons
 
 

@@ -80,11 +80,16 @@ def send(control: socket.socket, message: Message, flags: int = 0) -> None:
     control.sendmsg([data], rights, socket.MSG_NOSIGNAL | flags)
 
 
-def receive(control: socket.socket) -> Message | None:
-    """Return the next message, which has arrived; None: the other side is gone."""
+def receive(control: socket.socket, flags: int = 0) -> Message | None:
+    """Return the next message, which has arrived; None: the other side is gone.
+
+    Args:
+        control: the socket.
+        flags: MSG_DONTWAIT to raise BlockingIOError if there is none after all.
+    """
     room = socket.CMSG_SPACE(16) + socket.CMSG_SPACE(_CREDENTIALS.size)
     try:
-        data, parts, _, _ = control.recvmsg(CONTROL_LARGEST, room, socket.MSG_CMSG_CLOEXEC)
+        data, parts, _, _ = control.recvmsg(CONTROL_LARGEST, room, socket.MSG_CMSG_CLOEXEC | flags)
     except ConnectionError:
         return None
     if not data:

@@ -103,6 +103,11 @@ def is_stream(fd: int) -> bool:
     return _is_unix(fd) and _option(fd, socket.SO_TYPE) == socket.SOCK_STREAM
 
 
+def is_seqpacket(fd: int) -> bool:
+    """Tell whether a descriptor is a Unix socket for messages."""
+    return _is_unix(fd) and _option(fd, socket.SO_TYPE) == socket.SOCK_SEQPACKET
+
+
 def _is_unix(fd: int) -> bool:
     return _option(fd, socket.SO_DOMAIN) == socket.AF_UNIX
 

@@ -18,6 +18,7 @@ from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, o
 from slurmhooks.slurmctld.libslurm import Slurm
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.wire.protocol import Fact
+from slurmhooks.worker.claims import Claim
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query, Turns
 
-LOCKED = 0.2
-"""Seconds between two attempts to be the only process that runs rules."""
+RETRY = 0.2
+"""Seconds between two attempts to begin a run that waits for another one."""
+PATIENCE = 2.0
+"""Seconds that a rule is left to the controller that has run it the last time, unless that is running another one: the
+rule has its global variables there."""
 ACTION = 60.0
 """Seconds that one action may take: slurmctld may be busy."""
 MOST_SENT = 10_000
@@ -82,37 +86,52 @@ class Rules:
             for handler in self._handlers:
                 if due[handler] > time.time():
                     continue
-                while not turns.state.lock():
-                    if turns.wait(LOCKED):
-                        return
                 try:
                     self._turn(handler, late(query, 0, 0, modify=False), turns)
                 finally:
                     turns.end()
-                    turns.state.unlock()
                 due[handler] = _schedule(handler).next(time.time())
                 if turns.wait(0):
                     return
 
     def _turn(self, handler: Handler, query: Query, turns: Turns) -> None:
         """Run a rule that is due, unless another process has, or this slurmctld is not in control."""
-        schedule = _schedule(handler)
-        slot, name = schedule.slot(time.time()), f"{handler.label} {schedule.period}"
-        state = turns.state.read()
-        slots = state.setdefault("slots", {})
-        before = slots.get(name)
-        if before is not None and before >= slot:
-            return
-        slots[name] = slot
-        turns.state.write(state)
         asking = Acting(self._tables, query, handler.label)
-        turns.begin(handler.label, handler.timeout or handler.spec.timeout or ACTION)
-        if asking.number(Fact.IN_CONTROL, b"") is None:
+        missed = self._claim(handler, asking, turns)
+        if missed is None:
             return
-        if before is not None and slot - before > 1:
-            log.error("%s missed %d runs, which are not repeated", handler.label, slot - before - 1)
-            self._report(handler, "missed", time.time(), 0, text=f"{slot - before - 1} runs")
-        self._one(handler, asking, turns)
+        try:
+            turns.begin(handler.label, handler.timeout or handler.spec.timeout or ACTION)
+            if missed:
+                log.error("%s missed %d runs, which are not repeated", handler.label, missed)
+                self._report(handler, "missed", time.time(), 0, text=f"{missed} runs")
+            self._one(handler, asking, turns)
+        finally:
+            turns.end()
+            turns.free()
+
+    def _claim(self, handler: Handler, asking: Acting, turns: Turns) -> int | None:
+        """Wait until a rule that is due may run; return how many runs it has missed; None if it is not to run.
+
+        slurmctld is asked first: while it hangs, this process waits here, and rules run on the other controller.
+        """
+        schedule = _schedule(handler)
+        left_until = time.monotonic() + PATIENCE
+        while True:
+            turns.begin(f"the question to slurmctld whether {handler.label} is to run", ACTION)
+            in_control = asking.number(Fact.IN_CONTROL, b"") is not None
+            turns.end()
+            if not in_control:
+                turns.free()
+                return None
+            run, now = schedule.slot(time.time()), time.monotonic()
+            answer, before = turns.claim(f"{handler.label} {schedule.period}", run, take_over=now >= left_until)
+            if answer == Claim.GRANTED:
+                return 0 if before is None else run - before - 1
+            if answer == Claim.LOCKED:
+                left_until = now + PATIENCE
+            if answer == Claim.DONE or turns.wait(RETRY):
+                return None
 
     def _one(self, handler: Handler, asking: Acting, turns: Turns) -> None:
         """Run a rule now, then take its actions."""

@@ -143,6 +143,8 @@ class Control(IntEnum):
     LOADED: the hooks are loaded; a descriptor holds the watch and the hash of the files as JSON.
     FAILED: the hooks could not be loaded; a descriptor holds the findings and the watch as JSON.
     FINISH: start no more workers, and end when the last one has ended; value: 1 to end the observer at once.
+    CLAIMS: the process of periodic rules has a socket (slurmhooks/worker/claims.py), whose other end comes with the
+        message.
     """
 
     WORKER = 1
@@ -158,6 +160,7 @@ class Control(IntEnum):
     UNSERVED = 11
     KILL = 12
     CONFIGURED = 13
+    CLAIMS = 14
 
 
 class Unserved(IntEnum):

@@ -7,17 +7,22 @@ has staged and not yet done is then not done: the next run of the rule decides a
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
 import socket
 import time
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.processes import process
+from slurmhooks.processes import control, process
+from slurmhooks.processes.control import Message
+from slurmhooks.wire.protocol import Control
 from slurmhooks.worker.beside import BUSY, IDLE, Beside, Page, asks, begin, end_fork
+from slurmhooks.worker.claims import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,26 +32,15 @@ if TYPE_CHECKING:
 
 
 class State:
-    """What the processes of all generations of one supervisor share: which runs there have been, and who may run.
+    """What the processes of all generations of one supervisor share: which lines users have had.
 
-    A process of the configured user may write anything here; only the rules of that user depend on it.
+    Only the process that has claimed a run reads or writes it (claims.py). A process of the configured user may write
+    anything here; only the rules of that user depend on it.
     """
 
     def __init__(self) -> None:
         """Create it; processes that are forked from now on share it."""
         self._fd = os.memfd_create("every", os.MFD_CLOEXEC)
-
-    def lock(self) -> bool:
-        """Become the only process that runs rules until :meth:`unlock` or the end of this process, if none is."""
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    def unlock(self) -> None:
-        """Let other processes run rules."""
-        fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
     def read(self) -> dict[str, Any]:
         """Return what was written; empty if a process was killed while it wrote."""
@@ -57,7 +51,7 @@ class State:
         return value if isinstance(value, dict) else {}
 
     def write(self, value: dict[str, Any]) -> None:
-        """Replace it; only the process that has the lock does."""
+        """Replace it."""
         data = json.dumps(value).encode()
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, data, 0)
@@ -91,7 +85,21 @@ class Periodic(Beside):
             elif self._has_ended():
                 self._forget("")
         if not self._pid and not self._finishing and now >= self._retry_at:
-            self._start(leave, self._run, "no process for periodic rules can be started: %s")
+            self._begin(leave)
+
+    def _begin(self, leave: Callable[[], None]) -> None:
+        """Start the process, with a socket to the supervisor."""
+        failed = "no process for periodic rules can be started: %s"
+        try:
+            claims, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            log.error(failed, error.strerror)
+            self._pause()
+            return
+        with claims:
+            with theirs, suppress(OSError):  # the supervisor has ended; this generation will end, too
+                control.send(self._supervisor, Message(Control.CLAIMS, self._number, fds=(theirs.fileno(),)))
+            self._start(leave, partial(self._run, claims), failed)
 
     def finish(self, *, at_once: bool) -> None:
         """Make the process end: now, or after the running rule."""
@@ -107,10 +115,10 @@ class Periodic(Beside):
         self._until.close()
         self._waits.close()
 
-    def _run(self, channel: Channel, parent: int) -> None:
+    def _run(self, claims: socket.socket, channel: Channel, parent: int) -> None:
         self._until.close()
         begin(self._service, channel, parent, "slurmhooks-every")
-        turns = Turns(self._page, self._waits)
+        turns = Turns(self._page, self._waits, claims)
         turns.end()
         self._service.repeat(asks(channel), turns)
         self._service.stop()
@@ -131,18 +139,41 @@ class Periodic(Beside):
 class Turns:
     """What the process tells its generation, and what it has to wait for; implements ``Turns`` of service.py."""
 
-    def __init__(self, page: Page, until: socket.socket) -> None:
+    def __init__(self, page: Page, until: socket.socket, claims: socket.socket) -> None:
         """Begin.
 
         Args:
             page: shows the generation the state of this process.
             until: readable when this process is to end.
+            claims: to the supervisor, which lets rules run.
         """
         assert state is not None
         self.state = state
         self._page = page
         self._until = until
+        self._claims = claims
         self._pid = os.getpid()
+
+    def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
+        """Ask whether a run may begin; see slurmhooks.worker.service.
+
+        Raises:
+            StaleHandleError: the supervisor has no socket to this process, which thus cannot run anything.
+        """
+        answer = None
+        with suppress(OSError):
+            control.send(self._claims, Message(Claim.RUN, 0, run, int(take_over), rule))
+            if self._claims not in select.select([self._claims, self._until], [], [])[0]:
+                return Claim.LOCKED, None  # this process is to end
+            answer = control.receive(self._claims)
+        if answer is None:
+            raise StaleHandleError("the supervisor does not let this process run periodic rules")
+        return Claim(answer.kind), answer.about if answer.value else None
+
+    def free(self) -> None:
+        """Note that nothing runs any more, or that this slurmctld is not in control."""
+        with suppress(OSError):  # the supervisor has ended
+            control.send(self._claims, Message(Claim.NONE, 0))
 
     def wait(self, seconds: float) -> bool:
         """Wait; return whether this process is to end."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
     from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Registry
+    from slurmhooks.worker.claims import Claim
 
 Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while slurmctld waits for the answer to a request; later calls raise StaleHandleError."""
@@ -51,6 +52,21 @@ class Turns(Protocol):
     def state(self) -> State:
         """What all such processes share."""
 
+    def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
+        """Ask whether a run of a rule may begin now; see slurmhooks.worker.claims.
+
+        Args:
+            rule: what is noted.
+            run: its number; one with a lower number never begins later.
+            take_over: run it also if another controller has run the rule the last time.
+
+        Returns:
+            the answer; if the run may begin, also the number of the run before, None if none is noted.
+        """
+
+    def free(self) -> None:
+        """Note that nothing runs any more, or that this slurmctld is not in control."""
+
     def wait(self, seconds: float) -> bool:
         """Wait; return whether the process is to end."""
 
@@ -63,12 +79,6 @@ class Turns(Protocol):
 
 class State(Protocol):
     """What the processes that run periodic rules share, over all generations; see slurmhooks.worker.periodic."""
-
-    def lock(self) -> bool:
-        """Become the only process that runs rules, if none is."""
-
-    def unlock(self) -> None:
-        """Let other processes run rules."""
 
     def read(self) -> dict[str, Any]:
         """Return what was written."""

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from slurmhooks.processes.child import Child
 
 
-def of(point: str, number: int | None, children: Mapping[int, Child], fault: dict[str, Any] | None) -> dict[str, Any]:
+def of(
+    point: str,
+    number: int | None,
+    children: Mapping[int, Child],
+    fault: dict[str, Any] | None,
+    periodic: str | None = None,
+) -> dict[str, Any]:
     """Return which hooks are in force.
 
     Args:
@@ -23,6 +29,7 @@ def of(point: str, number: int | None, children: Mapping[int, Child], fault: dic
         number: of the generation in service; None if there is none.
         children: the generations.
         fault: why the newest files are not in force, and since when; None: they are.
+        periodic: why periodic rules do not run; None: they do.
     """
     serving = children.get(number) if number is not None else None
     watch = serving.watch if serving is not None and serving.watch is not None else Watch()
@@ -36,4 +43,5 @@ def of(point: str, number: int | None, children: Mapping[int, Child], fault: dic
         "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
         "configuration": files[-1] if files else None,
         "fault": fault,
+        "periodic": periodic,
     }

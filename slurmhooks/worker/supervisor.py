@@ -22,6 +22,7 @@ from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, periodic, service, status, told
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
+from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
 
@@ -53,6 +54,7 @@ class Supervisor:
         self._requests = Requests()
         self._collector = Collector()
         self._power = Keeper()
+        self._claims = Claims()
         periodic.state = periodic.State()
         told.told = told.Told()
         reporting.reporter = self._collector.reporter
@@ -79,8 +81,8 @@ class Supervisor:
     def _turn(self) -> bool:
         """Wait for events, at most until the next check of the files; tell whether slurmctld is still running."""
         poller = select.poll()
-        sources = [self._client, self._wake, *self._requests.sockets, *(c.connection for c in self._children.values())]
-        for source in sources:
+        connections = (child.connection for child in self._children.values())
+        for source in (self._client, self._wake, *self._requests.sockets, *self._claims.sockets, *connections):
             poller.register(source, select.POLLIN)
         ready = {fd for fd, _ in poller.poll(self._attempts.wait() * 1000 + 1)}
         # Not only the socket: a process that slurmctld has forked may keep it open.
@@ -93,6 +95,7 @@ class Supervisor:
         for number, child in list(self._children.items()):
             if child.connection.fileno() in ready:
                 self._from_generation(number, child)
+        self._claims.ready(ready)
         for asked in self._requests.ready(ready):
             self._on_request(asked)
         self._reap()
@@ -132,6 +135,7 @@ class Supervisor:
         for end in (*ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
             end.close()
         self._requests.close()
+        self._claims.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
         """Handle one message of a generation, which may be hostile: see child.py."""
@@ -189,6 +193,8 @@ class Supervisor:
             if len(message.fds) != 1 or not descriptors.is_stream(message.fds[0]):
                 return False
             self._to_client(message)
+        elif message.kind == Control.CLAIMS:
+            self._claims.connect(number, message.fds)
         elif message.kind == Control.DIED:
             if message.pid in child.workers:
                 child.workers.discard(message.pid)
@@ -351,9 +357,8 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            self._requests.answer(
-                asked, status.of(service.point(self._entry), self._serving, self._children, self._attempts.fault)
-            )
+            point, fault = service.point(self._entry), self._attempts.fault
+            self._requests.answer(asked, status.of(point, self._serving, self._children, fault, self._claims.trouble))
         elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
             self._give_channel(asked)
         elif asked.text != "reload":

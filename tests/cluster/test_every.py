@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.standby import standby
 
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
@@ -331,54 +330,3 @@ for seed in range(100):
 def test_iterators_of_slurm_move(site: Cluster) -> None:
     """What a list of this release has from begin to end, an iterator reads once, also if others come and go."""
     site.root("python3", "-", input=LISTS, check=True)
-
-
-WHERE = """
-import os
-from slurmhooks import hook
-
-@hook.every("10s")
-def where(jobs):
-    with open("/var/lib/slurm/where", "a") as file:
-        file.write(f"{os.uname().nodename}\\n")
-"""
-
-
-def hosts(site: Cluster) -> list[str]:
-    """Return on which controllers the rule `where` has run, in order."""
-    return site.root("cat", "/var/lib/slurm/where").stdout.split()
-
-
-@pytest.mark.one_release
-def test_only_the_controller_in_control_runs_rules(site: Cluster) -> None:
-    """A standby runs no rule until it takes control; then it does, and the former controller no longer does."""
-    site.put(WHERE, "/etc/slurm/hooks.d/where.py")
-    site.root("install", "-o", "slurm", "/dev/null", "/var/lib/slurm/where", check=True)
-    with standby(site) as other:
-        other.lend_ssh()
-        site.root("install", "-o", "slurm", "/dev/null", "/var/lib/slurm/where", check=True)
-        site.wait(lambda: len(hosts(site)) >= 3, what="three runs")
-        assert set(hosts(site)) == {"ctl"}
-        site.root("scontrol", "takeover", check=True)
-        site.wait(lambda: hosts(site)[-2:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
-        first = hosts(site).index("ctl2")
-        assert set(hosts(site)[first:]) == {"ctl2"}
-
-
-@pytest.mark.one_release
-@pytest.mark.soak
-def test_rules_while_two_controllers_are_in_control(site: Cluster) -> None:
-    """After a primary that hung goes on, both run rules, as the page says, and only one once the primary has ended."""
-    site.put(WHERE, "/etc/slurm/hooks.d/where.py")
-    with standby(site) as other:
-        site.root("install", "-o", "slurm", "/dev/null", "/var/lib/slurm/where", check=True)
-        site.wait(lambda: hosts(site), what="a run")
-        site.root("sh", "-c", "kill -STOP $(cat /run/slurmctld.pid)", check=True)
-        site.wait(other.serves, timeout=100, what="takeover")
-        site.root("sh", "-c", "kill -CONT $(cat /run/slurmctld.pid)", check=True)
-        before = len(hosts(site))
-        site.wait(lambda: {"ctl", "ctl2"} <= set(hosts(site)[before:]), timeout=100, what="runs of both")
-        site.root("sh", "-c", "kill -9 $(cat /run/slurmctld.pid)", check=True)
-        before = len(hosts(site)) + 1
-        site.wait(lambda: len(hosts(site)) > before + 2, timeout=100, what="further runs")
-        assert set(hosts(site)[before:]) == {"ctl2"}

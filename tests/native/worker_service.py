@@ -16,7 +16,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Announce, Query, Running
+from slurmhooks.worker.service import Announce, Query, Running, Turns
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
@@ -35,7 +35,7 @@ class Service:
     def __init__(self, state: dict[str, Any]) -> None:
         """Keep the content of the file."""
         self.observes = bool(state.get("observe"))
-        self.repeats = False
+        self.repeats = bool(state.get("repeat"))
         self.settings = settings_of(state)
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
@@ -68,6 +68,10 @@ class Service:
     def observe(self, data: bytes, query: Query, running: Running) -> None:
         """Run the code of the test."""
         exec(str(self._state["observe"]), {"data": data, "query": query, "running": running})
+
+    def repeat(self, query: Query, turns: Turns) -> None:
+        """Run the code of the test."""
+        exec(str(self._state["repeat"]), {"turns": turns})
 
     def stop(self) -> None:
         """Run the code of the test."""

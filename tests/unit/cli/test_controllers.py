@@ -22,6 +22,7 @@ ANSWER: dict[str, Any] = {
     "configuration": None,
     "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py", "warn"]],
     "fault": None,
+    "periodic": None,
 }
 
 Call = Callable[..., Result]
@@ -75,6 +76,14 @@ def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
     result = verb()
     assert result.exit_code == 1
     assert ": no hooks are in force: /etc/slurm/hooks.d/limits.py: is gone" in result.output
+
+
+def test_periodic_rules_that_do_not_run(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
+    """What keeps periodic rules from running, such as another controller in control, is a finding."""
+    answers(monkeypatch, ANSWER | {"periodic": "another slurmctld runs the periodic rules: that on ctl2"})
+    result = verb()
+    assert result.exit_code == 1
+    assert "error: slurmctld, job_submit: another slurmctld runs the periodic rules: that on ctl2\n" in result.output
 
 
 def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:

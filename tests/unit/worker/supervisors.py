@@ -41,10 +41,13 @@ class Supervisor:
             os.set_inheritable(3, True)
 
         path, insert, rest = START.split("; ", 2)
+        conf = self._folder / "slurm.conf"
+        if not conf.exists():
+            conf.write_text(f"StateSaveLocation={self._folder}\n")
         program = [sys.executable, "-c", f"{path}; {insert}; {hurried} {rest}", "tests.native.worker_service:load"]
         environment = os.environ | {
             "WORKER_TEST": str(self._folder / "state.json"),
-            "SLURM_CONF": str(self._folder / "slurm.conf"),
+            "SLURM_CONF": str(conf),
         }
         with self._errors.open("w") as errors:
             self._process = subprocess.Popen(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.wire.protocol import Control
+from tests.native.workers import below, wait_for
 from tests.unit.worker.supervisors import Supervisor
 
 pytestmark = pytest.mark.slow
@@ -69,3 +70,41 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
     supervisor.kill_generation()
     assert supervisor.receive(Control.DIED).generation == first.generation
     assert supervisor.receive(Control.SERVING).generation == first.generation + 1
+
+
+CLAIMS = """
+from slurmhooks.worker.claims import Claim
+run = 0
+while not turns.wait(0.001):
+    answer, before = turns.claim("rule", run, take_over=True)
+    if answer == Claim.GRANTED:
+        with open(DONE, "a") as file:
+            file.write(f"{run}\\n")
+        turns.free()
+    run += answer != Claim.LOCKED
+"""
+
+
+def test_each_run_of_a_rule_happens_once(tmp_path: Path) -> None:
+    """Two supervisors with one StateSaveLocation let each run begin once, although their processes are killed."""
+    done, pair = tmp_path / "done", [Supervisor(tmp_path / name) for name in ("one", "two")]
+
+    def runs() -> list[str]:
+        return done.read_text().splitlines() if done.exists() else []
+
+    try:
+        for each, folder in zip(pair, (tmp_path / "one", tmp_path / "two"), strict=True):
+            folder.mkdir()
+            (folder / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
+            each.put(repeat=f"DONE = {str(done)!r}\n{CLAIMS}")
+            each.start()
+        for count in range(30, 150, 30):
+            wait_for(lambda count=count: len(runs()) > count, "runs")  # type: ignore[misc]
+            for each in pair:
+                for rules in below(each.pid, "slurmhooks-ever"):
+                    rules.kill()
+    finally:
+        for each in pair:
+            each.end()
+    assert len(runs()) == len(set(runs()))
+    assert "Traceback" not in "".join(each.errors() for each in pair)

@@ -96,6 +96,7 @@ ATTACKS = {
         loaded(); say(Control.WORKER, forked(), fds=[channel(), os.pipe()[0]]); time.sleep(2)""",
     "hands over no descriptors": "loaded(); say(Control.WORKER, forked()); time.sleep(2)",
     "observes through a file": "say(Control.OBSERVER, fds=[os.open('/dev/zero', os.O_RDWR)]); time.sleep(2)",
+    "claims runs through a file": "say(Control.CLAIMS, fds=[os.open('/dev/zero', os.O_RDWR)]); time.sleep(2)",
     "configures the collector": f"""
         say(Control.CONFIGURED, fds=[sealed({{"settings": {SETTINGS},
             "watch": {{"files": {{}}, "globs": {{}}, "handlers": {{}}, "folders": []}}}})])

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Periodic rules and two controllers, with real slurmctlds: each run happens once."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.standby import Standby, standby
+
+WHERE = """
+import os, time
+from slurmhooks import hook
+
+def note(text):
+    with open("/var/lib/slurm/where", "a") as file:
+        file.write(f"{os.uname().nodename} {text}\\n")
+
+@hook.every("10s")
+def where(jobs):
+    note(int(time.time() // 10))
+
+@hook.every("10s", timeout=3600)
+def waits():
+    if os.path.exists("/var/lib/slurm/wait"):
+        note("waits")
+        time.sleep(1000)
+"""
+NOTES = "/var/lib/slurm/where"
+
+
+def runs(site: Cluster) -> list[tuple[str, str]]:
+    """Return the runs of the rule `where`, in order: the controller, and which of its times it was."""
+    lines = (line.split() for line in site.root("cat", NOTES).stdout.splitlines())
+    return [(host, run) for host, run in lines if run != "waits"]
+
+
+def hosts(site: Cluster) -> list[str]:
+    """Return on which controllers the rule `where` has run, in order."""
+    return [host for host, _ in runs(site)]
+
+
+def shell(site: Cluster, command: str) -> None:
+    """Run a shell command on the primary controller."""
+    site.root("sh", "-c", command, check=True)
+
+
+def log(cluster: Cluster) -> str:
+    """Return the log of the primary controller."""
+    return cluster.root("cat", "/var/log/slurm/slurmctld.log").stdout
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Cluster:
+    """A cluster with rules that note where they run."""
+    if not cluster.has_sources:
+        pytest.skip("the build has only public headers")
+    cluster.without_spank()
+    cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
+    cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put(WHERE, "/etc/slurm/hooks.d/where.py")
+    return cluster
+
+
+@pytest.fixture
+def pair(site: Cluster) -> Iterator[tuple[Cluster, Standby]]:
+    """Two controllers; the first run has been."""
+    with standby(site) as other:
+        shell(site, f"rm -f /var/lib/slurm/wait; install -o slurm /dev/null {NOTES}")
+        site.wait(lambda: hosts(site), what="a run")
+        yield site, other
+
+
+@pytest.mark.one_release
+def test_only_the_controller_in_control_runs_rules(pair: tuple[Cluster, Standby]) -> None:
+    """A standby runs no rule until it takes control; then it does, and the former controller no longer does."""
+    site, _ = pair
+    site.wait(lambda: len(hosts(site)) >= 3, what="three runs")
+    assert set(hosts(site)) == {"ctl"}
+    site.root("scontrol", "takeover", check=True)
+    site.wait(lambda: hosts(site)[-2:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
+    first = hosts(site).index("ctl2")
+    assert set(hosts(site)[first:]) == {"ctl2"}
+    assert len(set(runs(site))) == len(runs(site))
+
+
+@pytest.mark.one_release
+@pytest.mark.soak
+@pytest.mark.parametrize("last", ["ctl", "ctl2"])
+def test_each_run_happens_once_while_two_controllers_are_in_control(pair: tuple[Cluster, Standby], last: str) -> None:
+    """Each run happens on one of two controllers: runs go on while the primary hangs, when it goes on, and if one ends.
+
+    Commands and the log of the primary say that the other one runs the rules, until it has got back control.
+    """
+    site, other = pair
+
+    def go_on(what: str) -> list[str]:
+        """Wait for three more runs; return where they were."""
+        before = len(hosts(site))
+        site.wait(lambda: len(hosts(site)) >= before + 3, timeout=100, what=f"runs {what}")
+        return hosts(site)[before:]
+
+    shell(site, "kill -STOP $(cat /run/slurmctld.pid)")
+    site.wait(other.serves, timeout=100, what="takeover")
+    assert set(go_on("while the primary hangs")[1:]) == {"ctl2"}
+    shell(site, "kill -CONT $(cat /run/slurmctld.pid)")
+    tells = "another slurmctld is in control, too, and runs the periodic rules: that on ctl2"
+    site.wait(lambda: tells in log(site), timeout=100, what="line of the primary")
+    status = site.root("slurmhooks", "status")
+    assert f"slurmctld, job_submit: {tells}" in status.stderr, status.stdout + status.stderr
+    go_on("of two controllers")
+    if last == "ctl":
+        other.run("kill -9 $(cat /run/slurmctld.pid)")
+    else:
+        shell(site, "kill -9 $(cat /run/slurmctld.pid)")
+    assert set(go_on("of the last controller")[1:]) == {last}
+    times = [run for _, run in runs(site)]
+    assert len(times) == len(set(times)), runs(site)
+
+
+@pytest.mark.one_release
+@pytest.mark.soak
+def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -> None:
+    """While everything on the primary is stopped in a run, the standby says who has the lock; then rules go on."""
+    site, other = pair
+    shell(site, "touch /var/lib/slurm/wait")
+    site.wait(lambda: "ctl waits" in site.root("cat", NOTES).stdout, what="the run")
+    shell(site, "rm /var/lib/slurm/wait")
+    stop = "tree() { echo $1; for child in $(pgrep -P $1); do tree $child; done; }; tree $(cat /run/slurmctld.pid)"
+    shell(site, f"{stop} > /run/stopped; kill -STOP $(cat /run/stopped)")
+    before = len(hosts(site))
+    site.wait(other.serves, timeout=100, what="takeover")
+    holder = re.compile(r"periodic rules wait for the lock /\S+/every/lock of ctl, process \d+, for where:waits 10")
+    site.wait(lambda: holder.search(other.log()), timeout=100, what="line of the standby")
+    status = other.run("slurmhooks status", check=False)
+    assert holder.search(status.stderr), status.stdout + status.stderr
+    assert len(hosts(site)) == before
+    shell(site, "kill -9 $(cat /run/stopped)")
+    site.wait(lambda: hosts(site)[before:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")

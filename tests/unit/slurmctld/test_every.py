@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""When a periodic rule that is due may begin."""
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmhooks.slurmctld import every
+from slurmhooks.worker.claims import Claim
+
+BEGIN = (Claim.GRANTED, 99)
+
+
+class Turns:
+    """Stands for the supervisor, whose answers are given, and for slurmctld; notes what is asked."""
+
+    def __init__(self, answers: list[tuple[Claim, int | None]], in_control: int | None = 1) -> None:
+        self.said: list[str] = []
+        self.now = 1000.0
+        self._answers = answers
+        self._in_control = in_control
+
+    def number(self, *_: object) -> int | None:
+        """Answer for slurmctld."""
+        self.said.append("in control?")
+        return self._in_control
+
+    def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
+        """Answer for the supervisor."""
+        self.said.append(f"{rule} {run}{' take over' if take_over else ''}")
+        return self._answers.pop(0)
+
+    def wait(self, seconds: float) -> bool:
+        """Let time go on; end when there are no answers."""
+        self.now += seconds
+        return not self._answers
+
+    def begin(self, what: str, timeout: float) -> None:
+        """Ignore it."""
+
+    def end(self) -> None:
+        """Ignore it."""
+
+    def free(self) -> None:
+        """Note it."""
+        self.said.append("free")
+
+
+@pytest.fixture
+def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[[Turns], int | None]:
+    """Return a function that asks for a run of a rule with a period of 10 seconds."""
+    schedule = SimpleNamespace(period=10, slot=lambda now: int(now // 10))
+    handler: Any = SimpleNamespace(label="a:b", schedule=schedule)
+
+    def ask(turns: Turns) -> int | None:
+        for clock in ("time", "monotonic"):
+            monkeypatch.setattr(time, clock, lambda: turns.now)
+        asking: Any = turns
+        return every.Rules.__new__(every.Rules)._claim(handler, asking, turns)  # type: ignore[arg-type]
+
+    return ask
+
+
+def test_slurmctld_is_asked_first(claim: Callable[[Turns], int | None]) -> None:
+    """One that is not in control claims nothing, and one that hangs does not: it is asked before each attempt."""
+    turns = Turns([], in_control=None)
+    assert claim(turns) is None
+    assert turns.said == ["in control?", "free"]
+    turns = Turns([(Claim.LOCKED, None), BEGIN])
+    assert claim(turns) == 0
+    assert turns.said == ["in control?", "a:b 10 100", "in control?", "a:b 10 100"]
+
+
+def test_a_run_that_waits(claim: Callable[[Turns], int | None]) -> None:
+    """It is the one that is due when it may begin; those before it are missed. What has been done begins not at all."""
+    assert claim(Turns([(Claim.LOCKED, None)] * 149 + [(Claim.GRANTED, 99)])) == 2
+    assert claim(Turns([(Claim.GRANTED, None)])) == 0
+    assert claim(Turns([(Claim.DONE, None)])) is None
+    assert claim(Turns([(Claim.LOCKED, None)])) is None
+
+
+def test_a_rule_of_another_controller(claim: Callable[[Turns], int | None]) -> None:
+    """It is taken over only after that has not run it for a while in which it ran nothing else either."""
+    waits = int(every.PATIENCE / every.RETRY)
+    turns = Turns([(Claim.OTHERS, None)] * 5 + [(Claim.LOCKED, None)] + [(Claim.OTHERS, None)] * (waits + 1) + [BEGIN])
+    assert claim(turns) is not None
+    asked = [each for each in turns.said if each.startswith("a:b")]
+    first = next(number for number, each in enumerate(asked) if each.endswith("take over"))
+    assert waits + 5 <= first <= waits + 7

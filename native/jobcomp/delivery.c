@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client/thread.h"
+#include "log.h"
 #include "wire/wire.h"
 
 /* The time limit of all handlers of a record together, in milliseconds. Workers limit each handler. */
@@ -20,6 +21,8 @@
 /* The time between two attempts to get a worker, and between two calls of fdatasync(). */
 #define PAUSE_MS 1000
 #define RETRY_MS 100
+/* Seconds for which another slurmctld may have the lock before the log tells of it: one that ends needs a moment. */
+#define SHORT 5
 
 struct lane {
     struct slurmhooks_delivery *delivery;
@@ -36,6 +39,8 @@ struct slurmhooks_delivery {
     char *folder;
     int only; /* a locked file, so that no other slurmctld delivers; -1: not open yet */
     bool is_only;
+    time_t waits; /* since when it waits for the lock, by CLOCK_MONOTONIC; 0: it does not */
+    bool told;    /* the log says that it waits */
     bool stopping;
     unsigned started;
     struct lane lanes[SLURMHOOKS_LANES + 1]; /* the last one calls slurmhooks_spool_sync() */
@@ -63,6 +68,38 @@ static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, 
     return goes_on;
 }
 
+/* Note in the locked file who has the lock, for the log of another slurmctld. */
+static void note_holder(int only)
+{
+    char host[HOST_NAME_MAX + 1] = "", text[HOST_NAME_MAX + 32];
+
+    gethostname(host, sizeof(host) - 1);
+    int size = snprintf(text, sizeof(text), "%s, process %d", host, (int)getpid());
+    if (ftruncate(only, 0) || pwrite(only, text, (size_t)size, 0) != size)
+        log_error("job_end: the log of another slurmctld cannot name this one: %s", strerror(errno));
+}
+
+/* Tell why nothing is delivered, once. IN error: of the lock. */
+static void tell_waiting(struct slurmhooks_delivery *delivery, int error)
+{
+    char holder[HOST_NAME_MAX + 32] = "";
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!delivery->waits)
+        delivery->waits = now.tv_sec;
+    if (delivery->told || (error == EWOULDBLOCK && now.tv_sec - delivery->waits < SHORT))
+        return;
+    delivery->told = true;
+    if (error != EWOULDBLOCK) {
+        log_error("job_end is not delivered: %s/lock: %s", delivery->folder, strerror(error));
+        return;
+    }
+    if (pread(delivery->only, holder, sizeof(holder) - 1, 0) <= 0)
+        snprintf(holder, sizeof(holder), "another slurmctld");
+    log_error("job_end waits for the lock %s/lock of %s", delivery->folder, holder);
+}
+
 /* RET whether no other slurmctld delivers records: 'scontrol reconfigure' starts a new one before the old one ends. */
 static bool is_only(struct slurmhooks_delivery *delivery)
 {
@@ -71,10 +108,18 @@ static bool is_only(struct slurmhooks_delivery *delivery)
     pthread_mutex_lock(&delivery->lock);
     if (delivery->only < 0) {
         snprintf(path, sizeof(path), "%s/lock", delivery->folder);
-        delivery->only = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        delivery->only = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
-    if (delivery->only >= 0 && !delivery->is_only)
-        delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB);
+    if (!delivery->is_only) {
+        delivery->is_only = delivery->only >= 0 && !flock(delivery->only, LOCK_EX | LOCK_NB);
+        if (!delivery->is_only) {
+            tell_waiting(delivery, errno);
+        } else {
+            note_holder(delivery->only);
+            if (delivery->told)
+                slurm_info("slurmhooks: this slurmctld delivers job_end");
+        }
+    }
     bool only = delivery->is_only;
     pthread_mutex_unlock(&delivery->lock);
     return only;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.recording.contents import Contents
-from slurmhooks.recording.file import RecordingError
+from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.replay import fixture as testing
 from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.report import Report
@@ -85,6 +86,21 @@ def test_differences_are_named(tmp_path: Path) -> None:
         assert (field.field, field.requests) == ("comment", 1)
         assert [(change.old, change.new, change.requests) for change in field.values] == [("seen", "SEEN", 1)]
         assert not report.same
+
+
+def test_recordings_of_two_controllers(tmp_path: Path) -> None:
+    """Two recordings become one by the commands of docs/replay.md: each request of both is in it."""
+    for name, jobs in (("ctl1", JOBS), ("ctl2", JOBS[1:])):
+        os.close(recording(tmp_path / f"{name}.recording", ACCOUNT, jobs))
+    page = Path(__file__).parents[3] / "docs" / "replay.md"
+    (command,) = [line for line in page.read_text().splitlines() if "tail -n +2 ctl2.recording" in line]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    fd = os.open(tmp_path / "both.recording", os.O_RDONLY)
+    check_access(fd, "both.recording")
+    report = replay(fd, Options(hook_file(tmp_path, ACCOUNT), processes=2))
+    assert report.same
+    assert (report.requests, report.accepted, report.refused) == (5, 3, 2)
+    assert notes(report) == []
 
 
 NEEDS = """

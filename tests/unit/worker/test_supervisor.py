@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The supervisor without slurmctld; with the client in C, see tests/native/test_workers.py."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,20 +74,31 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
 
 
 CLAIMS = """
+import builtins
 from slurmhooks.worker.claims import Claim
 run = 0
 while not turns.wait(0.001):
     answer, before = turns.claim("rule", run, take_over=True)
     if answer == Claim.GRANTED:
-        with open(DONE, "a") as file:
-            file.write(f"{run}\\n")
+        builtins.done.write(b"%d\\n" % run)
         turns.free()
     run += answer != Claim.LOCKED
 """
 
 
-def test_each_run_of_a_rule_happens_once(tmp_path: Path) -> None:
-    """Two supervisors with one StateSaveLocation let each run begin once, although their processes are killed."""
+NOBODY = "\nfrom slurmhooks.processes import process\nprocess.become(65534)"
+
+
+@pytest.mark.parametrize(
+    "user",
+    ["", pytest.param(NOBODY, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user"))],
+    ids=["own", "other"],
+)
+def test_each_run_of_a_rule_happens_once(tmp_path: Path, user: str) -> None:
+    """Two supervisors with one StateSaveLocation let each run begin once, although their processes are killed.
+
+    The processes may belong to a user who cannot use StateSaveLocation.
+    """
     done, pair = tmp_path / "done", [Supervisor(tmp_path / name) for name in ("one", "two")]
 
     def runs() -> list[str]:
@@ -96,7 +108,7 @@ def test_each_run_of_a_rule_happens_once(tmp_path: Path) -> None:
         for each, folder in zip(pair, (tmp_path / "one", tmp_path / "two"), strict=True):
             folder.mkdir()
             (folder / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
-            each.put(repeat=f"DONE = {str(done)!r}\n{CLAIMS}")
+            each.put(load=f"import builtins\nbuiltins.done = open({str(done)!r}, 'ab', 0){user}", repeat=CLAIMS)
             each.start()
         for count in range(30, 150, 30):
             wait_for(lambda count=count: len(runs()) > count, "runs")  # type: ignore[misc]

@@ -67,6 +67,7 @@ class Claims:
         self._told: str | None = None  # what the log has said: the host of another controller, or an error
         self._locked_since = 0.0
         self._host = _host()
+        self._place: str | None = None
         self._connections: dict[int, socket.socket] = {}
         self._holder: int | None = None
         self._lock = -1
@@ -148,7 +149,7 @@ class Claims:
             OSError, ConfigError: the files cannot be used.
             ValueError: the notes are damaged.
         """
-        folder = _folder()
+        folder = self._folder()
         lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -169,9 +170,9 @@ class Claims:
                 return Message(Claim.OTHERS, generation)
             runs.pop(rule, None)
             runs[rule] = (run, self._host)
-            durable.write(f"{folder}/{RUNS}", json.dumps(dict(list(runs.items())[-MOST:])).encode())
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{self._host}, process {os.getpid()}, for {rule}".encode("utf-8", "replace"), 0)
+            durable.write(f"{folder}/{RUNS}", json.dumps(dict(list(runs.items())[-MOST:])).encode())
             self._lock, self._holder, lock = lock, generation, -1
         finally:
             if lock >= 0:
@@ -184,7 +185,8 @@ class Claims:
         if ahead > 1:
             text = f"{host} has run {rule} by a clock that is ahead of this one by {ahead} times this period"
             self._say(
-                f"clock {host}", f"{text}: it does not run before then; remove {_folder()}/{RUNS} if that was wrong"
+                f"clock {host}",
+                f"{text}: it does not run before then; remove {self._folder()}/{RUNS} if that was wrong",
             )
         elif host != self._host:
             self._say(host, f"another slurmctld is in control, too, and runs the periodic rules: that on {host}")
@@ -198,7 +200,7 @@ class Claims:
         if now - self._locked_since > SHORT:
             self._say(
                 holder.partition(",")[0],
-                f"periodic rules wait for the lock {_folder()}/{LOCK} of {visible(holder, limit=400)}",
+                f"periodic rules wait for the lock {self._folder()}/{LOCK} of {visible(holder, limit=400)}",
             )
 
     def _free(self, generation: int) -> None:
@@ -206,6 +208,20 @@ class Claims:
         if self._holder == generation:
             os.close(self._lock)  # which ends the lock, too
             self._lock, self._holder = -1, None
+
+    def _folder(self) -> str:
+        """Return the folder of both files, which is made if need be.
+
+        Raises:
+            OSError: it cannot be made, or there is no StateSaveLocation.
+            ConfigError: slurm.conf cannot be read.
+        """
+        if self._place is None:  # a slurmctld keeps its StateSaveLocation
+            self._place = f"{slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
+        for folder in (self._place, f"{self._place}/every"):
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+        return folder
 
     def _say(self, about: str | None, text: str) -> None:
         """Keep for commands why rules do not run here, and log it if it is new; None: they run."""
@@ -217,19 +233,6 @@ class Claims:
 
 def _host() -> str:
     return os.uname().nodename
-
-
-def _folder() -> str:
-    """Return the folder of both files, which is made if need be.
-
-    Raises:
-        OSError: it cannot be made, or there is no StateSaveLocation.
-    """
-    above = f"{slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
-    for folder in (above, f"{above}/every"):
-        with suppress(FileExistsError):
-            os.mkdir(folder, 0o700)
-    return folder
 
 
 def _read(path: str) -> dict[str, tuple[int, str]]:

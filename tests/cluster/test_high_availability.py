@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
-from tests.cluster.standby import Standby, standby
+from tests.cluster.standby import LOGS, Standby, standby
 
 SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
 SHARED = "/var/lib/slurm/ended"
@@ -29,6 +29,15 @@ def ended(event):
     with open("{SHARED}", "a") as file:
         file.write(event.id + "\\n")
 """
+CONFIG = """
+[hooks]
+paths = ["hooks.d/*.py"]
+[job_end]
+backoff = 0.2
+[metrics]
+textfiles = "/var/log/slurm"
+interval = 1.0
+"""
 SLOW = 100.0
 """Seconds in which a controller must take over; a primary that returns needs 30 by Slurm's own doing."""
 
@@ -41,12 +50,18 @@ def pair(cluster: Cluster) -> Iterator[tuple[Site, Standby]]:
     site.reset()
     cluster.put(SUBMIT, "/opt/submit.c")
     site.shell(f"gcc -O1 /opt/submit.c -o /opt/submit -lslurm; install -o slurm /dev/null {SHARED}", user="root")
-    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n[job_end]\nbackoff = 0.2\n', TOML)
+    cluster.put(CONFIG, TOML)
     site.hooks(HOOKS, reload=False)
     site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
     with standby(cluster) as other:
         other.lend_ssh()
         yield site, other
+
+
+def counted(site: Site, folder: str = "/var/log/slurm") -> float:
+    """Return how many requests the metrics of a controller count."""
+    lines = site.run("cat", f"{folder}/slurmhooks_job_submit.prom", user="root").stdout.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("slurmhooks_requests_total{"))
 
 
 class Load:
@@ -99,6 +114,7 @@ def takeover(site: Site, other: Standby, load: Load) -> None:
     job = site.submit("-J", "taken")
     said = site.said("slurmhooks", "why", job, "--from", "ctl2", user="root")
     assert "job_submit of alice (name taken" in said
+    site.cluster.wait(lambda: counted(site, LOGS) > 0, what="metrics of the standby")
 
 
 def killed(site: Site, other: Standby, load: Load) -> None:
@@ -173,6 +189,17 @@ def test_the_policy_holds(pair: tuple[Site, Standby], handover: Callable[[Site, 
     site.cluster.wait(is_delivered, timeout=SLOW, what="deliveries")
     found = delivered()
     assert len(found) == len(set(found))
+
+
+@pytest.mark.one_release
+def test_metrics_of_each_controller(pair: tuple[Site, Standby]) -> None:
+    """The controller that decides about a request counts it, and only that one, so that both add up."""
+    site, _ = pair
+    here, there = counted(site), counted(site, LOGS)
+    site.submit("-J", "taken")
+    site.cluster.wait(lambda: counted(site) > here, what="metrics")
+    assert counted(site, LOGS) == there
+    site.shell("scancel -u alice")
 
 
 @pytest.mark.one_release

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 RETRY = 0.2
 """Seconds between two attempts to begin a run that waits for another one."""
 PATIENCE = 2.0
-"""Seconds that a rule is left to the controller that has run it the last time, unless that is running another one: the
-rule has its global variables there."""
+"""Seconds that rules are left to the controller that has run them the last time, in which that runs nothing: they have
+their global variables there."""
 ACTION = 60.0
 """Seconds that one action may take: slurmctld may be busy."""
 MOST_SENT = 10_000
@@ -75,6 +75,7 @@ class Rules:
         self._views = ActingViews(tables)
         self._handlers = handlers
         self._slurm: Slurm | None = None
+        self._left_since: float | None = None  # since when rules are left to another controller; None: they are not
         reporter = reporting.reporter
         self._version = {"generation": reporter.generation if reporter else 0, "hooks": hooks}
 
@@ -116,20 +117,23 @@ class Rules:
         slurmctld is asked first: while it hangs, this process waits here, and rules run on the other controller.
         """
         schedule = _schedule(handler)
-        left_until = time.monotonic() + PATIENCE
         while True:
             turns.begin(f"the question to slurmctld whether {handler.label} is to run", ACTION)
             in_control = asking.number(Fact.IN_CONTROL, b"") is not None
             turns.end()
             if not in_control:
+                self._left_since = None
                 turns.free()
                 return None
             run, now = schedule.slot(time.time()), time.monotonic()
-            answer, before = turns.claim(f"{handler.label} {schedule.period}", run, take_over=now >= left_until)
+            take_over = self._left_since is not None and now - self._left_since >= PATIENCE
+            answer, before = turns.claim(f"{handler.label} {schedule.period}", run, take_over=take_over)
+            if answer == Claim.OTHERS:
+                self._left_since = self._left_since or now
+            elif answer != Claim.GRANTED or not take_over:  # what has been taken over, the next rule need not wait for
+                self._left_since = None
             if answer == Claim.GRANTED:
                 return 0 if before is None else run - before - 1
-            if answer == Claim.LOCKED:
-                left_until = now + PATIENCE
             if answer == Claim.DONE or turns.wait(RETRY):
                 return None
 

@@ -31,6 +31,8 @@ class Turns:
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
         """Answer for the supervisor."""
         self.said.append(f"{rule} {run}{' take over' if take_over else ''}")
+        while take_over and self._answers[0][0] == Claim.OTHERS:
+            del self._answers[0]
         return self._answers.pop(0)
 
     def wait(self, seconds: float) -> bool:
@@ -55,11 +57,15 @@ def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[[Turns], int | None]:
     schedule = SimpleNamespace(period=10, slot=lambda now: int(now // 10))
     handler: Any = SimpleNamespace(label="a:b", schedule=schedule)
 
+    rules: Any = every.Rules.__new__(every.Rules)
+    rules._left_since = None
+
     def ask(turns: Turns) -> int | None:
         for clock in ("time", "monotonic"):
             monkeypatch.setattr(time, clock, lambda: turns.now)
         asking: Any = turns
-        return every.Rules.__new__(every.Rules)._claim(handler, asking, turns)  # type: ignore[arg-type]
+        missed: int | None = rules._claim(handler, asking, turns)
+        return missed
 
     return ask
 
@@ -82,11 +88,21 @@ def test_a_run_that_waits(claim: Callable[[Turns], int | None]) -> None:
     assert claim(Turns([(Claim.LOCKED, None)])) is None
 
 
-def test_a_rule_of_another_controller(claim: Callable[[Turns], int | None]) -> None:
-    """It is taken over only after that has not run it for a while in which it ran nothing else either."""
+def test_rules_of_another_controller(claim: Callable[[Turns], int | None]) -> None:
+    """They are taken over after that has run nothing for a while, then all of them; what it still runs, it keeps."""
     waits = int(every.PATIENCE / every.RETRY)
-    turns = Turns([(Claim.OTHERS, None)] * 5 + [(Claim.LOCKED, None)] + [(Claim.OTHERS, None)] * (waits + 1) + [BEGIN])
-    assert claim(turns) is not None
-    asked = [each for each in turns.said if each.startswith("a:b")]
-    first = next(number for number, each in enumerate(asked) if each.endswith("take over"))
-    assert waits + 5 <= first <= waits + 7
+    others = (Claim.OTHERS, None)
+    turns = Turns(
+        [*[others] * 5, (Claim.LOCKED, None), *[others] * 99, BEGIN, others, BEGIN, others, (Claim.DONE, None)]
+    )
+    asked = []
+    for _ in range(3):
+        claim(turns)
+        asked.append([each.endswith("take over") for each in turns.said if each.startswith("a:b")])
+        turns.said.clear()
+    assert 5 + 1 + waits <= len(asked[0]) <= 5 + 1 + waits + 2
+    assert not any(asked[0][:-1])
+    assert [asked[0][-1], *asked[1:]] == [True, [True], [True]]
+    turns = Turns([others, (Claim.GRANTED, 99)])
+    claim(turns)
+    assert not any(each.endswith("take over") for each in turns.said)

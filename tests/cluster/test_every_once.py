@@ -2,6 +2,7 @@
 """Periodic rules and two controllers, with real slurmctlds: each run happens once."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -138,3 +139,25 @@ def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -
     assert len(hosts(site)) == before
     shell(site, "kill -9 $(cat /run/stopped)")
     site.wait(lambda: hosts(site)[before:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
+
+
+@pytest.mark.one_release
+@pytest.mark.soak
+def test_without_its_files_no_rule_runs(site: Cluster) -> None:
+    """While slurmctld may not use lock and notes, no rule runs, and the log and status say why; then rules go on."""
+    site.restart()
+    shell(site, f"rm -f /var/lib/slurm/wait; install -o slurm /dev/null {NOTES}")
+    site.wait(lambda: hosts(site), what="a run")
+    folder = "/var/lib/slurm/slurmctld/slurmhooks/every"
+    shell(site, f"chown root {folder}")
+    reason = f"[Errno 13] Permission denied: '{folder}/lock'"
+    says = f"no periodic rule runs: their lock or their notes cannot be used: {reason}"
+    site.wait(lambda: says in log(site), what="reason")
+    before, since = len(hosts(site)), time.time() // 10
+    site.wait(lambda: time.time() // 10 >= since + 2, what="two more times")
+    assert says in site.root("slurmhooks", "status").stderr
+    assert len(hosts(site)) == before
+    shell(site, f"chown slurm {folder}")
+    site.wait(lambda: len(hosts(site)) > before, what="runs")
+    assert "this slurmctld runs the periodic rules" in log(site)
+    assert "periodic" not in site.root("slurmhooks", "status").stderr

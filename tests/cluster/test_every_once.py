@@ -137,7 +137,7 @@ def test_a_machine_that_hangs_while_a_rule_runs(pair: tuple[Cluster, Standby]) -
     status = other.run("slurmhooks status", check=False)
     assert holder.search(status.stderr), status.stdout + status.stderr
     assert len(hosts(site)) == before
-    shell(site, "kill -9 $(cat /run/stopped)")
+    shell(site, "kill -9 $(cat /run/stopped) || true")  # some end with those before them
     site.wait(lambda: hosts(site)[before:] == ["ctl2", "ctl2"], timeout=100, what="runs of the standby")
 
 

@@ -62,7 +62,7 @@ class Environment(StagedMapping):
         except UnicodeEncodeError:  # half of a surrogate pair, which represents no byte
             return None
         rest = self._struct.find(self._member, start)
-        return None if rest is None else text_from_c(rest)
+        return None if rest is None else rest.decode(ENCODING, ERRORS)
 
     def _names(self) -> Iterable[str]:
         base = self._base

@@ -61,7 +61,7 @@ class Service(PointService):
             log_each(log.info, hook, text)
         code = 0 if outcome.passed else self._number(outcome.code)
         reason = None if outcome.text is None else outcome.text.encode()
-        return answer(self._tables["job"], code, reason).encode(self._tables)
+        return answer(self._tables, code, reason)
 
 
 def _environment(items: dict[int, bytes]) -> Mapping[str, str]:

@@ -52,9 +52,8 @@ def texts_value(raw: Iterable[bytes] | None) -> bytes:
     return b"".join(map(text_value, raw or ()))
 
 
-def number_value(raw: int) -> bytes:
-    """Return an item's value for a number."""
-    return _NUMBER.pack(raw)
+number_value: Callable[[int], bytes] = _NUMBER.pack
+"""Returns an item's value for a number."""
 
 
 def condition_value(condition: bytes | tuple[int, int]) -> bytes:
@@ -112,7 +111,7 @@ class Packed:
         Raises:
             MessageError: the data is too short.
         """
-        size = _NUMBER.size * len(table.members)
+        size = table.size
         if len(data) < size:
             raise MessageError(f"a struct of {len(data)} bytes is shorter than table {table.name}")
         self.table = table
@@ -142,7 +141,7 @@ class Packed:
                 raise MessageError(f"{self.table.members[place].name} was left out for its length")
             return self._fetch(place)
         start, size = slot & 0xFFFFFFFF, slot >> 32
-        if start + size > len(self.data) or start < len(self.slots) * 8:
+        if start + size > len(self.data) or start < self.table.size:
             raise MessageError(f"{self.table.members[place].name} lies outside of its message")
         return self.data[start : start + size]
 
@@ -283,12 +282,22 @@ class Message(NamedTuple):
             ValueError: the message would exceed the limit.
         """
         type_, first, second, third, items = self
-        pack_item = _ITEM.pack
-        data = b"".join([pack_item(tag, len(value)) + value + _PADDINGS[len(value) & 7] for tag, value in items])
-        size = _HEADER.size + len(data)
-        if size > LARGEST:
-            raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
-        return _HEADER.pack(MAGIC, type_, tables.identity, size, first, second, third) + data
+        return _encoded(tables, type_, first, second, third, items)
+
+
+def _encoded(
+    tables: Tables, kind: Type, first: int, second: int, third: int, items: Iterable[tuple[int, bytes]]
+) -> bytes:
+    """Return the bytes of a message; see :meth:`Message.encode`."""
+    parts: list[bytes] = []
+    for tag, value in items:
+        length = len(value)
+        parts += (_ITEM.pack(tag, length), value, _PADDINGS[length & 7])
+    data = b"".join(parts)
+    size = _HEADER_SIZE + len(data)
+    if size > LARGEST:
+        raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
+    return _HEADER.pack(MAGIC, kind, tables.identity, size, first, second, third) + data
 
 
 def identity_of(data: bytes) -> int:
@@ -334,23 +343,23 @@ def decode(data: bytes, tables: Tables) -> Message:
     return Message(kind, first, second, third, tuple(items))
 
 
-def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> Message:
-    """Return the answer to a request.
+def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> bytes:
+    """Return the bytes of the answer to a request.
 
     Args:
-        table: of the job.
+        tables: of the build; writes are to members of the job, its first table.
         code: for Slurm; 0 lets the request pass.
         text: for the user.
         writes: raw values by member; empty unless the code is 0.
+
+    Raises:
+        ValueError: the message would exceed the limit.
     """
     items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
-    for member, raw in (writes or {}).items():
-        place, _, kind = table.index[member]
-        if kind == "text":
-            value = text_value(raw)
-        elif kind == "texts":
-            value = texts_value(raw)
-        else:
-            value = number_value(raw)
-        items.append((place, value))
-    return Message(Type.ANSWER, code % (1 << 32), items=tuple(items))
+    if writes:
+        index = tables.tables[0].index
+        for member, raw in writes.items():
+            place, _, kind = index[member]
+            value_of = text_value if kind == "text" else texts_value if kind == "texts" else number_value
+            items.append((place, value_of(raw)))
+    return _encoded(tables, Type.ANSWER, code % (1 << 32), 0, 0, items)

@@ -62,7 +62,7 @@ def refuses(job):
 def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a refusal, the status page names no handler: if the worker ends now, the refusal must not be lost."""
     said: list[str] = []
-    monkeypatch.setattr("slurmhooks.slurmctld.around.doing", lambda what, *_: said.append(what))
+    monkeypatch.setattr("slurmhooks.worker.worker.doing", lambda what, *_: said.append(what))
     file = tmp_path / "limits.py"
     file.write_text(REFUSES)
     tables = tables_of("24.11")

@@ -28,6 +28,7 @@ _HEADER_SIZE, _ITEM_SIZE = _HEADER.size, _ITEM.size
 _PADDINGS = tuple(bytes(-length % 8) for length in range(8))
 """What follows a value, by its length modulo 8."""
 _TYPES = {int(kind): kind for kind in Type}
+_ANSWER = Type.ANSWER  # in Python 3.11, each look-up in an enumeration takes long
 
 
 class MessageError(SlurmhooksError):
@@ -152,8 +153,11 @@ class Packed:
             return None
         start = slot & 0xFFFFFFFF
         last = start + (slot >> 32) - 1
-        if start <= last == self.data.find(b"\0", start, last + 1):
-            return self.data[start:last]
+        data = self.data
+        if start <= last < len(data) and not data[last]:
+            text = data[start:last]
+            if 0 not in text:
+                return text
         # Left out, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
@@ -281,18 +285,16 @@ class Message(NamedTuple):
         Raises:
             ValueError: the message would exceed the limit.
         """
-        type_, first, second, third, items = self
-        return _encoded(tables, type_, first, second, third, items)
+        kind, first, second, third, items = self
+        parts: list[bytes] = []
+        for tag, value in items:
+            length = len(value)
+            parts += (_ITEM.pack(tag, length), value, _PADDINGS[length & 7])
+        return _whole(tables, kind, parts, first, second, third)
 
 
-def _encoded(
-    tables: Tables, kind: Type, first: int, second: int, third: int, items: Iterable[tuple[int, bytes]]
-) -> bytes:
-    """Return the bytes of a message; see :meth:`Message.encode`."""
-    parts: list[bytes] = []
-    for tag, value in items:
-        length = len(value)
-        parts += (_ITEM.pack(tag, length), value, _PADDINGS[length & 7])
+def _whole(tables: Tables, kind: Type, parts: list[bytes], first: int, second: int = 0, third: int = 0) -> bytes:
+    """Return the bytes of a message from those of its items; see :meth:`Message.encode`."""
     data = b"".join(parts)
     size = _HEADER_SIZE + len(data)
     if size > LARGEST:
@@ -355,11 +357,15 @@ def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping
     Raises:
         ValueError: the message would exceed the limit.
     """
-    items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
+    parts: list[bytes] = []
+    if text is not None:
+        value = text_value(text)
+        parts += (_ITEM.pack(TEXT_FOR_USER, len(value)), value, _PADDINGS[len(value) & 7])
     if writes:
         index = tables.tables[0].index
         for member, raw in writes.items():
             place, _, kind = index[member]
-            value_of = text_value if kind == "text" else texts_value if kind == "texts" else number_value
-            items.append((place, value_of(raw)))
-    return _encoded(tables, Type.ANSWER, code % (1 << 32), 0, 0, items)
+            value = text_value(raw) if kind == "text" else texts_value(raw) if kind == "texts" else number_value(raw)
+            length = len(value)
+            parts += (_ITEM.pack(place, length), value, _PADDINGS[length & 7])
+    return _whole(tables, _ANSWER, parts, code % (1 << 32))

@@ -28,6 +28,8 @@ _FLAGS = Struct("<I")
 _FLAGS_AT = _BEGUN.size
 _TEXT = _FLAGS_AT + _FLAGS.size
 _LIMIT = Struct("<I")
+# In Python 3.11, each look-up in an enumeration takes long.
+_REQUEST, _ANSWER, _LAST = ChannelKind.REQUEST, ChannelKind.ANSWER, ChannelKind.LAST
 
 
 @lru_cache(1000)
@@ -194,11 +196,11 @@ def serve(
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
         channel.send(ChannelKind.READY, b"")
-        while (request := channel.receive(ChannelKind.REQUEST)) is not None:
+        while (request := channel.receive(_REQUEST)) is not None:
             answer = handle(request, channel.begin())
             channel.end()
             last = retire()
-            channel.send(ChannelKind.LAST if last else ChannelKind.ANSWER, answer)
+            channel.send(_LAST if last else _ANSWER, answer)
             after()
             if last:
                 return

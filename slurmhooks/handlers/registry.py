@@ -102,9 +102,9 @@ class Handler:
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with the arguments that it takes."""
         names = self.names
-        if len(names) == 1:  # the usual case
+        if len(names) == 1:  # the usual case: CPython 3.11 would create a function for the list below
             return self.function(arguments[names[0]])
-        return self.function(*map(arguments.__getitem__, names))
+        return self.function(*[arguments[name] for name in names])
 
 
 class Registry:

@@ -178,7 +178,7 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
 
     def savepoint(self) -> object:
         """Return the staged writes."""
-        return dict(self._staged)
+        return self._staged.copy()
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint."""

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import JobFields
-from slurmhooks.job_submit.text_arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
+from slurmhooks.job_submit.state import JobState
+from slurmhooks.job_submit.text_arrays import Environment, Words
 from slurmhooks.slurmctld import model as records
 from slurmhooks.slurmctld.model import (
     Association,
@@ -19,7 +20,6 @@ from slurmhooks.slurmctld.model import (
     Qos,
     Record,
     Reservation,
-    State,
     View,
 )
 from slurmhooks.slurmctld.table import Table
@@ -48,44 +48,6 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.wire.message import Raw
-
-
-class JobState(State):
-    """What a view of a request has besides its class.
-
-    Attributes:
-        argv: the staged words; None: not written.
-        cluster: what looks up what Slurm can give, after its first use.
-        make_cluster: returns it; None if slurmctld answers no questions about it.
-        mappings: the two environments, after their first use.
-        modify: the request is an update.
-        owner: user id of the job's owner, if the request does not have it.
-        sender: user id of the sender, which Slurm has checked; None: not known.
-        record: the job that an update changes; None for submissions, and if slurmctld did not send it.
-    """
-
-    __slots__ = ("argv", "cluster", "make_cluster", "mappings", "modify", "owner", "record", "sender")
-
-    def __init__(
-        self,
-        struct: Struct,
-        modify: bool,
-        owner: int | None,
-        sender: int | None,
-        record: Record | None,
-        make_cluster: Callable[[], Cluster] | None,
-    ) -> None:
-        """Store it; nothing is staged."""
-        self.struct = struct
-        self.writes = {}
-        self.argv: list[bytes] | None = None
-        self.cluster: Cluster | None = None
-        self.make_cluster = make_cluster
-        self.mappings: dict[str, Environment] = {}
-        self.modify = modify
-        self.owner = owner
-        self.sender = sender
-        self.record = record
 
 
 class Job(JobFields, View):
@@ -202,19 +164,13 @@ class Job(JobFields, View):
     def _mapping(self, member: str) -> Environment:
         state = self._state
         mapping = state.mappings.get(member)
-        if mapping is None:
-            frozen = None
-            if state.modify:
-                frozen = OF_AN_UPDATE
-            elif member == "environment" and not self._is_set("script"):
-                frozen = OF_NO_BATCH_JOB
-            mapping = state.mappings[member] = Environment(state.struct, member, frozen)
+        if not isinstance(mapping, Environment):
+            mapping = state.mappings[member] = Environment(state, member)
         return mapping
 
     def _is_set(self, member: str) -> bool:
         """Return whether a text is set, without asking slurmctld for a long one."""
-        state = self._state
-        return state.writes[member] is not None if member in state.writes else state.struct.is_set(member)
+        return self._state.is_set(member)
 
     @property
     def argv(self) -> Words:
@@ -252,7 +208,7 @@ class Job(JobFields, View):
             staged = mapping.savepoint()
             if staged:
                 mappings[name] = staged
-        return dict(state.writes), state.argv, mappings
+        return state.writes.copy(), state.argv, mappings
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint; for dispatch."""
@@ -297,8 +253,10 @@ class Job(JobFields, View):
 
     def close(self) -> None:
         """Make every later use raise StaleHandleError; for dispatch."""
-        for mapping in self._state.mappings.values():
+        mappings = self._state.mappings
+        for mapping in mappings.values():
             mapping.close()
+        mappings.clear()  # each refers to the state
         object.__delattr__(self, "_state")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.hooks.points import POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.job_submit.model import Job
@@ -63,17 +63,17 @@ class Request:
         job.rollback(savepoint)
         return job
 
-    def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
+    def arguments(self, job: Job, names: Collection[str]) -> dict[str, Any]:
         """Return the arguments of handlers; :meth:`close_records` closes those that are views of slurmctld's records.
 
         Args:
             job: the view of the request.
-            names: of the arguments that handlers take.
+            names: of the arguments that handlers take and that come from slurmctld.
 
         Raises:
             MessageError: a handler takes the record, and the update has none.
         """
-        self._records = self._views.arguments(names, self._asking, self._record)
+        self._records = self._views.arguments(names, self._asking, self._record) if names else {}
         return {"job": job, SENDERS[self._number]: self.sender, **self._records}
 
     def close_records(self) -> None:

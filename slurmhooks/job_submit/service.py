@@ -99,7 +99,7 @@ class Service(PointService):
 
     def _run(self, request: Request, excluded: set[bytes | None]) -> bytes:
         job = request.job()
-        arguments = request.arguments(job, self._registry.wanted(request.hook))
+        arguments = request.arguments(job, self._wanted[request.hook])
         try:
             outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _is_quiet)
         finally:

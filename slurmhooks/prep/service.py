@@ -49,7 +49,7 @@ class Service(PointService):
         arguments: dict[str, Any] = {"environment": _environment(values)}
         place = self._tables.place("record") if self._views.private else None
         record = asking.struct(place, values[place]) if place in values else None
-        views = self._views.arguments(self._registry.wanted(hook), asking, record)
+        views = self._views.arguments(self._wanted[hook], asking, record)
         try:
             outcome = self._call(hook, arguments | views, None, excluded)
             if self.call is not None:

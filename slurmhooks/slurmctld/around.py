@@ -95,8 +95,9 @@ class InWorker(Around):
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        only_warns = self._modes is not None and self._modes.tried(handler, error, before)
-        outcome = None if only_warns else self._judged(handler, error, view, before)
+        outcome = None
+        if self._modes is None or not self._modes.tried(handler, error, before):
+            outcome = self._judged(handler, error, view, before)
         if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
             self._told()
         return outcome

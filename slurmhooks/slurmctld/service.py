@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Announce, Query, Running, Turns
 
+_REQUEST = Type.REQUEST  # in Python 3.11, each look-up in an enumeration takes long
+
 
 class PointService:
     """Handlers of one plugin, loaded from one set of files.
@@ -60,6 +62,7 @@ class PointService:
         self._registry = registry
         self._refuses_all = settings.policy.refusals == "all"
         self._rule_ids = settings.policy.rule_ids
+        self._wanted = {hook: PRIVATE_ARGUMENTS.intersection(registry.wanted(hook)) for hook in HOOKS}
         self._kinds = {hook: kinds_of(registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
@@ -200,7 +203,7 @@ class PointService:
             MessageError: it is damaged, or comes from another build.
         """
         message = decode(request, self._tables)
-        if message.type != Type.REQUEST or not message.items or message.hook >= hooks:
+        if message.type != _REQUEST or not message.items or message.hook >= hooks:
             raise MessageError("not a request")
         structs: list[tuple[int, bytes]] = []
         excluded: set[bytes | None] = set()

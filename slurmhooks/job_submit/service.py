@@ -20,13 +20,11 @@ from slurmhooks.wire.message import answer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.subject import Subject
     from slurmhooks.processes.settings import Settings
     from slurmhooks.slurmctld.call import Call
-    from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query, Running
 
@@ -104,7 +102,10 @@ class Service(PointService):
             outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _is_quiet)
         finally:
             request.close_records()
-        return self._answer(outcome, request.structs[0].written)
+        text = "\n".join(self.texts).encode() if self.texts else None
+        if not outcome.passed:
+            return answer(self._tables, self._number(outcome.code), text)
+        return answer(self._tables, 0, text, request.structs[0].written)
 
     def _describe(self, call: Call) -> None:
         request = self._request
@@ -117,11 +118,6 @@ class Service(PointService):
             call.record = request.structs[1]
         else:
             call.about = partial(_of_submission, request)
-
-    def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> bytes:
-        text = "\n".join(self.texts).encode() if self.texts else None
-        code = 0 if outcome.passed else self._number(outcome.code)
-        return answer(self._tables, code, text, written if outcome.passed else None)
 
 
 def _is_quiet(job: Job) -> bool:

@@ -77,21 +77,16 @@ class InWorker(Around):
             lenient = lenient or self._warns
             if mode not in (ENFORCE, WARN):
                 return False
-        if lenient and self._ended_a_worker(handler):
+        if lenient and on_page(handler.label) in self._excluded:  # it has ended a worker
             return False
-        self._doing(handler, lenient=lenient)
+        most = self._most
+        timeout = handler.timeout if most is None else min(handler.timeout or most, most)
+        worker.doing(handler.label, self._every | _LENIENT if lenient else self._every, timeout)
         if modes is not None:
             modes.begin(mode)
         if self._notices is not None:
             self._notices.begin()
         return True
-
-    def _ended_a_worker(self, handler: Handler) -> bool:
-        return on_page(handler.label) in self._excluded
-
-    def _doing(self, handler: Handler, *, lenient: bool) -> None:
-        timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
-        worker.doing(handler.label, self._every | (_LENIENT if lenient else 0), timeout)
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
@@ -139,11 +134,8 @@ class InWorker(Around):
             for handler in others:
                 if handler.after_refusal == STOP:
                     break
-                if handler.after_refusal == SKIP or not self._enforces(handler):
+                if handler.after_refusal == SKIP or not self._enforces(handler) or not self.begin(handler):
                     continue
-                if handler.lenient and self._ended_a_worker(handler):
-                    continue
-                self._doing(handler, lenient=handler.lenient)
                 before = view.savepoint()
                 also = self._judged(handler, called(handler, arguments, self), view, before)
                 if also is not None:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import gc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,6 +49,38 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     answer = read_answer(tables["job"], decode(service.handle(request, unasked), tables))
     assert answer.code == 0
     assert answer.writes == {"account": b"second"} | ({"comment": b"first"} if runs else {})
+
+
+READS = """
+from slurmhooks import hook
+
+@hook.job_submit
+def reads(job, submit_uid):
+    job.environment.get("HOME")
+    job.spank_job_env.get("HOME")
+    job.comment = "first"
+"""
+
+
+def test_a_request_leaves_no_garbage(tmp_path: Path) -> None:
+    """Nothing of a request waits for the garbage collector, which would take its time during a later request."""
+    file = tmp_path / "limits.py"
+    file.write_text(READS)
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    service.followers.append(lambda call: None)
+    data = request_of(FakeJob(release="24.11", script="#!/bin/sh", environment={"HOME": "/h"}), "job_submit").data
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, data),)).encode(tables)
+    service.handle(request, bytes)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):  # the service keeps the last request
+            service.handle(request, bytes)
+            service.after()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 REFUSES = """

@@ -85,7 +85,7 @@ class _Writing:
         self._table = self._tables["job"]
         self._places = {name: self._table.places[name] for name in TEXTS}
         self._computing = Computing(self._tables.release, assume)
-        self._accepted = answer(self._table, 0).encode(self._tables)
+        self._accepted = answer(self._tables, 0)
         self._users: set[int] = set()
         self._unknown: dict[frozenset[str], int] = {}
 

@@ -25,8 +25,8 @@ View = TypeVar("View")
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
     """Return the class whose fields read packed structs, and stage assignments.
 
-    Its instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without a member
-    in this release are left out; ``view._explain`` explains them.
+    Its instances hold the struct in ``_state.struct`` and staged raw values, by member, in ``_state.writes``. Rows
+    without a member in this release are left out; ``view._explain`` explains them.
 
     Args:
         view: the class with the rows.
@@ -60,11 +60,12 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
     def assign(self: Any, name: str, value: object) -> None:
         if name in setters:
             member, encode = setters[name]
-            self._writes[member] = encode(value)
+            self._state.writes[member] = encode(value)
         elif name in parts:
             member, row, encode = parts[name]
-            old = self._writes[member] if member in self._writes else self._struct.raw(member)
-            self._writes[member] = row.merge(old, encode(value))
+            state = self._state
+            old = state.writes[member] if member in state.writes else state.struct.raw(member)
+            state.writes[member] = row.merge(old, encode(value))
         else:
             unknown(self, name, value)
 
@@ -113,7 +114,7 @@ def computed_getter(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the getter of a row that is no member of the struct."""
 
     def get(view: Any) -> Any:
-        view._struct  # noqa: B018 - raises if the call is over
+        view._state  # noqa: B018 - raises if the call is over
         return compute(view)
 
     return get
@@ -125,17 +126,19 @@ def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
     place, via, kind = table.index[member]
 
     def text(view: Any) -> Any:
-        writes = view._writes
-        raw = writes[member] if member in writes else view._struct.text(place)
-        return None if raw is None or (not raw and not view._keeps_empty) else decode(raw)
+        state = view._state
+        raw = state.writes[member] if member in state.writes else state.struct.text(place)
+        if raw:
+            return decode(raw)
+        return "" if raw is not None and view._keeps_empty else None
 
     def number(view: Any) -> Any:
-        writes = view._writes
-        return decode(writes[member] if member in writes else view._struct.slots[place])
+        state = view._state
+        return decode(state.writes[member] if member in state.writes else state.struct.slots[place])
 
     def other(view: Any) -> Any:
-        struct, writes = view._struct, view._writes
-        raw = writes[member] if member in writes else struct.raw(member)
+        state = view._state
+        raw = state.writes[member] if member in state.writes else state.struct.raw(member)
         return None if raw is None else decode(raw)
 
     if via is None and kind in WIDTHS:

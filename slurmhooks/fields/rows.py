@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from operator import methodcaller
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -119,7 +118,7 @@ class Text(Field[str]):
 
     def decoder(self) -> Callable[[bytes], str]:
         """See Field."""
-        return methodcaller("decode", ENCODING, ERRORS)  # text_from_c() without a call of a Python function
+        return text_from_c
 
     def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field."""

@@ -153,7 +153,8 @@ def run(
     Raises:
         SlurmhooksError: Slurm refused a write; see the view's ``commit``.
     """
-    reserve_memory()
+    if not _spare:
+        reserve_memory()
     others = iter(handlers)
     try:
         for handler in others:

@@ -72,7 +72,8 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
 
     def _find(self, name: object) -> str | None:
         """Return a value; None if it is not set, or if no variable can have the name."""
-        self._living()
+        if not self._alive:
+            raise stale(self)
         if not isinstance(name, str):
             return None
         if name in self._staged:
@@ -177,7 +178,7 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
 
     def savepoint(self) -> object:
         """Return the staged writes."""
-        return dict(self._staged)
+        return self._staged.copy()
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint."""

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import JobFields
-from slurmhooks.job_submit.text_arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
+from slurmhooks.job_submit.state import JobState
+from slurmhooks.job_submit.text_arrays import Environment, Words
 from slurmhooks.slurmctld import model as records
 from slurmhooks.slurmctld.model import (
     Association,
@@ -57,28 +58,11 @@ class Job(JobFields, View):
             salloc, and in updates, it is empty and read-only.
         spank_job_env: the job control environment of SPANK plugins, a mutable mapping; in updates empty and read-only.
         argv: the script's name and arguments, a mutable list.
-        _argv: the staged words; None: not written.
-        _make_cluster: see ``_cluster``.
-        _made_cluster: what it has returned, after its first use.
-        _mappings: the two environments, after their first use.
-        _modify: the request is an update.
-        _owner: user id of the job's owner, if the request does not have it.
-        _sender: user id of the sender, which Slurm has checked; None: not known.
-        _record: the job that an update changes; None for submissions, and if slurmctld did not send it.
     """
 
-    __slots__ = (
-        "_argv", "_made_cluster", "_make_cluster", "_mappings", "_modify", "_owner", "_record", "_sender",
-    )  # fmt: skip
+    __slots__ = ()
 
-    _argv: list[bytes] | None
-    _make_cluster: Callable[[], Cluster] | None
-    _made_cluster: Cluster | None
-    _mappings: dict[str, Environment]
-    _modify: bool
-    _owner: int | None
-    _record: Record | None
-    _sender: int | None
+    _state: JobState
 
     def __init__(
         self,
@@ -89,22 +73,33 @@ class Job(JobFields, View):
         record: Record | None = None,
         cluster: Callable[[], Cluster] | None = None,
     ) -> None:
-        """View a request."""
-        super().__init__(struct)
-        put = object.__setattr__  # an assignment would set a field
-        put(self, "_argv", None)
-        put(self, "_make_cluster", cluster)
-        put(self, "_made_cluster", None)
-        put(self, "_mappings", {})
-        put(self, "_modify", modify)
-        put(self, "_owner", owner)
-        put(self, "_sender", sender)
-        put(self, "_record", record)
+        """View a request; see JobState."""
+        object.__setattr__(self, "_state", JobState(struct, modify, owner, sender, record, cluster))
 
     @property
     def _keeps_empty(self) -> bool:
         """An update clears a field by an empty text; in a submission, Slurm treats such a field as unset."""
-        return self._modify
+        return self._state.modify
+
+    @property
+    def _modify(self) -> bool:
+        """Whether the request is an update."""
+        return self._state.modify
+
+    @property
+    def _owner(self) -> int | None:
+        """User id of the job's owner, if the request does not have it."""
+        return self._state.owner
+
+    @property
+    def _sender(self) -> int | None:
+        """User id of the sender, which Slurm has checked; None: not known."""
+        return self._state.sender
+
+    @property
+    def _record(self) -> Record | None:
+        """The job that an update changes; None for submissions, and if slurmctld did not send it."""
+        return self._state.record
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Iterate as the base class does; environments and words are copied, too."""
@@ -121,9 +116,10 @@ class Job(JobFields, View):
     @property
     def _cluster(self) -> Cluster | None:
         """What looks up what Slurm can give; None if slurmctld answers no questions about it."""
-        if self._made_cluster is None and self._make_cluster is not None:
-            object.__setattr__(self, "_made_cluster", self._make_cluster())
-        return self._made_cluster
+        state = self._state
+        if state.cluster is None and state.make_cluster is not None:
+            state.cluster = state.make_cluster()
+        return state.cluster
 
     @property
     def bounds(self) -> Bounds:
@@ -166,23 +162,15 @@ class Job(JobFields, View):
         mapping.replace(value)
 
     def _mapping(self, member: str) -> Environment:
-        struct = self._struct
-        mapping = self._mappings.get(member)
-        if mapping is None:
-            mapping = self._mappings[member] = Environment(struct, member, self._frozen(member))
+        state = self._state
+        mapping = state.mappings.get(member)
+        if not isinstance(mapping, Environment):
+            mapping = state.mappings[member] = Environment(state, member)
         return mapping
-
-    def _frozen(self, member: str) -> str | None:
-        """Return why an environment is read-only; None if it is writable."""
-        if self._modify:
-            return OF_AN_UPDATE
-        if member == "environment" and not self._is_set("script"):
-            return OF_NO_BATCH_JOB
-        return None
 
     def _is_set(self, member: str) -> bool:
         """Return whether a text is set, without asking slurmctld for a long one."""
-        return self._writes[member] is not None if member in self._writes else self._struct.is_set(member)
+        return self._state.is_set(member)
 
     @property
     def argv(self) -> Words:
@@ -196,11 +184,11 @@ class Job(JobFields, View):
         self._living()
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise TypeError(f"argv takes a list of str, not {value!r}")
-        self._set(_argv=[text_to_c("argv", word) for word in value])
+        self._state.argv = [text_to_c("argv", word) for word in value]
 
     def _words(self) -> list[bytes]:
-        struct = self._struct
-        return struct.array("argv") if self._argv is None else self._argv
+        state = self._state
+        return state.struct.array("argv") if state.argv is None else state.argv
 
     def _assign(self, name: str, value: object) -> None:
         if name in ("argv", "environment", "spank_job_env"):
@@ -214,19 +202,21 @@ class Job(JobFields, View):
 
     def savepoint(self) -> object:
         """Return the staged writes; for dispatch."""
+        state = self._state
         mappings: dict[str, object] = {}
-        for name, mapping in self._mappings.items():
+        for name, mapping in state.mappings.items():
             staged = mapping.savepoint()
             if staged:
                 mappings[name] = staged
-        return dict(self._writes), self._argv, mappings
+        return state.writes.copy(), state.argv, mappings
 
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
-        self._set(_writes=dict(writes), _argv=argv)  # a copy: the savepoint may be needed again
-        for name in {*self._mappings, *mappings}:
+        state = self._state
+        state.writes, state.argv = dict(writes), argv  # a copy: the savepoint may be needed again
+        for name in {*state.mappings, *mappings}:
             self._mapping(name).rollback(mappings.get(name, {}))
 
     def _differs(self, before: object, after: object) -> bool:
@@ -250,21 +240,24 @@ class Job(JobFields, View):
 
     def commit(self) -> None:
         """Apply the staged writes; for dispatch. They were checked at assignment, so this cannot fail."""
-        written, writes = self._struct.written, self._writes
+        state = self._state
+        written, writes = state.struct.written, state.writes
         # In a submission "" means unset; in an update it clears the field, as in scontrol's requests.
-        if not self._modify and b"" in writes.values():
+        if not state.modify and b"" in writes.values():
             writes = {member: None if raw == b"" else raw for member, raw in writes.items()}
         written.update(writes)
-        if self._argv is not None:
-            written["argv"] = self._argv
-        for mapping in self._mappings.values():
+        if state.argv is not None:
+            written["argv"] = state.argv
+        for mapping in state.mappings.values():
             mapping.commit()
 
     def close(self) -> None:
         """Make every later use raise StaleHandleError; for dispatch."""
-        for mapping in self._mappings.values():
+        mappings = self._state.mappings
+        for mapping in mappings.values():
             mapping.close()
-        super().close()
+        mappings.clear()  # each refers to the state
+        object.__delattr__(self, "_state")
 
 
 def chained(before: Any, after: Any, now: Any) -> object:
@@ -307,7 +300,7 @@ class RequestMembers(Members):
 
     def put(self, member: str, value: Raw) -> None:
         """Stage a raw value."""
-        self._view._writes[member] = value
+        self._view._state.writes[member] = value
 
     def array(self, member: str) -> list[bytes]:
         """Return an array of texts; for ``argv`` the staged words, if there are any."""

@@ -10,16 +10,13 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.job_submit.model import chained
-from slurmhooks.job_submit.request import close_records
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.modes import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.job_submit.model import Job
+    from slurmhooks.job_submit.request import Request
     from slurmhooks.slurmctld.observation import Observation
     from slurmhooks.worker.service import Running
 
@@ -32,29 +29,24 @@ class Observing:
 
     def __init__(
         self,
-        hook: str,
+        request: Request,
         observation: Observation,
-        fresh: Callable[[object], Job],
-        arguments: Callable[[Handler, Job], dict[str, Any]],
         running: Running,
         timeout: float,
     ) -> None:
         """Store what the handlers run on.
 
         Args:
-            hook: name of the hook.
-            observation: the request, as the worker has sent it.
-            fresh: makes a view of the request from a savepoint.
-            arguments: makes the arguments of a handler, which are closed after it.
+            request: the request, decoded.
+            observation: the same, as the worker has sent it.
             running: called before and after each handler.
             timeout: time limit in seconds of a handler that has none of its own.
         """
-        self.call = Call(hook, None)
+        self.call = Call(request.hook, None)
         self.call.id, self.call.time, self.call.request = observation.id, observation.time, observation.request
         self.call.observed = True
         self.call.dropped = running.dropped
-        self.call.fresh = fresh
-        self._arguments = arguments
+        self._request = request
         self._running = running
         self._timeout = timeout
 
@@ -76,18 +68,17 @@ class Observing:
     def _one(self, handler: Handler, place: int, seen: object) -> object:
         """Run a handler; return a savepoint of the request for the next one."""
         trial = Trial(self.call, OBSERVE)
-        assert self.call.fresh is not None
-        job = self.call.fresh(seen)
+        job = self._request.fresh(seen)
         if place in self._running.ended:
             trial.begin()
             trial.end(handler, HandlerError(self._running.ended[place]), job, seen)
             return seen
         around = _Observed(self._running, place, self._timeout, trial)
-        arguments = self._arguments(handler, job)
+        arguments = self._request.arguments(job, handler.names)
         try:
             dispatch.run((handler,), arguments, job, around)
         finally:
-            close_records(arguments)
+            self._request.close_records()
         return around.after
 
 

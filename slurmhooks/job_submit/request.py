@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.hooks.points import POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection
 
     from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.job_submit.model import Job
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HOOKS = POINTS["job_submit"].called
 """Hooks by their numbers in a request."""
+SENDERS = tuple(f"{hook.removeprefix('job_')}_uid" for hook in HOOKS)
+"""For each hook, the argument of its handlers that is the user id of who asks."""
 
 
 class Request:
@@ -33,13 +35,13 @@ class Request:
 
     def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
         """Store the decoded message, and what views need."""
-        self.message = message
-        _, hook, self.sender, self.owner, _ = message
+        _, self._number, self.sender, self.owner, _ = message
         self.structs = structs
-        self.hook = HOOKS[hook]
+        self.hook = HOOKS[self._number]
         self._views = views
         self._asking = asking
         self._record = structs[1] if len(structs) > 1 else None
+        self._records: dict[str, Any] = {}
 
     def job(self) -> Job:
         """Return a new view of the request."""
@@ -61,23 +63,20 @@ class Request:
         job.rollback(savepoint)
         return job
 
-    def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
-        """Return the arguments of handlers; :func:`close_records` closes those that are views of slurmctld's records.
+    def arguments(self, job: Job, names: Collection[str]) -> dict[str, Any]:
+        """Return the arguments of handlers; :meth:`close_records` closes those that are views of slurmctld's records.
 
         Args:
             job: the view of the request.
-            names: of the arguments that handlers take.
+            names: of the arguments that handlers take and that come from slurmctld.
 
         Raises:
             MessageError: a handler takes the record, and the update has none.
         """
-        sender = f"{self.hook.removeprefix('job_')}_uid"
-        others = self._views.arguments(names, self._asking, self._record)
-        return {"job": job, sender: self.sender, **others}
+        self._records = self._views.arguments(names, self._asking, self._record) if names else {}
+        return {"job": job, SENDERS[self._number]: self.sender, **self._records}
 
-
-def close_records(arguments: Mapping[str, Any]) -> None:
-    """Make every later use of the arguments raise StaleHandleError, except for the request itself."""
-    for name, view in arguments.items():
-        if name != "job" and not isinstance(view, int):
+    def close_records(self) -> None:
+        """Make every later use of the last arguments raise StaleHandleError, except for the request itself."""
+        for view in self._records.values():
             view.close()

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
-from slurmhooks.job_submit.request import HOOKS, Request, close_records
+from slurmhooks.job_submit.request import HOOKS, Request
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.capture import Recording
@@ -20,13 +20,11 @@ from slurmhooks.wire.message import answer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.handlers.dispatch import Outcome
-    from slurmhooks.handlers.registry import Handler, Registry
+    from slurmhooks.handlers.registry import Registry
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.subject import Subject
     from slurmhooks.processes.settings import Settings
     from slurmhooks.slurmctld.call import Call
-    from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query, Running
 
@@ -73,7 +71,7 @@ class Service(PointService):
         asking = begin(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]
         self._request = Request(message, self._views, asking, structs)
-        done = self._run(self._request, excluded).encode(self._tables)
+        done = self._run(self._request, excluded)
         if self.call is not None:
             self.call.request = request
             if self.call.observers:
@@ -91,26 +89,23 @@ class Service(PointService):
         ]
         self._request = request = Request(message, self._views, asking, structs)
 
-        def arguments(handler: Handler, job: Job) -> dict[str, Any]:
-            return request.arguments(job, handler.names)
-
-        observing = Observing(
-            request.hook, observation, request.fresh, arguments, running, self.settings.section.timeout
-        )
+        observing = Observing(request, observation, running, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
         self._describe(call)
         for follow in self.followers:
             follow(call)
 
-    def _run(self, request: Request, excluded: set[bytes | None]) -> Message:
+    def _run(self, request: Request, excluded: set[bytes | None]) -> bytes:
         job = request.job()
-        arguments = request.arguments(job, self._registry.wanted(request.hook))
+        arguments = request.arguments(job, self._wanted[request.hook])
         try:
-            quiet = partial(gives, job, PARSABLE)
-            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, quiet)
+            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _is_quiet)
         finally:
-            close_records(arguments)
-        return self._answer(outcome, request.structs[0].written)
+            request.close_records()
+        text = "\n".join(self.texts).encode() if self.texts else None
+        if not outcome.passed:
+            return answer(self._tables, self._number(outcome.code), text)
+        return answer(self._tables, 0, text, request.structs[0].written)
 
     def _describe(self, call: Call) -> None:
         request = self._request
@@ -124,10 +119,10 @@ class Service(PointService):
         else:
             call.about = partial(_of_submission, request)
 
-    def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
-        text = "\n".join(self.texts).encode() if self.texts else None
-        code = 0 if outcome.passed else self._number(outcome.code)
-        return answer(self._tables["job"], code, text, written if outcome.passed else None)
+
+def _is_quiet(job: Job) -> bool:
+    """Tell whether the user wants no notices, because a program reads the output of sbatch."""
+    return gives(job, PARSABLE)
 
 
 def _of_submission(request: Request) -> dict[str, object]:

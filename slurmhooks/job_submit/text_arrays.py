@@ -13,7 +13,7 @@ from slurmhooks.values import ENCODING, ERRORS, text_from_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slurmhooks.slurmctld.asking import Struct
+    from slurmhooks.job_submit.state import JobState
 
 OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
 OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
@@ -25,34 +25,34 @@ class Environment(StagedMapping):
 
     Attributes:
         _base: all variables of the request, after something has asked for all.
-        _frozen: why it cannot be changed, or None.
     """
 
-    __slots__ = ("_base", "_frozen", "_member", "_struct")
+    __slots__ = ("_base", "_job", "_member")
 
-    def __init__(self, struct: Struct, member: str, frozen: str | None = None) -> None:
+    def __init__(self, job: JobState, member: str) -> None:
         """View one member.
 
         Args:
-            struct: the struct that contains the member.
+            job: the request that contains the member.
             member: name of the member.
-            frozen: why it cannot be changed, or None.
         """
         super().__init__()
         self._base: dict[str, str] | None = None
-        self._frozen = frozen
+        self._job = job
         self._member = member
-        self._struct = struct
 
     @property
     def frozen(self) -> str | None:
         """Why it cannot be changed; None if it can."""
-        return self._frozen
+        if self._job.modify:
+            return OF_AN_UPDATE
+        return OF_NO_BATCH_JOB if self._member == "environment" and not self._job.is_set("script") else None
 
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)
-        if self._frozen is not None:
-            raise ValueError(self._frozen)
+        frozen = self.frozen
+        if frozen is not None:
+            raise ValueError(frozen)
 
     def _load(self, name: str) -> str | None:
         if self._base is not None:
@@ -61,14 +61,14 @@ class Environment(StagedMapping):
             start = name.encode(ENCODING, ERRORS) + b"="
         except UnicodeEncodeError:  # half of a surrogate pair, which represents no byte
             return None
-        rest = self._struct.find(self._member, start)
-        return None if rest is None else text_from_c(rest)
+        rest = self._job.struct.find(self._member, start)
+        return None if rest is None else rest.decode(ENCODING, ERRORS)
 
     def _names(self) -> Iterable[str]:
         base = self._base
         if base is None:
             base = {}
-            for item in self._struct.array(self._member):
+            for item in self._job.struct.array(self._member):
                 name, equals, value = text_from_c(item).partition("=")
                 if equals:
                     base.setdefault(name, value)  # of two variables with one name the first counts, as for getenv()
@@ -81,14 +81,14 @@ class Environment(StagedMapping):
             return
         changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
         items = []
-        for item in self._struct.array(self._member):
+        for item in self._job.struct.array(self._member):
             name, equals, _ = item.partition(b"=")
             if not equals or name not in changes:
                 items.append(item)
         for name, value in changes.items():
             if value is not None:
                 items.append(name + b"=" + value.encode(ENCODING, ERRORS))
-        self._struct.written[self._member] = items
+        self._job.struct.written[self._member] = items
         self._staged = {}
         self._base = None
 

@@ -49,7 +49,7 @@ class Service(PointService):
         arguments: dict[str, Any] = {"environment": _environment(values)}
         place = self._tables.place("record") if self._views.private else None
         record = asking.struct(place, values[place]) if place in values else None
-        views = self._views.arguments(self._registry.wanted(hook), asking, record)
+        views = self._views.arguments(self._wanted[hook], asking, record)
         try:
             outcome = self._call(hook, arguments | views, None, excluded)
             if self.call is not None:
@@ -61,7 +61,7 @@ class Service(PointService):
             log_each(log.info, hook, text)
         code = 0 if outcome.passed else self._number(outcome.code)
         reason = None if outcome.text is None else outcome.text.encode()
-        return answer(self._tables["job"], code, reason).encode(self._tables)
+        return answer(self._tables, code, reason)
 
 
 def _environment(items: dict[int, bytes]) -> Mapping[str, str]:

@@ -275,7 +275,7 @@ class ActingRecord(Record):
         update = self._updates(Struct(table, pack(table, {}), None))
         for name, value in fields.items():
             setattr(update, name, value)
-        self._stage("update", text, fields=fields, message=answer(table, 0, None, update._writes).encode(tables))
+        self._stage("update", text, fields=fields, message=answer(tables, 0, None, update._writes))
 
 
 class ActingNode(Node):

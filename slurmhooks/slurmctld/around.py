@@ -11,8 +11,8 @@ from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.log import log, visible
 from slurmhooks.wire.protocol import Flag
+from slurmhooks.worker import worker
 from slurmhooks.worker.channel import on_page
-from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -69,30 +69,30 @@ class InWorker(Around):
 
     def begin(self, handler: Handler) -> bool:
         """Return whether a handler decides or warns, and must not be left out."""
-        mode = ENFORCE if self._modes is None else self._modes.mode(handler)
-        # A handler that only warns must not refuse a request by ending its worker either.
-        lenient = handler.lenient or mode == WARN
-        if mode not in (ENFORCE, WARN) or (lenient and self._ended_a_worker(handler)):
+        lenient, modes = handler.lenient, self._modes
+        if modes is not None:
+            mode = modes.mode(handler)
+            self._warns = mode == WARN
+            # A handler that only warns must not refuse a request by ending its worker either.
+            lenient = lenient or self._warns
+            if mode not in (ENFORCE, WARN):
+                return False
+        if lenient and on_page(handler.label) in self._excluded:  # it has ended a worker
             return False
-        self._doing(handler, lenient=lenient)
-        if self._modes is not None:
-            self._modes.begin(mode)
+        most = self._most
+        timeout = handler.timeout if most is None else min(handler.timeout or most, most)
+        worker.doing(handler.label, self._every | _LENIENT if lenient else self._every, timeout)
+        if modes is not None:
+            modes.begin(mode)
         if self._notices is not None:
             self._notices.begin()
-        self._warns = mode == WARN
         return True
-
-    def _ended_a_worker(self, handler: Handler) -> bool:
-        return on_page(handler.label) in self._excluded
-
-    def _doing(self, handler: Handler, *, lenient: bool) -> None:
-        timeout = handler.timeout if self._most is None else min(handler.timeout or self._most, self._most)
-        doing(handler.label, self._every | (_LENIENT if lenient else 0), timeout)
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        only_warns = self._modes is not None and self._modes.tried(handler, error, before)
-        outcome = None if only_warns else self._judged(handler, error, view, before)
+        outcome = None
+        if self._modes is None or not self._modes.tried(handler, error, before):
+            outcome = self._judged(handler, error, view, before)
         if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
             self._told()
         return outcome
@@ -134,11 +134,8 @@ class InWorker(Around):
             for handler in others:
                 if handler.after_refusal == STOP:
                     break
-                if handler.after_refusal == SKIP or not self._enforces(handler):
+                if handler.after_refusal == SKIP or not self._enforces(handler) or not self.begin(handler):
                     continue
-                if handler.lenient and self._ended_a_worker(handler):
-                    continue
-                self._doing(handler, lenient=handler.lenient)
                 before = view.savepoint()
                 also = self._judged(handler, called(handler, arguments, self), view, before)
                 if also is not None:
@@ -160,7 +157,7 @@ class InWorker(Around):
 
     def close(self) -> None:
         """Also after a refusal: the handler must not be blamed for what ends the worker from here on."""
-        doing("")
+        worker.doing("")
 
 
 def with_id(text: str | None, handler: Handler) -> str | None:

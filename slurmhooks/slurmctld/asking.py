@@ -176,9 +176,11 @@ class Struct(Packed):
     def find(self, member: str, start: bytes) -> bytes | None:
         """Return the rest of the first text of an array that begins with ``start``, or None, by one search."""
         value = self.value(self.table.places[member]) or b""
-        at = 0 if value.startswith(start) else value.find(b"\0" + start) + 1
-        if not at and not value.startswith(start):
-            return None
+        at = 0
+        if not value.startswith(start):
+            at = value.find(b"\0" + start) + 1
+            if not at:
+                return None
         end = value.find(b"\0", at)
         if end < 0:
             raise MessageError(f"the last text of {member} has no end")

@@ -28,23 +28,37 @@ if TYPE_CHECKING:
     from slurmhooks.wire.message import Raw
 
 
+class State:
+    """What a view is of and what is staged in it: in an object of its own, because assignments to a view set fields.
+
+    Attributes:
+        struct: the struct that slurmctld sent.
+        writes: staged raw values by member.
+    """
+
+    __slots__ = ("struct", "writes")
+
+    def __init__(self, struct: Struct) -> None:
+        """Stage nothing."""
+        self.struct = struct
+        self.writes: dict[str, Any] = {}
+
+
 class View:
     """A view of one of Slurm's structs; slurmhooks.fields.classes makes the class for a release.
 
     Public names are fields. Therefore all other names begin with an underscore, even those that other modules use.
 
     Attributes:
-        _struct: the struct that slurmctld sent.
-        _writes: staged raw values by member.
+        _state: what the view has besides its class, until the call ends.
         _missing: fields that this release lacks.
         _keeps_empty: an empty text is one; otherwise it reads as None.
         _release: the release of Slurm.
     """
 
-    __slots__ = ("_struct", "_writes")
+    __slots__ = ("_state",)
 
-    _struct: Struct
-    _writes: dict[str, Any]
+    _state: State
 
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
@@ -55,14 +69,17 @@ class View:
 
     def __init__(self, struct: Struct) -> None:
         """View a struct."""
-        put = object.__setattr__  # an assignment would set a field
-        put(self, "_struct", struct)
-        put(self, "_writes", {})
+        object.__setattr__(self, "_state", State(struct))
 
-    def _set(self, **values: object) -> None:
-        """Set attributes of the view itself, as an assignment would set a field."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    @property
+    def _struct(self) -> Struct:
+        """The struct that slurmctld sent."""
+        return self._state.struct
+
+    @property
+    def _writes(self) -> dict[str, Any]:
+        """Staged raw values by member."""
+        return self._state.writes
 
     if not TYPE_CHECKING:
 
@@ -72,7 +89,7 @@ class View:
 
     def _explain(self, name: str) -> Any:
         """Raise an error that explains why an attribute does not exist."""
-        if name in View.__slots__:
+        if name == "_state":
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
@@ -92,7 +109,7 @@ class View:
         self._explain(name)
 
     def _living(self) -> None:
-        self._struct  # noqa: B018 - raises if the call has ended
+        self._state  # noqa: B018 - raises if the call has ended
 
     def __delattr__(self, name: str) -> None:
         """Raise an error that says how to unset a field."""
@@ -128,8 +145,7 @@ class View:
 
     def close(self) -> None:
         """Make every later use raise StaleHandleError; for dispatch."""
-        for name in View.__slots__:
-            object.__delattr__(self, name)
+        object.__delattr__(self, "_state")
 
 
 class Members:
@@ -152,8 +168,8 @@ class Members:
 
     def get(self, member: str) -> Raw:
         """Return the staged value of a member, or else the one that slurmctld sent."""
-        struct, writes = self._view._struct, self._view._writes
-        value: Raw = writes[member] if member in writes else struct.raw(member)
+        state = self._view._state
+        value: Raw = state.writes[member] if member in state.writes else state.struct.raw(member)
         return value
 
 

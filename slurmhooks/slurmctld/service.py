@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import collector, reporting
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Announce, Query, Running, Turns
 
+_REQUEST = Type.REQUEST  # in Python 3.11, each look-up in an enumeration takes long
+
 
 class PointService:
     """Handlers of one plugin, loaded from one set of files.
@@ -57,6 +60,9 @@ class PointService:
         self.settings = settings
         self._tables = tables
         self._registry = registry
+        self._refuses_all = settings.policy.refusals == "all"
+        self._rule_ids = settings.policy.rule_ids
+        self._wanted = {hook: PRIVATE_ARGUMENTS.intersection(registry.wanted(hook)) for hook in HOOKS}
         self._kinds = {hook: kinds_of(registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
@@ -144,7 +150,7 @@ class PointService:
         excluded: Container[bytes | None] = (),
         subject: Callable[[Any], Subject] | None = None,
         sender: int | None = None,
-        quiet: Callable[[], bool] | None = None,
+        quiet: Callable[[Any], bool] | None = None,
     ) -> Outcome:
         """Run the handlers of a hook in a call of its own.
 
@@ -155,7 +161,7 @@ class PointService:
             excluded: see InWorker.
             subject: returns whose request it is, from its view, if the hook has modes.
             sender: user id of who reads messages, if there is one.
-            quiet: tells whether the user wants no notices; None: the hook has no notices.
+            quiet: tells whether the user wants no notices, from the view; None: the hook has no notices.
         """
         self._messages.clear()
         self._calling = get_ident()
@@ -163,12 +169,10 @@ class PointService:
         handlers = self._registry.handlers(hook)
         has_modes, has_notices = self._kinds[hook]
         modes = Modes(call, view, subject(view)) if has_modes and subject is not None else None
-        policy = self.settings.policy
         notices = None
-        if has_notices and quiet is not None and policy.notices == "daily":
-            notices = Notices(self._messages, sender, quiet)
-        refuse_all = policy.refusals == "all"
-        around = InWorker(handlers, excluded, call, modes, notices, refuse_all, policy.rule_ids)
+        if has_notices and quiet is not None and self.settings.policy.notices == "daily":
+            notices = Notices(self._messages, sender, partial(quiet, view))
+        around = InWorker(handlers, excluded, call, modes, notices, self._refuses_all, self._rule_ids)
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
@@ -199,7 +203,7 @@ class PointService:
             MessageError: it is damaged, or comes from another build.
         """
         message = decode(request, self._tables)
-        if message.type != Type.REQUEST or not message.items or message.hook >= hooks:
+        if message.type != _REQUEST or not message.items or message.hook >= hooks:
             raise MessageError("not a request")
         structs: list[tuple[int, bytes]] = []
         excluded: set[bytes | None] = set()

@@ -133,13 +133,13 @@ class FakeJob(_OfRelease, model.Job):
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
-        self._set(_given=frozenset(fields))
+        object.__setattr__(self, "_given", frozenset(fields))  # an assignment would set a field
         fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
 
 def request_of(job: FakeJob, hook: str) -> FakeStruct:
     """Return the struct that slurmctld would send for a hook; commits pending writes of the job."""
-    job._set(_modify=hook == "job_modify")
+    job._state.modify = hook == "job_modify"
     job.commit()
     struct = struct_of(job)
     struct.settle()

@@ -28,6 +28,7 @@ _HEADER_SIZE, _ITEM_SIZE = _HEADER.size, _ITEM.size
 _PADDINGS = tuple(bytes(-length % 8) for length in range(8))
 """What follows a value, by its length modulo 8."""
 _TYPES = {int(kind): kind for kind in Type}
+_ANSWER = Type.ANSWER  # in Python 3.11, each look-up in an enumeration takes long
 
 
 class MessageError(SlurmhooksError):
@@ -52,9 +53,8 @@ def texts_value(raw: Iterable[bytes] | None) -> bytes:
     return b"".join(map(text_value, raw or ()))
 
 
-def number_value(raw: int) -> bytes:
-    """Return an item's value for a number."""
-    return _NUMBER.pack(raw)
+number_value: Callable[[int], bytes] = _NUMBER.pack
+"""Returns an item's value for a number."""
 
 
 def condition_value(condition: bytes | tuple[int, int]) -> bytes:
@@ -112,7 +112,7 @@ class Packed:
         Raises:
             MessageError: the data is too short.
         """
-        size = _NUMBER.size * len(table.members)
+        size = table.size
         if len(data) < size:
             raise MessageError(f"a struct of {len(data)} bytes is shorter than table {table.name}")
         self.table = table
@@ -142,7 +142,7 @@ class Packed:
                 raise MessageError(f"{self.table.members[place].name} was left out for its length")
             return self._fetch(place)
         start, size = slot & 0xFFFFFFFF, slot >> 32
-        if start + size > len(self.data) or start < len(self.slots) * 8:
+        if start + size > len(self.data) or start < self.table.size:
             raise MessageError(f"{self.table.members[place].name} lies outside of its message")
         return self.data[start : start + size]
 
@@ -153,8 +153,11 @@ class Packed:
             return None
         start = slot & 0xFFFFFFFF
         last = start + (slot >> 32) - 1
-        if start <= last == self.data.find(b"\0", start, last + 1):
-            return self.data[start:last]
+        data = self.data
+        if start <= last < len(data) and not data[last]:
+            text = data[start:last]
+            if 0 not in text:
+                return text
         # Left out, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
@@ -282,13 +285,21 @@ class Message(NamedTuple):
         Raises:
             ValueError: the message would exceed the limit.
         """
-        type_, first, second, third, items = self
-        pack_item = _ITEM.pack
-        data = b"".join([pack_item(tag, len(value)) + value + _PADDINGS[len(value) & 7] for tag, value in items])
-        size = _HEADER.size + len(data)
-        if size > LARGEST:
-            raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
-        return _HEADER.pack(MAGIC, type_, tables.identity, size, first, second, third) + data
+        kind, first, second, third, items = self
+        parts: list[bytes] = []
+        for tag, value in items:
+            length = len(value)
+            parts += (_ITEM.pack(tag, length), value, _PADDINGS[length & 7])
+        return _whole(tables, kind, parts, first, second, third)
+
+
+def _whole(tables: Tables, kind: Type, parts: list[bytes], first: int, second: int = 0, third: int = 0) -> bytes:
+    """Return the bytes of a message from those of its items; see :meth:`Message.encode`."""
+    data = b"".join(parts)
+    size = _HEADER_SIZE + len(data)
+    if size > LARGEST:
+        raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
+    return _HEADER.pack(MAGIC, kind, tables.identity, size, first, second, third) + data
 
 
 def identity_of(data: bytes) -> int:
@@ -334,23 +345,27 @@ def decode(data: bytes, tables: Tables) -> Message:
     return Message(kind, first, second, third, tuple(items))
 
 
-def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> Message:
-    """Return the answer to a request.
+def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> bytes:
+    """Return the bytes of the answer to a request.
 
     Args:
-        table: of the job.
+        tables: of the build; writes are to members of the job, its first table.
         code: for Slurm; 0 lets the request pass.
         text: for the user.
         writes: raw values by member; empty unless the code is 0.
+
+    Raises:
+        ValueError: the message would exceed the limit.
     """
-    items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
-    for member, raw in (writes or {}).items():
-        place, _, kind = table.index[member]
-        if kind == "text":
-            value = text_value(raw)
-        elif kind == "texts":
-            value = texts_value(raw)
-        else:
-            value = number_value(raw)
-        items.append((place, value))
-    return Message(Type.ANSWER, code % (1 << 32), items=tuple(items))
+    parts: list[bytes] = []
+    if text is not None:
+        value = text_value(text)
+        parts += (_ITEM.pack(TEXT_FOR_USER, len(value)), value, _PADDINGS[len(value) & 7])
+    if writes:
+        index = tables.tables[0].index
+        for member, raw in writes.items():
+            place, _, kind = index[member]
+            value = text_value(raw) if kind == "text" else texts_value(raw) if kind == "texts" else number_value(raw)
+            length = len(value)
+            parts += (_ITEM.pack(place, length), value, _PADDINGS[length & 7])
+    return _whole(tables, _ANSWER, parts, code % (1 << 32))

@@ -54,12 +54,14 @@ class Table:
         places: the index of each member by its name.
         via: for each member, the index of the pointer through which it is reached, or None.
         index: the index, the pointer's index, and the kind of each member, by its name.
+        size: of the slots of a packed struct, in bytes.
     """
 
     def __init__(self, name: str, members: tuple[Member, ...]) -> None:
         """Index the members."""
         self.name = name
         self.members = members
+        self.size = 8 * len(members)
         self.places: Mapping[str, int] = {member.name: index for index, member in enumerate(members)}
         if len(self.places) != len(members):
             raise TableError(f"table {name}: a member appears twice")

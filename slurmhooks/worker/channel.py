@@ -25,8 +25,11 @@ HEADER = Struct("<II")
 _SIZE = HEADER.size
 _BEGUN = Struct("<I")
 _FLAGS = Struct("<I")
-_TEXT = _BEGUN.size + _FLAGS.size
+_FLAGS_AT = _BEGUN.size
+_TEXT = _FLAGS_AT + _FLAGS.size
 _LIMIT = Struct("<I")
+# In Python 3.11, each look-up in an enumeration takes long.
+_REQUEST, _ANSWER, _LAST = ChannelKind.REQUEST, ChannelKind.ANSWER, ChannelKind.LAST
 
 
 @lru_cache(1000)
@@ -144,7 +147,7 @@ class Channel:
         """
         if self.page is not None:
             raw = _noted(what, flags)
-            self.page[_BEGUN.size : _BEGUN.size + len(raw)] = raw
+            self.page[_FLAGS_AT : _FLAGS_AT + len(raw)] = raw
         if seconds is not None or self._limited:
             self._limited = seconds is not None
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
@@ -162,15 +165,15 @@ class Channel:
         return partial(self._query, self._begun)
 
     def end(self) -> None:
-        """Let no more questions be asked during the request; wait for one that another thread is asking."""
+        """Let no more questions be asked during the request; wait for one that another thread is asking.
+
+        In a child that a handler forked, and that has returned from the handler, end the process.
+        """
+        if self.inherited:
+            log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
+            os._exit(1)
         with self._lock:
             self._open = 0
-
-
-def _end_child() -> None:
-    """End this process, which is a child that a handler forked and that has returned from the handler."""
-    log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-    os._exit(1)
 
 
 def serve(
@@ -188,19 +191,16 @@ def serve(
         after: called after each answer has been sent, when slurmctld no longer waits; if it raises, the worker ends. It
             must be quick nevertheless, because the next request may have arrived already.
     """
-    if channel.inherited:
-        _end_child()
+    channel.end()  # this may be a child that a handler of init forked
     # A child that a handler forks must neither keep the channel open nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
         channel.send(ChannelKind.READY, b"")
-        while (request := channel.receive(ChannelKind.REQUEST)) is not None:
+        while (request := channel.receive(_REQUEST)) is not None:
             answer = handle(request, channel.begin())
-            if channel.inherited:
-                _end_child()
             channel.end()
             last = retire()
-            channel.send(ChannelKind.LAST if last else ChannelKind.ANSWER, answer)
+            channel.send(_LAST if last else _ANSWER, answer)
             after()
             if last:
                 return

@@ -27,19 +27,13 @@ RETIRE = 0.75
 CHECK = 0.005
 """Seconds between two looks at the memory of a worker: within them, a handler can fill some ten MiB at most."""
 
-_channel: Channel | None = None
+
+def _no_worker(what: str, flags: int = 0, seconds: float | None = None) -> None:
+    """Note nothing, in a process that is no worker."""
 
 
-def doing(what: str, flags: int = 0, timeout: float | None = None) -> None:
-    """Note what this worker is doing, such as the name of a handler, in case it never ends. Costs 1 us.
-
-    Args:
-        what: for the log.
-        flags: see slurmhooks.worker.channel.
-        timeout: its time limit in seconds; None: until the deadline of the request.
-    """
-    if _channel is not None:
-        _channel.doing(what, flags, timeout)
+doing: Callable[..., None] = _no_worker
+"""Notes what this worker is doing, such as the name of a handler, in case it never ends; see Channel.doing()."""
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
@@ -51,7 +45,7 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
         page: the descriptor of the status page; taken over.
         parent: the process id of the generation.
     """
-    global _channel
+    global doing
     # A session and process group of its own: killing the group ends the programs that handlers started.
     os.setsid()
     process.die_with(parent)
@@ -59,10 +53,11 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     confinement.limit(service.settings)
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
-    _channel = Channel(connection, mmap(page, STATUS_PAGE))
+    channel = Channel(connection, mmap(page, STATUS_PAGE))
+    doing = channel.doing
     os.close(page)
     service.start()
-    serve(_channel, service.handle, retirement(service.settings), service.after)
+    serve(channel, service.handle, retirement(service.settings), service.after)
     service.stop()
 
 

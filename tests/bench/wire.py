@@ -60,9 +60,7 @@ def main() -> None:
         return view
 
     def write() -> bytes:
-        return answer(
-            job, 0, None, {"time_limit": 60, "partition": b"debug", "comment": b"seen", "min_nodes": 1}
-        ).encode(tables)
+        return answer(tables, 0, None, {"time_limit": 60, "partition": b"debug", "comment": b"seen", "min_nodes": 1})
 
     print(f"Slurm {tables.release} ({tables.tier}), {len(job.members)} members, a request of {len(request)} bytes")
     show("decode", lambda: decode(request, tables))

@@ -93,7 +93,7 @@ def test_python_writes_what_c_applies(each_host: Host, tmp_path: Path) -> None:
         "environment": [],
         "spank_job_env": [b"S=1", b"T="],
     }
-    (tmp_path / "answer").write_bytes(answer(tables["job"], 0, b"fine\nby me", writes).encode(tables))
+    (tmp_path / "answer").write_bytes(answer(tables, 0, b"fine\nby me", writes))
     run = each_host.run(
         """
         apply $dir/answer account=physics comment=old overcommit=1 argv=run argv=x environment=A=1 partition=p
@@ -114,7 +114,7 @@ def test_damaged_answers_change_nothing(each_host: Host, tmp_path: Path) -> None
     """C refuses answers that are cut off, reads none beyond its end, and applies nothing of a refused answer."""
     tables = tables_of(each_host.build)
     writes: dict[str, Any] = {"account": b"chemistry", "time_limit": 60, "overcommit": 1, "argv": [b"a", b"b"]}
-    (tmp_path / "answer").write_bytes(answer(tables["job"], 0, b"text", writes).encode(tables))
+    (tmp_path / "answer").write_bytes(answer(tables, 0, b"text", writes))
     run = each_host.run("damage_answer $dir/answer account=physics argv=x argv=y argv=z\nbalance")
     result = run.one("damage_answer")
     assert result["cut_refused"] == result["size"]
@@ -156,8 +156,8 @@ def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
     """An answer with the tables of another build is refused, and so is an answer that both refuses and writes."""
     tables = tables_of(host.build)
     other = Tables(tables.release, "testing", tables.tables)
-    (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))
-    (tmp_path / "both").write_bytes(answer(tables["job"], 1, None, {"name": b"x"}).encode(tables))
+    (tmp_path / "other").write_bytes(answer(other, 0))
+    (tmp_path / "both").write_bytes(answer(tables, 1, None, {"name": b"x"}))
     other_build, both = host.run("apply $dir/other\napply $dir/both name=old").of("apply")
     assert other_build["wrong"] == "it is not an answer of this build of slurmhooks"
     assert (both["wrong"], both["name"]) == ("it both refuses the request and writes to it", "old")

@@ -159,7 +159,7 @@ def test_what_cannot_be_set_is_said() -> None:
             word.set(job, value)
     assert word.of(job) == "x"
     update = FakeJob(script=SCRIPT)
-    update._set(_modify=True)
+    update._state.modify = True
     assert word.of(update) is None
     with pytest.raises(ValueError, match="--a-word cannot be set: an update of a job carries no environment"):
         word.set(update, "x")

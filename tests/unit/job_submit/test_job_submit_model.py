@@ -185,6 +185,19 @@ def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: d
         getattr(job, member)["X"] = "1"
 
 
+def test_an_environment_is_frozen_as_long_as_the_job_has_no_script() -> None:
+    """What counts is the script as it is when a variable is written, not when the environment was first read."""
+    _, job = view()
+    environment = job.environment
+    assert environment.get("X") is None
+    job.script = "#!/bin/sh"
+    environment["X"] = "1"
+    job.script = None
+    with pytest.raises(ValueError, match="cannot be set"):
+        environment["X"] = "2"
+    assert environment == {"X": "1"}
+
+
 def test_an_array_keeps_what_is_no_variable() -> None:
     """Entries without '=' and the order of other entries survive a change; of two with one name the first counts."""
     fake, job = view(script="#!/bin/sh")

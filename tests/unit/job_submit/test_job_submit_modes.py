@@ -317,7 +317,7 @@ def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(
         "@hook.job_submit\ndef decides(job): log.user('decided')\n",
     )
     flags: list[tuple[str, int]] = []
-    monkeypatch.setattr("slurmhooks.slurmctld.around.doing", lambda what, flag=0, *_: flags.append((what, flag)))
+    monkeypatch.setattr("slurmhooks.worker.worker.doing", lambda what, flag=0, *_: flags.append((what, flag)))
     tables = tables_of("24.11")
     data = request_of(FakeJob(release="24.11"), "job_submit").data
     items = ((0, data), (EXCLUDED_HANDLER, text_value(b"limits:ends")))

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import gc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,6 +51,38 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     assert answer.writes == {"account": b"second"} | ({"comment": b"first"} if runs else {})
 
 
+READS = """
+from slurmhooks import hook
+
+@hook.job_submit
+def reads(job, submit_uid):
+    job.environment.get("HOME")
+    job.spank_job_env.get("HOME")
+    job.comment = "first"
+"""
+
+
+def test_a_request_leaves_no_garbage(tmp_path: Path) -> None:
+    """Nothing of a request waits for the garbage collector, which would take its time during a later request."""
+    file = tmp_path / "limits.py"
+    file.write_text(READS)
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    service.followers.append(lambda call: None)
+    data = request_of(FakeJob(release="24.11", script="#!/bin/sh", environment={"HOME": "/h"}), "job_submit").data
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, data),)).encode(tables)
+    service.handle(request, bytes)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):  # the service keeps the last request
+            service.handle(request, bytes)
+            service.after()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 REFUSES = """
 from slurmhooks import Reject, hook
 
@@ -62,7 +95,7 @@ def refuses(job):
 def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a refusal, the status page names no handler: if the worker ends now, the refusal must not be lost."""
     said: list[str] = []
-    monkeypatch.setattr("slurmhooks.slurmctld.around.doing", lambda what, *_: said.append(what))
+    monkeypatch.setattr("slurmhooks.worker.worker.doing", lambda what, *_: said.append(what))
     file = tmp_path / "limits.py"
     file.write_text(REFUSES)
     tables = tables_of("24.11")

@@ -73,8 +73,8 @@ def test_answers_keep_their_meaning(old: str, new: str) -> None:
     """Codes are those of the new release by name, and writes go to the same fields."""
     conversion = Conversion(tables_of(old), tables_of(new))
     code = conversion.old.constants["ESLURM"]["ESLURM_INVALID_ACCOUNT"]
-    refused = conversion._answer(answer(conversion.old["job"], code, b"no"))
+    refused = conversion._answer(decode(answer(conversion.old, code, b"no"), conversion.old))
     assert refused.first == conversion.new.constants["ESLURM"]["ESLURM_INVALID_ACCOUNT"]
     writes: dict[str, Any] = {"account": b"art", "time_limit": 60, "environment": [b"A=1"]}
-    accepted = conversion._answer(answer(conversion.old["job"], 0, None, writes))
+    accepted = conversion._answer(decode(answer(conversion.old, 0, None, writes), conversion.old))
     assert read_answer(conversion.new["job"], accepted).writes == writes

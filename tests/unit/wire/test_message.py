@@ -149,7 +149,7 @@ def test_what_c_cannot_hold_is_not_packed(values: dict[str, Any], error: type[Ex
 
 def test_answers() -> None:
     """An answer carries its code, the text for the user and the writes."""
-    made = answer(JOB, -1, b"no", None)
-    assert (made.first, made.items) == ((1 << 32) - 1, ((TEXT_FOR_USER, b"no\0"),))
-    made = answer(JOB, 0, None, {"account": None, "argv": [b"a", b"b"], "requeue": 7})
+    made = decode(answer(TABLES, -1, b"no", None), TABLES)
+    assert (made.type, made.code, made.items) == (Type.ANSWER, (1 << 32) - 1, ((TEXT_FOR_USER, b"no\0"),))
+    made = decode(answer(TABLES, 0, None, {"account": None, "argv": [b"a", b"b"], "requeue": 7}), TABLES)
     assert made.items == ((0, b""), (2, b"a\0b\0"), (3, (7).to_bytes(8, "little")))

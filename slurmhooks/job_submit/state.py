@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a view of a request has besides its class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmhooks.slurmctld.model import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.handlers.view import StagedMapping
+    from slurmhooks.job_submit.bounds.cluster import Cluster
+    from slurmhooks.slurmctld.asking import Struct
+    from slurmhooks.slurmctld.model import Record
+
+
+class JobState(State):
+    """What a view of a request has besides its class.
+
+    Attributes:
+        argv: the staged words; None: not written.
+        cluster: what looks up what Slurm can give, after its first use.
+        make_cluster: returns it; None if slurmctld answers no questions about it.
+        mappings: the two environments, after their first use.
+        modify: the request is an update.
+        owner: user id of the job's owner, if the request does not have it.
+        sender: user id of the sender, which Slurm has checked; None: not known.
+        record: the job that an update changes; None for submissions, and if slurmctld did not send it.
+    """
+
+    __slots__ = ("argv", "cluster", "make_cluster", "mappings", "modify", "owner", "record", "sender")
+
+    def __init__(
+        self,
+        struct: Struct,
+        modify: bool,
+        owner: int | None,
+        sender: int | None,
+        record: Record | None,
+        make_cluster: Callable[[], Cluster] | None,
+    ) -> None:
+        """Store it; nothing is staged."""
+        self.struct = struct
+        self.writes = {}
+        self.argv: list[bytes] | None = None
+        self.cluster: Cluster | None = None
+        self.make_cluster = make_cluster
+        self.mappings: dict[str, StagedMapping] = {}
+        self.modify = modify
+        self.owner = owner
+        self.sender = sender
+        self.record = record
+
+    def is_set(self, member: str) -> bool:
+        """Tell whether a text is set, without asking slurmctld for a long one."""
+        return self.writes[member] is not None if member in self.writes else self.struct.is_set(member)

@@ -205,7 +205,7 @@ def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Map
     if script.startswith((".", "/")):
         return script
     given = [each for part in parts for each in part if each.name == "chdir"]
-    folder = given[-1].text or "" if given else work_dir
+    folder = os.path.join(work_dir, given[-1].text or "") if given else work_dir
     names = [os.path.join(place, script) for place in (folder, *environment.get("PATH", "").split(os.pathsep)) if place]
     return next((name for name in names if os.path.isfile(name)), script if given else names[0])
 
@@ -248,6 +248,8 @@ def _long(
         raise CommandLineError(f"--{name} takes no argument")
     if value is None and has_arg == REQUIRED:
         value = _next(f"--{name}", rest)
+    if has_arg == OMITTABLE and name not in plugins:
+        value = value or None  # as slurm_process_option() does
     return [Given(ALIASES.get(name, name), f"--{name}", value, name in plugins)]
 
 

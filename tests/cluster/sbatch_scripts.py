@@ -17,6 +17,8 @@ LINES = """
 -b 01/20/35-16:00
 -b 013135
 -D /tmp
+-D .
+--chdir=sub/../x
 --comment="two words"
 --comment='single # quoted'
 -C intel&gpu
@@ -99,11 +101,15 @@ LINES = """
 --gres-flags=disable-binding
 --gres-flags=allow-task-sharing
 --gres-flags=multiple-tasks-per-sharing
+--gres-flags=
+--gres-flags=Enforce-Binding,
+--gres-flags=one-task-per-sharing,multiple-tasks-per-sharing
 -H
 --hint=compute_bound
 --hint=memory_bound
 --hint=multithread
 --hint=nomultithread
+--hint=Compute_bound
 -J a#b
 -J "my job"
 -J -dash
@@ -132,8 +138,16 @@ LINES = """
 --nice
 --nice=5
 --nice=-5
+--nice=1-2
+--nice=abc
+--nice=
+--nice=2147483646
 --no-kill
 -k --no-kill=off
+--no-kill=no
+--no-kill=Set
+--no-kill=
+--no-kill=maybe
 --no-requeue
 --requeue
 --requeue --no-requeue
@@ -201,6 +215,7 @@ LINES = """
 --switches=2
 --switches=2@10
 --switches=1@1:00:00
+--switches=2@UNLIMITED
 -t 5
 -t 0
 -t 5:30
@@ -221,12 +236,17 @@ LINES = """
 --tres-per-task=gres/gpu:1 -n 2
 --wait-all-nodes=1
 --wait-all-nodes=0
+--wait-all-nodes=01
+--wait-all-nodes=2
 --wckey=key
 --export=ALL
 --export=NONE
 --export=NIL
 --export=HOME,SITE=1
 --export=ALL,SITE=1
+--export=all,SITE=1
+--export="SITE='a,b',HOME"
+--export='SITE="a,b","HOME",'
 --export-file=@FOLDER@/environment.txt
 --get-user-env
 --ignore-pbs

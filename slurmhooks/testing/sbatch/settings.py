@@ -60,18 +60,21 @@ def gres_flags(fields: Fields, text: str) -> None:
     """``--gres-flags``."""
     names = list(_GRES_FLAGS.values())
     fields["bitflags"] = int(fields.get("bitflags", 0)) & ~sum(int(JobFlag[name]) for name in names)
-    for word in text.lower().split(","):
+    words = [word for word in text.lower().split(",") if word]
+    for word in words:
         if word not in _GRES_FLAGS:
             raise SbatchError(f"{word!r} is none of {', '.join(_GRES_FLAGS)}")
         flag(_GRES_FLAGS[word])(fields, word)
+    if {"one-task-per-sharing", "multiple-tasks-per-sharing"} <= {*words}:
+        raise SbatchError("one-task-per-sharing and multiple-tasks-per-sharing are mutually exclusive")
 
 
 def hint(fields: Fields, text: str) -> None:
     """``--hint``."""
     for word in text.split(","):
-        if word not in _HINTS:
+        if word.lower() not in _HINTS:
             raise SbatchError(f"{word!r} is none of {', '.join(_HINTS)}")
-        fields.update(_HINTS[word])
+        fields.update(_HINTS[word.lower()])
 
 
 def cpu_frequency(fields: Fields, text: str) -> None:

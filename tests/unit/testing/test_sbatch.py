@@ -31,7 +31,7 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["-N", "2"], {"min_nodes": 2, "max_nodes": 2}),
         (["--nodes=1k-2k"], {"min_nodes": 1024, "max_nodes": 2048}),
         (["-N1,4-6,8-15:4"], {"min_nodes": 1, "max_nodes": 12, "job_size_str": "1,4-6,8,12"}),
-        (["-Hkv"], {"priority": 0, "kill_on_node_fail": 0}),
+        (["-vHk"], {"priority": 0, "kill_on_node_fail": 0}),
         (["--no-kill=off"], {}),
         (["--mem", "1500K"], {"min_mem_per_node": 2}),
         (["--mem-per-cpu=2G"], {"min_mem_per_cpu": 2048}),

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, short
+from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
 from slurmhooks.testing.option_texts import ALONE
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
 
@@ -258,7 +258,7 @@ def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool
     if given in names:
         return given
     matches = [name for name in names if name.startswith(given)]
-    if len({ALIASES.get(name, name) for name in matches}) > 1:
+    if len({SAME.get(name, name) for name in matches}) > 1:
         raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(matches))}")
     if not matches and required:
         added = ", ".join(f"--{name}" for name in plugins) or "no option"

@@ -281,6 +281,7 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "extra-node-info": _layout,
     "get-user-env": _get_user_env,
     "gres": _gres,
+    "gres-flags": lambda text: ",".join(filter(None, text.lower().split(","))) or "unset",
     "mail-type": _mail_type,
     "nice": _nice,
     "nodes": _nodes,

@@ -5,6 +5,9 @@ LINES = """
 -A physics
 --account=a --account=b
 --acctg-freq=30
+--acctg-freq=x
+--acctg-freq=-1
+--acctg-freq=Task=5,
 --acctg-freq=task=15,network=20
 -a 0-15:4%2
 -a 1,3,5-7
@@ -85,6 +88,10 @@ LINES = """
 -G a100:2
 --gpus=a100:2,v100:1
 --gpus=1 --gpus=2
+--gpus=
+--gpus=1 --gpus=
+--gpus=a100:1,
+--gpus-per-socket= --gpus-per-node=
 --gpus-per-node=2
 --gpus-per-node=a100:1
 --gpus-per-node=2 --gres=nic:1
@@ -103,6 +110,7 @@ LINES = """
 --gres-flags=multiple-tasks-per-sharing
 --gres-flags=
 --gres-flags=Enforce-Binding,
+--gres-flags=enforce-binding,disable-binding
 --gres-flags=one-task-per-sharing,multiple-tasks-per-sharing
 -H
 --hint=compute_bound
@@ -133,6 +141,9 @@ LINES = """
 --mem-bind=local
 --mem-bind=verbose,rank
 --mem-bind=map_mem:0,1
+--mem-bind=local,rank
+--mem-bind=Rank,None
+--mem-bind=map_mem:
 --mincpus=4
 --network=devname=x
 --nice

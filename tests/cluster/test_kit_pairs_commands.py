@@ -166,6 +166,8 @@ HAND = (
     sbatch("--chdir=sub", "-o", "out", "--wrap", "true"),
     sbatch("--no-kill=", "--nice=", "--exclusive=", "--wrap", "true"),
     sbatch("--cpus-per-gpu=5:6", "--wrap", "true"),
+    sbatch("--gpus=", "--gpus-per-node=", "--gres-flags=", "--wrap", "true"),
+    sbatch("--gres-flags=Enforce-Binding", "--wrap", "true"),
     sbatch("--export=MADE='a,b',all", "--wrap", "true", OTHER="x"),
     sbatch("--export-file=environment.txt", "--wrap", "true", OTHER="x"),
     sbatch("--export-file=environment.txt", "--export=OTHER,MADE=1", "--wrap", "true", OTHER="x"),

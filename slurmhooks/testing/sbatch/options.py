@@ -34,7 +34,7 @@ class Sets:
 
     Attributes:
         field: its name; names with an underscore are those of values that other options need.
-        read: converts the argument.
+        read: converts the argument; None unsets the field.
     """
 
     field: str
@@ -42,7 +42,11 @@ class Sets:
 
     def __call__(self, fields: Fields, text: str) -> None:
         """Store the converted argument."""
-        fields[self.field] = self.read(text)
+        value = self.read(text)
+        if value is None:
+            fields.pop(self.field, None)
+        else:
+            fields[self.field] = value
 
 
 def text_of(field: str) -> Sets:
@@ -81,8 +85,8 @@ def one_of(field: str, values: Mapping[str, Any]) -> Sets:
 
 
 def tres(field: str, prefix: str = "") -> Sets:
-    """Return a setter that stores TRES; the last option of several counts."""
-    return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",")))
+    """Return a setter that stores TRES, without empty items; the last option of several counts."""
+    return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",") if part) or None)
 
 
 def memory_per_gpu(fields: Fields, text: str) -> None:
@@ -236,13 +240,14 @@ MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRU
 
 OPTIONS: dict[str, Setter] = {
     "account": text_of("account"),
-    "acctg-freq": text_of("acctg_freq"),
+    "acctg-freq": Sets("acctg_freq", settings.frequencies),
     "array": text_of("array_inx"),
     "batch": text_of("batch_features"),
     "bb": text_of("burst_buffer"),
     "bbf": Sets("_burst_buffer", text_in),
     "begin": Sets("begin_time", moment),
     "chdir": text_of("work_dir"),
+    "cluster": text_of("clusters"),
     "cluster-constraint": text_of("cluster_features"),
     "clusters": text_of("clusters"),
     "comment": text_of("comment"),

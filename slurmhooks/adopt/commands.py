@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks.adopt.answers import Answer, failed
 from slurmhooks.adopt.ours import guard
-from slurmhooks.adopt.reference import RESULTS, Plain, is_number, minutes_of, number_of, text_of
+from slurmhooks.adopt.reference import RESULTS, Plain, code_of, minutes_of, text_of
 from slurmhooks.errors import Reject
 from slurmhooks.fields.rows import release_of
 from slurmhooks.lua import cli_filter, finding
@@ -234,9 +234,10 @@ class _Plain:
             self._error = text if self._error is None else self._error
             self._seen.log[len(self._seen.log) + 1] = failed(name, text)
             return 0
-        if not is_number(result):
+        number = self._plain.number(result)
+        if number is None:
             self._seen.log[len(self._seen.log) + 1] = "info: non-numeric return code"
-        return number_of(result)
+        return code_of(number)
 
     def _words(self, options: FakeOptions) -> list[str]:
         return [] if self._release < (23, 2) and options.command == "salloc" else list(options.raw_argv())

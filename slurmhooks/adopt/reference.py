@@ -8,6 +8,7 @@ a comparison without a result.
 
 from __future__ import annotations
 
+import codecs
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from slurmhooks.adopt.answers import Answer, Request
 from slurmhooks.lua import job_fields, library
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.slurm_table import time_str2mins
-from slurmhooks.values import NO_VAL
+from slurmhooks.values import ENCODING, ERRORS, NO_VAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +53,27 @@ RESULTS = {"SUCCESS": 0.0, "ERROR": -1.0, "FAILURE": -1.0}
 MEM_PER_CPU = 1 << 63
 
 
+TEXT = "slurmhooks_text"
+"""The encoding of texts in Lua: UTF-8, in which any other byte is kept, because scripts and users may write Latin-1."""
+BOM = b"\xef\xbb\xbf"
+
+
+def _codec(name: str) -> codecs.CodecInfo | None:
+    if name != TEXT:
+        return None
+
+    def encode(text: str, errors: str = ERRORS) -> tuple[bytes, int]:
+        return text.encode(ENCODING, ERRORS), len(text)
+
+    def decode(raw: bytes, errors: str = ERRORS) -> tuple[str, int]:
+        return bytes(raw).decode(ENCODING, ERRORS), len(raw)
+
+    return codecs.CodecInfo(encode, decode, name=TEXT)  # type: ignore[arg-type]
+
+
+codecs.register(_codec)
+
+
 def _pairs(text: str) -> dict[str, str]:
     return {name: member or name for name, _, member in (word.partition("=") for word in text.split())}
 
@@ -75,16 +97,25 @@ class Plain:
         """
         module: Any = library.load(lua)
         self.failure: type[Exception] = module.LuaError
+        self._version = lua.version
         self._lua = module.LuaRuntime(
-            encoding="utf-8", source_encoding="utf-8", unpack_returned_tuples=True, register_eval=False,
+            encoding=TEXT, source_encoding=TEXT, unpack_returned_tuples=True, register_eval=False,
             register_builtins=False,
         )  # fmt: skip
         self.convert: Callable[[Any], Any] = self._lua.table_from
         self.scope = self._lua.globals()
         path_of, cpath_of = library.search_paths(lua)
+        self._tonumber = self.scope.tonumber
         self.scope.python = None
         self.scope.package.path, self.scope.package.cpath = path_of, cpath_of
         self.part("guard.lua")(stopped, float(now))
+
+    def number(self, result: Any) -> float | None:
+        """Return the number that a function returned, which may be a text; None if it is none."""
+        first = result[0] if isinstance(result, tuple) else result
+        if isinstance(first, str):
+            first = self._tonumber(first)
+        return float(first) if isinstance(first, (int, float)) and not isinstance(first, bool) else None
 
     def part(self, name: str) -> Any:
         """Return a file of this package as a function of Lua."""
@@ -96,10 +127,12 @@ class Plain:
         Raises:
             ValueError: it does not load.
         """
+        if self._version != "5.1":
+            content = content.removeprefix(BOM)
         if content.startswith(b"#"):
             content = b"\n" + content.partition(b"\n")[2]
         try:
-            self._lua.compile(content.decode("utf-8", "surrogateescape"), name=f"@{path}")()
+            self._lua.compile(content.decode(ENCODING, ERRORS), name=f"@{path}")()
         except self.failure as error:
             raise ValueError(text_of(error)) from None
 
@@ -154,6 +187,8 @@ class Reference:
             self._convert(numbers), rows, minutes_of, self._stopped, plain.part("reference_slurm.lua")(),
         )  # fmt: skip
         plain.load(path, content)
+        self._early: list[str] = list(self._seen.messages.values()) if self._seen.messages else []
+        """What the top level of the script said to the user, who is that of the first request."""
 
     def _stopped(self, what: str) -> None:
         self._unknown.append(str(what))
@@ -166,21 +201,22 @@ class Reference:
         numbers.update(_memory(raws["pn_min_memory"]))
         values = self._convert({name: raw for name, raw in numbers.items() if raw is not None})
         self._begin(values, self._convert(request.environment()))
-        error = None
-        code = 0
+        error = number = None
         try:
-            result = (self._submit if request.hook == "job_submit" else self._modify)(float(request.uid))
-            code = number_of(result)
+            number = self._lua.number(
+                (self._submit if request.hook == "job_submit" else self._modify)(float(request.uid))
+            )
         except self._failure as failure:
             error = text_of(failure)
         seen = self._seen
         log = list(seen.log.values())
-        messages = list(seen.messages.values()) if error is None or self._keeps_messages else []
-        if error is None and not is_number(result):
+        messages = [*self._early, *seen.messages.values()] if error is None or self._keeps_messages else []
+        self._early.clear()
+        if error is None and number is None:
             log.append("info: non-numeric return code")
         writes = dict(_written(seen.writes, values))
         writes = {name: raw for name, raw in writes.items() if raw != raws[name]}
-        return Answer(code, messages, writes, log, error, self._unknown[:])
+        return Answer(code_of(number), messages, writes, log, error, self._unknown[:])
 
 
 def _memory(raw: int) -> dict[str, float | None]:
@@ -202,35 +238,13 @@ def _written(names: Any, values: Any) -> Iterator[tuple[str, Any]]:
             yield str(name), _raw(values[name])
 
 
+def code_of(number: float | None) -> int:
+    """Return a number of a script as the int that Slurm's C source takes it for; 0 for none."""
+    return 0 if number is None else int(number) if abs(number) < 1 << 31 else -1 << 31
+
+
 def _raw(value: Any) -> Any:
     return int(value) if isinstance(value, float) else value
-
-
-def is_number(result: Any) -> bool:
-    """Tell whether a function returned a number, or a text that is one."""
-    first = _first(result)
-    if isinstance(first, str):
-        try:
-            float(first)
-        except ValueError:
-            return False
-        return True
-    return isinstance(first, (int, float)) and not isinstance(first, bool)
-
-
-def _first(result: Any) -> Any:
-    return result[0] if isinstance(result, tuple) else result
-
-
-def number_of(result: Any) -> int:
-    """Return the number that a function returned, as Slurm's C source takes it."""
-    first = _first(result)
-    if isinstance(first, bool) or first is None:
-        return 0
-    try:
-        return int(float(first))
-    except (TypeError, ValueError):
-        return 0
 
 
 def _read(path: str) -> str:

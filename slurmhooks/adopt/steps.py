@@ -16,7 +16,7 @@ import cffi
 
 from slurmhooks.adopt.answers import Answer, failed
 from slurmhooks.adopt.ours import guard
-from slurmhooks.adopt.reference import Plain, number_of, text_of
+from slurmhooks.adopt.reference import Plain, code_of, text_of
 from slurmhooks.errors import LoadError, SpankError
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.log import LEVELS
@@ -261,7 +261,7 @@ class _PlainProcess(_Process):
         except self._plain.failure as failure:
             self.fail(name, text_of(failure))
             return 0
-        return -1 if number_of(result) < 0 else 0
+        return -1 if code_of(self._plain.number(result)) < 0 else 0
 
     def take_options(self) -> None:
         rows = {row[0]: (*row, *[None] * 4)[:4] for row in (*self._options, *self._registered)}
@@ -273,7 +273,8 @@ class _PlainProcess(_Process):
             code = 0
             if callback:
                 try:
-                    code = number_of(self._made.take(callback, value, text, self.step.context == "remote"))
+                    taken = self._made.take(callback, value, text, self.step.context == "remote")
+                    code = code_of(self._plain.number(taken))
                 except self._plain.failure as failure:
                     self.fail(name, text_of(failure))
                     code = -1

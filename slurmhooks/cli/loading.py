@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters, progress
 from slurmhooks.config import plain
-from slurmhooks.entry.sources import scripts_of
+from slurmhooks.entry.sources import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
@@ -114,7 +114,7 @@ class Loaded:
         self.notes += self.registry.notes
 
     def _load_alone(self, files: list[str]) -> None:
-        self.registry = loading.of_files(files).load()
+        self.registry = of_files(files).load()
         self.notes += self.registry.notes
 
     def _guard(self, load: Callable[[], None]) -> None:

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scripts and rules that slurmhooks.toml itself names; commands import this without the workers' service."""
+"""The scripts and rules that slurmhooks.toml or a user names; commands import this without the workers' service."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmhooks.errors import LoadError
+from slurmhooks.files.paths import real
+from slurmhooks.site import loading
+
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
     from pathlib import Path
 
     from slurmhooks.config.model import Config
+    from slurmhooks.fields.rows import Release
     from slurmhooks.handlers.loader import Source
 
 
@@ -41,3 +46,36 @@ def scripts_of(read: Config, path: Path) -> list[Source]:
 
         sources.append(cli_filter.source(str(path.parent / read.cli_filter.lua), read.lua.version))
     return sources
+
+
+def of_files(names: Iterable[str], release: Release | None = None) -> loading.Named:
+    """Return files that a user names: hook files, and Lua scripts for job_submit or cli_filter.
+
+    Args:
+        names: paths; those of Lua scripts end in ``.lua``.
+        release: of Slurm, whose job_submit/lua is imitated; by default that of the process.
+
+    Raises:
+        LoadError: a Lua script is for something else, or cannot be read.
+    """
+    paths = [real(name) for name in names]
+    named = loading.of_files(path for path in paths if not path.endswith(".lua"))
+    named.scripts += [_script(path, release) for path in paths if path.endswith(".lua")]
+    return named
+
+
+def _script(path: str, release: Release | None) -> Source:
+    from slurmhooks.handlers.loader import Source
+    from slurmhooks.lua import cli_filter, job_submit
+    from slurmhooks.lua.source import Script
+
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            entries = Script(file.read()).entries
+    except OSError as error:
+        raise LoadError([f"{path}: {error.strerror}"]) from error
+    if any(entry.startswith("slurm_cli_") for entry in entries):
+        return cli_filter.source(path, None)
+    if any(entry.startswith("slurm_job_") for entry in entries):
+        return Source(path=path, read=lambda name: job_submit.load(name, release=release))
+    raise LoadError([f"{path}: neither a job_submit.lua nor a cli_filter.lua; plugstack.conf names scripts of SPANK"])

@@ -20,6 +20,8 @@ class RecordFields:
     # Who
     account = Text("Account that is charged.", writable=False)
     admin_comment = Text("Comment of administrators.", writable=False)
+    cluster = Text("Cluster of the job's association; None without accounting.", member="assoc_ptr.cluster",
+                   writable=False)  # fmt: skip
     comment = Text("Comment of the user.", writable=False)
     extra = Text("Text that Slurm stores (--extra).", member=("extra", "details.extra"), writable=False)
     group_id = Plain(32, "Group that the job runs as.", writable=False)
@@ -38,6 +40,7 @@ class RecordFields:
     alloc_partition = Text("Partition in which the job runs or ran; before it starts, one of those of partition.",
                            member=("alloc_partition", "part_ptr.name"), writable=False)  # fmt: skip
     alloc_node = Text("Host from which the job was submitted.", writable=False)
+    alloc_sid = Plain(32, "Session id of the command that submitted the job.", writable=False)
     argv = Strings("The script's name and arguments.", member="details.argv", count="details.argc")
     array_job_id = Plain(32, "Job id of the job array; 0: not an array.", writable=False)
     array_task_cnt = Plain(32, "Number of tasks of the array without own records; None: there are none.",
@@ -70,7 +73,11 @@ class RecordFields:
     # Where
     batch_features = Text("Features that the node of the batch script must have.", writable=False)
     batch_host = Text("Node that the batch script runs on.", writable=False)
+    cluster_features = Text("Features that a cluster must have.", member="details.cluster_features", writable=False)
     best_switch = Truth("Whether the job got no more switches than requested.", writable=False)
+    contiguous = Plain(16, "1: the nodes must be adjacent.", member="details.contiguous", writable=False)
+    exc_nodes = Text("Nodes that the job must not get, as a node list.", member="details.exc_nodes", writable=False)
+    failed_node = Text("Node whose failure ended the job.", writable=False, since="23.11")
     features = Text("Features that nodes must have.", member="details.features", writable=False)
     network = Text("Requirements on the interconnect.", writable=False)
     nodes = Text("Nodes of the job, as a node list.", writable=False)
@@ -80,6 +87,7 @@ class RecordFields:
     reboot = Plain(8, "1: the nodes are booted before the job starts.", writable=False)
     req_nodes = Text("Nodes that the job must get, as a node list.", member="details.req_nodes", writable=False)
     req_switch = Plain(32, "Maximum number of leaf switches; 0: no maximum.", writable=False)
+    resv_ports = Text("Ports that are reserved for the job.", writable=False)
     segment_size = Number(16, "Nodes in each segment.", member="details.segment_size", writable=False, since="24.05")
     wait4switch = Plain(32, "How long to wait for that number of switches.", unit="seconds", writable=False)
     wait4switch_start = Time("When the job began to wait for switches; 0: it did not wait.", writable=False)
@@ -117,6 +125,9 @@ class RecordFields:
     pn_min_cpus = Number(32, "Minimum number of CPUs per node.", member="details.pn_min_cpus", writable=False)
     pn_min_memory = Number(64, "Both min_mem_per_ fields as one number.", member="details.pn_min_memory", unit="MiB",
                            writable=False)  # fmt: skip
+    pn_min_tmp_disk = Plain(32, "Minimum temporary disk space per node.", member="details.pn_min_tmp_disk", unit="MiB",
+                            writable=False)  # fmt: skip
+    share_res = Number(8, "1: the nodes may be shared with other jobs.", member="details.share_res", writable=False)
     sockets_per_node = Number(16, "Minimum number of sockets per node.", member="details.mc_ptr.sockets_per_node",
                               writable=False)  # fmt: skip
     thread_spec = Tagged(16, "Threads per node reserved for the system; None if cores are.",
@@ -139,21 +150,33 @@ class RecordFields:
                        member="details.whole_node", writable=False)  # fmt: skip
 
     # When
+    accrue_time = Time("When the job began to age in priority; 0: not yet.", member="details.accrue_time",
+                       writable=False)  # fmt: skip
     begin_time = Time("Earliest start; 0: unset.", member="details.begin_time", writable=False)
     curr_dependency = Text("Dependencies that are not fulfilled yet.", member="details.dependency", writable=False)
+    db_flags = Plain(32, "What accounting notes of the job, such as how it was scheduled: SLURMDB_JOB_FLAG_...",
+                     writable=False)  # fmt: skip
     deadline = Time("Remove the job if it cannot end by this time; 0: no deadline.", writable=False)
     delay_boot = Number(32, "How long to wait for nodes that need no reboot.", unit="seconds", writable=False)
     direct_set_prio = Plain(16, "1: the priority was set by a user or administrator.", writable=False)
     end_time = Time("When the job ended or will end; 0: unknown.", writable=False)
+    last_sched_eval = Time("When the scheduler last looked at the job; 0: never.", writable=False)
     nice = Offset(32, "Adjustment of the priority; positive numbers lower it.", member="details.nice", writable=False)
     orig_dependency = Text("Dependencies at submission.", member="details.orig_dependency", writable=False)
+    pre_sus_time = Plain(64, "How long the job ran before it was last suspended.", unit="seconds", writable=False)
+    preempt_time = Time("When the job was told that it is preempted; 0: it was not.", writable=False)
     priority = Number(32, "Priority; 0: held.", writable=False)
+    resize_time = Time("When the job was last resized; 0: never.", writable=False)
     restart_cnt = Plain(16, "How often the job was restarted.", writable=False)
     site_factor = Offset(32, "Part of the priority that plugins set.", writable=False)
     start_time = Time("When the job started or will start; 0: unknown.", writable=False)
     submit_time = Time("When the job was submitted.", member="details.submit_time", writable=False)
+    suspend_time = Time("When the job was last suspended or resumed; 0: never.", writable=False)
     time_limit = Number(32, "Time limit.", unit="minutes", writable=False)
     time_min = Number(32, "Minimum time limit that the user accepts.", unit="minutes", writable=False)
+
+    tot_sus_time = Plain(64, "How long the job was suspended, without the present suspension.", unit="seconds",
+                         writable=False)  # fmt: skip
 
     # How
     derived_ec = Status("Highest exit status of all steps.", writable=False)
@@ -161,6 +184,7 @@ class RecordFields:
     job_state = OneOf(32, JobState, "State of the job.", mask=JOB_STATE_BASE, optional=False, writable=False)
     job_state_flags = Flag(32, JobStateFlag, "Flags of the state.", member="job_state",
                            mask=JOB_STATE_FLAGS, optional=False, writable=False)  # fmt: skip
+    kill_on_node_fail = Plain(16, "1: the failure of one node ends the job.", writable=False)
     mail_type = Flag(16, MailType, "Events on which Slurm sends mail.", writable=False)
     mail_user = Text("Recipient of mail.", writable=False)
     requeue = Number(16, "1: the job may be requeued.", member="details.requeue", writable=False)
@@ -168,6 +192,7 @@ class RecordFields:
     selinux_context = Text("SELinux context.", writable=False)
     state_desc = Text("Text for the reason why the job does not run.", writable=False)
     state_reason = OneOf(32, StateReason, "Reason why the job does not run, or ended.", optional=False, writable=False)
+    state_reason_prev_db = OneOf(32, StateReason, "Last reason why the job waited.", optional=False, writable=False)
     std_err = Text("File for standard error.", member="details.std_err", writable=False)
     std_in = Text("File for standard input.", member="details.std_in", writable=False)
     std_out = Text("File for standard output.", member="details.std_out", writable=False)

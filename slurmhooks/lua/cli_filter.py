@@ -241,7 +241,7 @@ class Script:
                 log.verbose("%s", line)
             return 0
         first = result[0] if isinstance(result, tuple) and result else result
-        raw = as_number(first)
+        raw = as_number(self.state, first)
         if raw is None:
             function = f"cli_filter_p_{name}"
             log.plain(INFO, f"{PLUGIN}: {function}: {function}/lua: {self.path}: non-numeric return code")
@@ -266,7 +266,7 @@ class Script:
         return _json({name: value for name, value in environ.items() if not name.startswith(NOT_IN_JSON)})
 
     def _store(self, *arguments: object) -> object:
-        key = whole(number(arguments[-2] if len(arguments) > 1 else None))
+        key = whole(number(self.state, arguments[-2] if len(arguments) > 1 else None))
         raw = as_string(self.state, arguments[-1] if arguments else None)
         if raw is None:
             kind = self.state.type_of(arguments[-1] if arguments else None)
@@ -275,7 +275,7 @@ class Script:
         return ()
 
     def _retrieve(self, *arguments: object) -> object:
-        return self._stored.get(whole(number(arguments[-1] if arguments else None)))
+        return self._stored.get(whole(number(self.state, arguments[-1] if arguments else None)))
 
 
 def _json(value: object) -> str:

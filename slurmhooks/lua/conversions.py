@@ -14,42 +14,37 @@ def as_string(state: State, value: object) -> bytes | None:
         return value.partition(b"\0")[0]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    shown = str(value) if isinstance(value, int) and state.has_integers else f"{value:.14g}"
-    if state.has_integers and isinstance(value, float) and shown.lstrip("-").isdigit():
-        shown += ".0"
-    return shown.encode()
+    shown: bytes = state.tostring(value)
+    return shown
 
 
-def number(value: object) -> float:
+def number(state: State, value: object) -> float:
     """Return a value as ``lua_tonumber`` does: 0 if it is not a number."""
-    converted = as_number(value)
+    converted = as_number(state, value)
     return 0.0 if converted is None else converted
 
 
-def as_number(value: object) -> float | None:
-    """Return the number for a value, which may be a string; None if it cannot be converted."""
+def as_number(state: State, value: object) -> float | None:
+    """Return the number for a value, which may be a string; None if it cannot be converted.
+
+    Lua converts strings itself, because versions differ: only 5.1 takes "nan" and "inf" for numbers.
+    """
     if isinstance(value, bool):
         return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    if not isinstance(value, bytes):
-        return None
-    text = value.decode("latin-1").strip().lower()
-    try:
-        return float.fromhex(text) if "0x" in text else None if "_" in text or "n" in text else float(text)
-    except (ValueError, OverflowError):
-        return None
+    if isinstance(value, bytes):
+        value = state.tonumber(value)
+    return float(value) if isinstance(value, (int, float)) else None
 
 
-def flag(value: object) -> int:
+def flag(state: State, value: object) -> int:
     """Return the int for ``has_arg`` or ``overwrite``: in the manual they are booleans, in its examples numbers."""
-    return 1 if value is True else whole(number(value))
+    return 1 if value is True else whole(number(state, value))
 
 
-def returned(result: object) -> int:
+def returned(state: State, result: object) -> int:
     """Return the result of a script's function as an int; 0 if it is not a number."""
     first = result[0] if isinstance(result, tuple) else result
-    return whole(number(first))
+    return whole(number(state, first))
 
 
 def whole(value: float) -> int:

@@ -52,10 +52,13 @@ _NO_DESC = _words(
     " x11_target_port"
 )
 _NO_RECORD = _words(
-    "alloc_partition batch_flag begin_time bitflags container_id cores_per_socket cpus_per_task deadline"
-    " job_state_flags mail_type mail_user network ntasks_per_core ntasks_per_node ntasks_per_socket"
-    " ntasks_per_tres num_tasks overcommit prefer req_nodes requeue runtime sockets_per_node state_desc"
-    " state_reason submit_line system_comment threads_per_core whole_node"
+    "accrue_time alloc_partition alloc_sid batch_flag begin_time bitflags cluster cluster_features container_id"
+    " contiguous cores_per_socket cpus_per_task db_flags deadline exc_nodes failed_node job_state_flags"
+    " kill_on_node_fail last_sched_eval mail_type mail_user network ntasks_per_core ntasks_per_node ntasks_per_socket"
+    " ntasks_per_tres num_tasks overcommit pn_min_tmp_disk pre_sus_time preempt_time prefer req_nodes requeue"
+    " resize_time resv_ports runtime share_res sockets_per_node state_desc state_reason state_reason_prev_db"
+    " submit_line suspend_time system_comment"
+    " threads_per_core tot_sus_time whole_node"
 )
 _NO_PARTITION = _words("grace_time tres_fmt_str")
 _NO_RESERVATION = _words("burst_buffer comment groups name tres_fmt_str")

@@ -134,7 +134,7 @@ class Request:
             log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
             return None
         member, is_text, encode = encoder
-        converted = conversions.as_string(self._state, value) if is_text else conversions.as_number(value)
+        converted = conversions.as_string(self._state, value) if is_text else conversions.as_number(self._state, value)
         if converted is None:
             return self._misfit(3, "string" if is_text else "number", value)
         members.put(member, encode(converted))

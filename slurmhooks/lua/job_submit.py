@@ -224,7 +224,7 @@ class Script:
             if self.release >= (25, 11):
                 self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
-        code = returned(result)
+        code = returned(self.state, result)
         if code:
             raise ScriptError(f"{self.path}: returned {code} on load", [])
         functions = {name: self.state.globals[name.encode()] for name in FUNCTIONS}

@@ -84,8 +84,8 @@ class State:
         version: version of Lua, as in ``[lua] version``.
         globals: the table of globals; texts in it are bytes.
         unpack: name of the function: ``unpack`` or ``table.unpack``.
+        tonumber, tostring: Lua's own functions, whatever the script makes of the globals.
         failure: type of the exception that a Lua function raises; :meth:`error` converts it.
-        has_integers: numbers can be integers, as in 5.3 and later.
     """
 
     def __init__(self, lua: Lua | str | None = None) -> None:
@@ -128,7 +128,8 @@ class State:
         path, cpath = library.search_paths(lua)
         self.globals[b"package"][b"path"] = to_bytes(path)
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
-        self.has_integers = self.globals[b"math"][b"type"] is not None
+        self.tonumber: Any = self.globals[b"tonumber"]
+        self.tostring: Any = self.globals[b"tostring"]
         self._serve_json(lambda: self.load(JSON))
         if self.version not in ("5.1", "luajit"):
             self.load(COMPAT)(to_bytes(self.version))

@@ -41,7 +41,7 @@ def install(
     table = state.table({**constants, **RESULTS})
 
     def write(*args: object) -> None:
-        level = whole(number(args[-2])) if len(args) > 1 else 0
+        level = whole(number(state, args[-2])) if len(args) > 1 else 0
         if level >= 0:
             log.plain(
                 LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}", own=True

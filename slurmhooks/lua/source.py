@@ -152,11 +152,13 @@ class Script:
         return list(dict.fromkeys(word.text for word in self._tokens if word.kind == "string"))
 
     def named_in(self, *openers: str) -> list[str]:
-        """Return the values of ``name = "..."`` in tables that follow one of the given names."""
+        """Return the values of ``name = "..."`` in tables that follow a given name, or a variable that it takes."""
         values: dict[str, None] = {}
         words = self._tokens
+        calls = zip(words, words[1:], words[2:], strict=False)
+        taken = {word.text for name, sign, word in calls if name.text in openers and sign.text == "("} - {"{"}
         for index, word in enumerate(words):
-            if word.text not in openers:
+            if word.text not in {*openers, *taken}:
                 continue
             depth = 0
             for at in range(index + 1, len(words) - 2):

@@ -114,7 +114,7 @@ class Script:
         try:
             if self._state.type_of(function) != "function":
                 raise ScriptError(f"attempt to call a {self._state.type_of(function)} value", [])
-            code = returned(self._state.call(function, self._handle.table()))
+            code = returned(self._state, self._state.call(function, self._handle.table()))
         except ScriptError as error:
             log.plain(ERROR, f"spank/lua: {PREFIX}{name}: {error.text}")
             code = -1 if self.fatal else 0

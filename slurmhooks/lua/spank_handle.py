@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.log import ERROR, LEVELS, USER, log
-from slurmhooks.lua.conversions import as_number, as_string, flag, number, own_lines
+from slurmhooks.lua.conversions import as_number, as_string, flag, number, own_lines, whole
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
 from slurmhooks.values import ExitStatus, strings_from_c
 
@@ -211,7 +211,7 @@ class Handle:
             raise LuaRaise(f"Invalid spank item {name}")
         try:
             if item.argument is not None:
-                argument = as_number(arguments[2] if len(arguments) > 2 else None)
+                argument = as_number(self._state, arguments[2] if len(arguments) > 2 else None)
                 if argument is None:
                     kind = self._state.type_of(arguments[2]) if len(arguments) > 2 else "no value"
                     raise LuaRaise(f"bad argument #2 to 'get_item' (number expected, got {kind})")
@@ -243,7 +243,7 @@ class Handle:
             view = self._self(arguments)
             name = self._string(arguments, 1, method)
             value = self._string(arguments, 2, method)
-            overwrite = flag(arguments[3] if len(arguments) > 3 else None)
+            overwrite = flag(self._state, arguments[3] if len(arguments) > 3 else None)
             return self._answer(view, view.set(control, name, value, overwrite))
 
         return setenv
@@ -289,7 +289,7 @@ def install(state: State) -> None:
     """
 
     def message(*arguments: object) -> object:
-        level = int(number(arguments[0] if arguments else None)) + 1  # scripts count from -1
+        level = whole(number(state, arguments[0] if arguments else None)) + 1  # scripts count from -1
         text = as_string(state, arguments[1] if len(arguments) > 1 else None)
         if text is None:
             log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is not a string")
@@ -300,7 +300,7 @@ def install(state: State) -> None:
         return -1 if level == ERROR else ()
 
     def leave(code: object) -> None:
-        posix._exit(1 if code is False else 0 if code is None or code is True else int(number(code)) & 0xFF)
+        posix._exit(1 if code is False else 0 if code is None or code is True else whole(number(state, code)) & 0xFF)
 
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
     spank[b"_log_msg"] = state.function(message)

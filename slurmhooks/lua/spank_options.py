@@ -53,8 +53,8 @@ class LuaOption(Option):
         super().__init__(name, None if arginfo is None else to_text(arginfo), usage, False, str, CONTEXTS, 0, path)
         self._state = state
         self._path = path
-        self._has_arg = flag(table[b"has_arg"])
-        self.number = float(whole(number(table[b"val"])))
+        self._has_arg = flag(state, table[b"has_arg"])
+        self.number = float(whole(number(state, table[b"val"])))
         callback = as_string(state, table[b"cb"])
         self.callback = None if callback is None else to_text(callback)
         if table[b"cb"] is not None and (callback is None or state.type_of(state.globals[callback]) != "function"):
@@ -93,7 +93,7 @@ class LuaOption(Option):
         except ScriptError as error:
             log.plain(ERROR, f"Failed to call lua callback function {self.callback}: {error.text}")
             return FAILED
-        return returned(result)
+        return returned(self._state, result)
 
 
 def options_of(state: State, path: str) -> list[LuaOption]:

@@ -155,11 +155,11 @@ def _python(kind: str, name: str, written: bool) -> str:
     if kind == "dofile":
         return "from slurmhooks_site import ..., or a package named in [hooks] modules"
     return {
-        "io.popen": "subprocess.run(..., timeout=...): slurmctld holds its locks meanwhile",
-        "os.execute": "subprocess.run(..., timeout=...): slurmctld holds its locks meanwhile",
+        "io.popen": "subprocess.run(..., timeout=...): Slurm waits for it",
+        "os.execute": "subprocess.run(..., timeout=...): Slurm waits for it",
         "io.open": "open(...)",
         "os.getenv": "os.environ.get(...)",
-        "os.exit": "never: it ends the daemon",
+        "os.exit": "never: it ends the process of Slurm that runs the script",
         "package.loadlib": "ctypes, or a package of Python",
     }[name]
 

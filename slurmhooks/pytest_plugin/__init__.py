@@ -58,11 +58,11 @@ class Runner:
             files: hook files.
             shown: list to which a text is added for each call, for the report of a failed test.
         """
+        from slurmhooks.entry.sources import of_files
         from slurmhooks.errors import LoadError
         from slurmhooks.handlers.refusals import unknown_codes
-        from slurmhooks.site import loading
 
-        self.registry: Registry = loading.of_files(str(file.resolve()) for file in files).load()
+        self.registry: Registry = of_files(str(file.resolve()) for file in files).load()
         if wrong := unknown_codes([self.registry]):
             raise LoadError(wrong)
         self._shown = shown

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.config import plain
 from slurmhooks.config.model import FILE_NAME
-from slurmhooks.entry.sources import named_in
+from slurmhooks.entry.sources import named_in, of_files
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
@@ -51,7 +51,7 @@ def load(path: str, tables: Tables) -> tuple[Registry, Settings]:
     files = loading.files_in(path)
     if not files:
         raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])
-    registry = loading.of_files(files).load()
+    registry = of_files(files).load()
     findings = unserved(registry, tables, point.called)
     if findings:
         raise LoadError(findings)

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, short
+from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
 from slurmhooks.testing.option_texts import ALONE
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
 
@@ -205,7 +205,7 @@ def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Map
     if script.startswith((".", "/")):
         return script
     given = [each for part in parts for each in part if each.name == "chdir"]
-    folder = given[-1].text or "" if given else work_dir
+    folder = os.path.join(work_dir, given[-1].text or "") if given else work_dir
     names = [os.path.join(place, script) for place in (folder, *environment.get("PATH", "").split(os.pathsep)) if place]
     return next((name for name in names if os.path.isfile(name)), script if given else names[0])
 
@@ -248,6 +248,8 @@ def _long(
         raise CommandLineError(f"--{name} takes no argument")
     if value is None and has_arg == REQUIRED:
         value = _next(f"--{name}", rest)
+    if has_arg == OMITTABLE and name not in plugins:
+        value = value or None  # as slurm_process_option() does
     return [Given(ALIASES.get(name, name), f"--{name}", value, name in plugins)]
 
 
@@ -256,7 +258,7 @@ def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool
     if given in names:
         return given
     matches = [name for name in names if name.startswith(given)]
-    if len({ALIASES.get(name, name) for name in matches}) > 1:
+    if len({SAME.get(name, name) for name in matches}) > 1:
         raise CommandLineError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(matches))}")
     if not matches and required:
         added = ", ".join(f"--{name}" for name in plugins) or "no option"

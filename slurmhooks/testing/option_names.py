@@ -69,8 +69,10 @@ _OPTIONAL = """
 """
 OPTIONAL = frozenset(_OPTIONAL.split())
 """Options whose argument may be omitted."""
-ALIASES = {"cluster": "clusters", "tasks-per-node": "ntasks-per-node"}
+ALIASES = {"tasks-per-node": "ntasks-per-node"}
 """Other long names."""
+SAME = {**ALIASES, "cluster": "clusters"}
+"""Names that an abbreviation may mean at the same time; Slurm keeps their texts apart."""
 _OF_COMPONENT = """
     bb constraint contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task distribution exclusive
     extra-node-info gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint licenses

@@ -6,6 +6,7 @@ Of options that are not in :data:`MODELLED`, any value is accepted, and printed 
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import TYPE_CHECKING
@@ -119,7 +120,7 @@ def _parsed_int(text: str, lowest: int) -> str:
     return str(int(match[1] or 0))
 
 
-def _leading_int(text: str) -> int:
+def leading_int(text: str) -> int:
     """Return what strtol() makes of a text."""
     match = re.match(r"\s*[+-]?\d+", text, re.ASCII)
     return int(match[0]) if match else 0
@@ -163,20 +164,20 @@ def _moment(text: str) -> str:
 
 
 def _nice(text: str) -> str:
-    number = _leading_int(text)
+    number = leading_int(text)
     if abs(number) > (1 << 31) - 3:
         raise ValueError(text)
     return str(number)
 
 
 def _no_kill(text: str) -> str:
-    if text not in ("set", "no", "off"):
+    if text.lower() not in ("set", "no", "off"):
         raise ValueError(text)
-    return "set" if text == "set" else "unset"
+    return "set" if text.lower() == "set" else "unset"
 
 
 def _priority(text: str) -> str:
-    number = (1 << 32) - 3 if text.upper() == "TOP" else _leading_int(text)
+    number = (1 << 32) - 3 if text.upper() == "TOP" else leading_int(text)
     if not 0 <= number < 1 << 32:
         raise ValueError(text)
     return str(number - (1 << 32) if number >= 1 << 31 else number)
@@ -272,6 +273,7 @@ MAIL_ALL = MAIL[1:7]
 PROFILES = ("Energy", "Lustre", "Network", "Task")
 PRINTERS: dict[str, Callable[[str], str]] = {
     "begin": _moment,
+    "chdir": lambda text: os.path.join(os.getcwd(), text),
     "cpu-freq": _cpu_freq,
     "deadline": _moment,
     "delay-boot": _delay_boot,
@@ -279,6 +281,7 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "extra-node-info": _layout,
     "get-user-env": _get_user_env,
     "gres": _gres,
+    "gres-flags": lambda text: ",".join(filter(None, text.lower().split(","))) or "unset",
     "mail-type": _mail_type,
     "nice": _nice,
     "nodes": _nodes,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.entry.sources import of_files
 from slurmhooks.errors import LoadError
+from slurmhooks.fields.rows import Release, release_of
 from slurmhooks.handlers import dispatch, loader
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.handlers.refusals import unknown_codes
@@ -26,7 +28,7 @@ from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.scrun import FakeContainer
@@ -109,7 +111,8 @@ def run(
     """Run the handlers of one hook, in order, and apply their writes if all of them pass.
 
     Args:
-        source: path of a hook file, which every call loads anew; an imported module; or a registry.
+        source: path of a hook file, a job_submit.lua or a cli_filter.lua, which every call loads anew; an imported
+            module; or a registry.
         hook: name of the hook, such as "job_submit" or "spank.task_init".
         job: the request; by default ``FakeJob()``.
         submit_uid: user id of the submitter; by default that of the job.
@@ -150,7 +153,8 @@ def run(
     if spec is None:
         raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
     _refuse_wrong(spec, given, options)
-    registry = registry_of(source)
+    stand_in = job or record
+    registry = registry_of(source, None if stand_in is None else release_of(release_of_view(stand_in)))
     captured = CapturedLog()
     coverage.know(registry)
     with captured.capturing(), watching() as ran:
@@ -329,12 +333,14 @@ def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Out
     return outcome, _changes(before, scrun_side.state_of(container))
 
 
-def registry_of(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:
-    """Return the handlers of a source; see :func:`run`."""
+def registry_of(source: str | os.PathLike[str] | ModuleType | Registry, release: Release | None = None) -> Registry:
+    """Return the handlers of a source; see :func:`run`; ``release`` is that of Slurm, for a Lua script."""
     if isinstance(source, Registry):
         return source
-    where = {"module": source.__name__} if isinstance(source, ModuleType) else {"path": os.path.realpath(source)}
-    registry = Named([loader.Source(**where)]).load()
+    if isinstance(source, ModuleType):
+        registry = Named([loader.Source(module=source.__name__)]).load()
+    else:
+        registry = of_files([os.path.realpath(source)], release).load()
     if wrong := unknown_codes([registry]):
         raise LoadError(wrong)
     return registry

@@ -217,3 +217,85 @@ def test_lua_scripts_go_on(site: Cluster) -> None:
     number = job(site, "--job-name=third")
     site.wait(lambda: len(delivered(site)) > before, what="delivery")
     assert "AdminComment=seen third" in site.root("scontrol", "show", "job", str(number), check=True).stdout
+
+
+REPORT = """#!/bin/sh
+env >/var/lib/slurm/delivered/report.$JOBID.tmp && mv /var/lib/slurm/delivered/report.$JOBID.tmp \\
+    /var/lib/slurm/delivered/report.$JOBID
+"""
+AS_SCRIPT = """
+import grp
+
+UNSET = 0xFFFFFFFE
+
+def status(raw):
+    signal = raw & 0x7F
+    return f"0:{signal}" if signal else f"{raw >> 8}:0"
+
+@hook.job_end
+def report(record):
+    cancelled_early = record.start_time > record.end_time
+    start = record.resize_time or (0 if cancelled_early else record.start_time)
+    note(name="report", job=record.job_id, more=dict(
+        excluded=record.exc_nodes, contiguous=record.contiguous,
+        suspended=record.tot_sus_time, failed_node=getattr(record, "failed_node", None)), text=dict(
+        JOBID=record.job_id, EXITCODE=status(int(record.exit_code)), DERIVED_EC=status(int(record.derived_ec)),
+        ARRAYJOBID=record.array_job_id, ARRAYTASKID=UNSET if record.array_task_id is None else record.array_task_id,
+        UID=record.user_id, GID=record.group_id, START=start, END=record.end_time, SUBMIT=record.submit_time,
+        ELIGIBLE=record.begin_time, PROCS=record.total_cpus, BATCH="yes" if record.batch_flag else "no",
+        CLUSTER=record.cluster, CONSTRAINTS=record.features, NODES=record.nodes, ACCOUNT=record.account,
+        JOBNAME=record.name, JOBSTATE=record.job_state.name.removeprefix("JOB_"), PARTITION=record.partition,
+        QOS=record.qos, DEPENDENCY=record.orig_dependency, WORK_DIR=record.work_dir, RESERVATION=record.resv_name,
+        USERNAME=record.user_name, GROUPNAME=grp.getgrgid(record.group_id).gr_name,
+        STATEREASONPREV=record.state_reason_prev_db.name, STDIN=record.std_in, STDOUT=record.std_out,
+        STDERR=record.std_err))
+"""
+"""What jobcomp/script gives to a program, made from the record."""
+SPELT = {
+    "COMPLETE": "COMPLETED",
+    "WAIT_DEPENDENCY": "Dependency",
+    "WAIT_HELD_USER": "JobHeldUser",
+    "WAIT_NO_REASON": "None",
+    "WAIT_PRIORITY": "Priority",
+    "WAIT_RESOURCES": "Resources",
+    "WAIT_TIME": "BeginTime",
+}
+"""Slurm's words for states and reasons."""
+
+
+def test_records_have_what_slurms_own_plugin_reports(site: Cluster) -> None:
+    """All that jobcomp/script tells its program about a job is in the record, and so are times of suspension."""
+    if not has_records(site):
+        pytest.skip("records need a build with Slurm's sources")
+    site.put(REPORT, "/var/lib/slurm/delivered/report.sh", 0o755)
+    site.put(TOML.replace("filetxt", "script"), "/etc/slurm/slurmhooks.toml")
+    site.put(CONF.replace("/var/log/slurm/jobcomp.log", f"{FOLDER}/report.sh"), "/etc/slurm/local.conf")
+    site.put(START + AS_SCRIPT, "/etc/slurm/hooks.d/ends.py")
+    site.restart()
+    numbers = [
+        job(site, "-n2", "-t5", "-x", "n2", "--contiguous", wrap="exit 3"),
+        job(site, "-a", "4", "-J", "two words", wrap="kill -9 $$"),
+        job(site, "-H", "-d", "afterok:1", "--begin=now+1hour", "-o", "%j.out", "-e", "%j.err"),
+        job(site, wrap="sleep 3"),
+    ]
+    site.root("scancel", str(numbers[2]), check=True)
+    site.wait(lambda: "R" in site.root("squeue", "-h", "-o%t", "-j", str(numbers[3])).stdout, what="start")
+    site.root("scontrol", "suspend", str(numbers[3]), check=True)
+    shell(site, "sleep 1.1")  # Slurm counts whole seconds
+    site.root("scontrol", "resume", str(numbers[3]), check=True)
+    site.wait(lambda: len(delivered(site, "report")) >= 4, what="delivery")
+    mine = {row["job"]: row for row in delivered(site, "report")}
+    assert set(mine) == set(numbers)
+    site.wait(lambda: shell(site, f"ls {FOLDER} | grep -c 'report[.][0-9]*$' || true") == "4", what="Slurm's reports")
+    for number in numbers:
+        lines = shell(site, f"cat {FOLDER}/report.{number}").splitlines()
+        theirs = dict(line.split("=", 1) for line in lines if "=" in line)
+        ours = {name: "" if value is None else str(value) for name, value in mine[number]["text"].items()}
+        ours["JOBSTATE"] = SPELT.get(ours["JOBSTATE"], ours["JOBSTATE"])
+        if site.version < (23, 2):
+            del ours["ELIGIBLE"]  # 22.05 does not tell it
+        ours["STATEREASONPREV"] = SPELT.get(ours["STATEREASONPREV"], ours["STATEREASONPREV"])
+        assert ours == {name: theirs.get(name, "") for name in ours}
+    first, last = (mine[number]["more"] for number in (numbers[0], numbers[3]))
+    assert (first["excluded"], first["contiguous"], first["failed_node"]) == ("n2", 1, None)
+    assert last["suspended"] >= 1

@@ -86,7 +86,7 @@ def json_in_lua(text: str) -> None:
 
 def numbers_of_lua(text: str) -> None:
     """Convert a text to a number and a time, as Lua scripts do."""
-    conversions.as_number(text.encode())
+    conversions.as_number(lua()[0], text.encode())
     slurm_table.time_str2mins(text.encode())
 
 

@@ -15,7 +15,7 @@ from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing import command_lines
 from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import missing_fields
-from slurmhooks.testing.option_texts import ENDING
+from slurmhooks.testing.option_texts import ENDING, EndedError
 from slurmhooks.testing.option_values import SbatchError, words_of
 from slurmhooks.testing.sbatch import spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
@@ -191,7 +191,10 @@ def submission(
         if component:
             fields["script"] = None
     else:
-        add(fields, command_lines.texts(given, plugin=False), release)
+        try:
+            add(fields, command_lines.texts(given, plugin=False), release)
+        except EndedError as error:
+            raise SbatchError(f"{str(error)!r}: sbatch would end with this value of an option") from error
     return fields
 
 

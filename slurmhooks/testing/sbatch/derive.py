@@ -198,7 +198,7 @@ def _gpu_counts(fields: Fields, *, with_cpus: bool) -> None:
 
 def _files(fields: Fields, work_dir: str) -> None:
     """Make the names of files absolute."""
-    folder = fields.setdefault("work_dir", work_dir)
+    folder = fields["work_dir"] = os.path.join(work_dir, fields.get("work_dir", work_dir))
     fields.setdefault("std_in", "/dev/null")
     for name in ("std_in", "std_out", "std_err"):
         if fields.get(name) is not None and fields[name] != "none":

@@ -7,6 +7,7 @@ Source: sbatch.c:_fill_job_desc_from_opts and opt.c:set_envs.
 from __future__ import annotations
 
 import os
+import re
 import socket
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.testing.sbatch.options import Fields
 
+WORD = re.compile(r"""(?:'[^']*(?:'|$)|"[^"]*(?:"|$)|[^,'"])+,?|,""")
+"""A word of --export, with the comma after it."""
 UNLIMITED_16 = 0xFFFF
 KEPT = ("SLURM_", "_SLURM_SPANK_OPTION_")
 """Begins the names of variables that --export does not remove."""
@@ -70,10 +73,12 @@ def export(fields: Fields, environment: Mapping[str, str], work_dir: str, releas
         release: of Slurm.
     """
     given, old = fields.get("_export", "ALL"), release_of(release) < LAYOUT_SINCE
-    environment = {**environment, **_of_process(environment, work_dir)}
+    # With --export-file, sbatch has emptied its own environment by then.
+    own = {} if "_export_file" in fields else environment
+    environment = {**own, **_of_process(environment, work_dir)}
     if old and "name" in fields:
         environment["SLURM_JOB_NAME"] = fields["name"]
-    if given.upper() != "ALL":
+    if given.upper() != "ALL" and "_export_file" not in fields:
         environment = {"SLURM_EXPORT_ENV": given, **environment}
     if "dependency" in fields and fields["dependency"] is not None:
         environment["SLURM_JOB_DEPENDENCY"] = fields["dependency"]
@@ -82,23 +87,34 @@ def export(fields: Fields, environment: Mapping[str, str], work_dir: str, releas
             environment.setdefault(f"SLURM_{name.upper()}", fields[name])
     kept_names = KEPT[:1] if old else KEPT
     kept = {name: value for name, value in environment.items() if name.startswith(kept_names)}
-    words = given.split(",")
     if given.upper() == "ALL":
         kept = dict(environment)
     elif given.upper() not in ("NONE", "NIL"):
-        for word in words:
+        for word in exported(given):
             name, equals, value = word.partition("=")
-            if name == "ALL":
+            if word.upper() == "ALL":
                 kept.update(environment)
             elif equals or name in environment:
                 kept[name] = value if equals else environment[name]
     if "_export_file" in fields:
         pairs = (line.partition("=") for line in fields["_export_file"].split("\0"))
         of_file = {name: value for name, _, value in pairs if name}
-        kept = of_file | kept if "_export" in fields else of_file
+        kept = of_file | kept
     if fields.pop("_user_environment", False) or given.upper() not in (("ALL",) if old else ("ALL", "NIL")):
         kept["SLURM_GET_USER_ENV"] = "1"
     fields["environment"] = kept
+
+
+def exported(text: str) -> list[str]:
+    """Return the words of ``--export``: a comma within quotes is part of a value, which keeps the quotes.
+
+    Only quotes around a whole word are removed. The text after a quote that is not closed is one word.
+    """
+    words: list[str] = []
+    for match in WORD.finditer(text):
+        word = match[0].removesuffix(",")
+        words.append(word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" else word)
+    return words
 
 
 def add(fields: Fields, given: Mapping[str, str | None], release: str) -> None:
@@ -112,7 +128,9 @@ def add(fields: Fields, given: Mapping[str, str | None], release: str) -> None:
     old = release_of(release) < LAYOUT_SINCE
     tasks_given = int(fields["bitflags"]) & int(JobFlag.JOB_NTASKS_SET)
     of_options = OF_OPTIONS | OF_OLD_OPTIONS if old else OF_OPTIONS
-    printed_ones = {name: printed(name, text) for name, text in given.items() if name in of_options and text}
+    printed_ones = {
+        name: printed(name, text) for name, text in given.items() if name in of_options and text is not None
+    }
     variables = {of_options[name]: text for name, text in printed_ones.items()}
     if "SLURM_DISTRIBUTION" in variables:
         variables["SLURM_DISTRIBUTION"] = variables["SLURM_DISTRIBUTION"].partition("=")[0]

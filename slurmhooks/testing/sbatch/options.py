@@ -13,6 +13,7 @@ from typing import Any
 from slurmhooks.fields.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings.times import read_seconds
+from slurmhooks.testing.option_texts import leading_int
 from slurmhooks.testing.option_values import SbatchError, moment, nodes, number
 from slurmhooks.testing.sbatch import settings
 from slurmhooks.values import NO_VAL, UNLIMITED
@@ -20,6 +21,7 @@ from slurmhooks.values import NO_VAL, UNLIMITED
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
 
+MOST_NICE = (1 << 31) - 3
 TOP = NO_VAL[32] - 1
 """The priority ``TOP``."""
 SIGNAL_TIME = 60
@@ -32,7 +34,7 @@ class Sets:
 
     Attributes:
         field: its name; names with an underscore are those of values that other options need.
-        read: converts the argument.
+        read: converts the argument; None unsets the field.
     """
 
     field: str
@@ -40,7 +42,11 @@ class Sets:
 
     def __call__(self, fields: Fields, text: str) -> None:
         """Store the converted argument."""
-        fields[self.field] = self.read(text)
+        value = self.read(text)
+        if value is None:
+            fields.pop(self.field, None)
+        else:
+            fields[self.field] = value
 
 
 def text_of(field: str) -> Sets:
@@ -79,8 +85,8 @@ def one_of(field: str, values: Mapping[str, Any]) -> Sets:
 
 
 def tres(field: str, prefix: str = "") -> Sets:
-    """Return a setter that stores TRES; the last option of several counts."""
-    return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",")))
+    """Return a setter that stores TRES, without empty items; the last option of several counts."""
+    return Sets(field, lambda text: ",".join(f"{prefix}{part}" for part in text.split(",") if part) or None)
 
 
 def memory_per_gpu(fields: Fields, text: str) -> None:
@@ -112,7 +118,9 @@ def signal(fields: Fields, text: str) -> None:
 def no_kill(fields: Fields, text: str) -> None:
     """``--no-kill[=off]``."""
     fields.pop("kill_on_node_fail", None)
-    if text != "off":
+    if text.lower() not in ("", "set", "off", "no"):
+        raise SbatchError(f"{text!r} is none of set, off, no")
+    if text.lower() in ("", "set"):
         fields["kill_on_node_fail"] = 0
 
 
@@ -138,8 +146,23 @@ def switches(fields: Fields, text: str) -> None:
     """``--switches=COUNT[@TIME]``."""
     count, _, wait = text.partition("@")
     fields["req_switch"] = number(count)
-    if wait:
-        fields["wait4switch"] = read_seconds(wait)
+    if wait and (seconds := read_seconds(wait)) is not UNLIMITED:
+        fields["wait4switch"] = seconds
+
+
+def nice(text: str) -> int:
+    """Return what strtoll() makes of a text; without one, 100."""
+    value = leading_int(text) if text else 100
+    if abs(value) > MOST_NICE:
+        raise SbatchError(f"{text!r} is out of range (+/- {MOST_NICE})")
+    return value
+
+
+def wait_for_nodes(text: str) -> int:
+    """Return 0 or 1."""
+    if (value := number(text or "0")) not in (0, 1):
+        raise SbatchError(f"{text!r} is neither 0 nor 1")
+    return value
 
 
 def distribution(fields: Fields, text: str) -> None:
@@ -217,13 +240,14 @@ MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRU
 
 OPTIONS: dict[str, Setter] = {
     "account": text_of("account"),
-    "acctg-freq": text_of("acctg_freq"),
+    "acctg-freq": Sets("acctg_freq", settings.frequencies),
     "array": text_of("array_inx"),
     "batch": text_of("batch_features"),
     "bb": text_of("burst_buffer"),
     "bbf": Sets("_burst_buffer", text_in),
     "begin": Sets("begin_time", moment),
     "chdir": text_of("work_dir"),
+    "cluster": text_of("clusters"),
     "cluster-constraint": text_of("cluster_features"),
     "clusters": text_of("clusters"),
     "comment": text_of("comment"),
@@ -278,7 +302,7 @@ OPTIONS: dict[str, Setter] = {
     "mem-update": settings.memory_update,
     "mincpus": Sets("pn_min_cpus", number),
     "network": text_of("network"),
-    "nice": Sets("nice", lambda text: number(text or "100")),
+    "nice": Sets("nice", nice),
     "no-kill": no_kill,
     "no-requeue": always("requeue", 0),
     "nodefile": node_file,
@@ -327,7 +351,7 @@ OPTIONS: dict[str, Setter] = {
     "use-min-nodes": settings.flag("USE_MIN_NODES"),
     "verbose": nothing,
     "wait": nothing,
-    "wait-all-nodes": Sets("wait_all_nodes", number),
+    "wait-all-nodes": Sets("wait_all_nodes", wait_for_nodes),
     "wckey": text_of("wckey"),
     "wrap": text_of("_wrap"),
 }

@@ -35,6 +35,8 @@ _GRES_FLAGS = {
 _MEMORY = {"none": "NONE", "no": "NONE", "rank": "RANK", "local": "LOCAL", "sort": "SORT", "nosort": "", "p": "PREFER",
            "prefer": "PREFER", "v": "VERBOSE", "verbose": "VERBOSE", "q": "", "quiet": "", "map_mem": "MAP",
            "mask_mem": "MASK"}  # fmt: skip
+_WHERE = ("NONE", "RANK", "LOCAL", "MAP", "MASK")
+"""Of these, the last one counts."""
 
 
 def flag(name: str, *others: str) -> Callable[[Fields, str], None]:
@@ -60,18 +62,30 @@ def gres_flags(fields: Fields, text: str) -> None:
     """``--gres-flags``."""
     names = list(_GRES_FLAGS.values())
     fields["bitflags"] = int(fields.get("bitflags", 0)) & ~sum(int(JobFlag[name]) for name in names)
-    for word in text.lower().split(","):
+    words = [word for word in text.lower().split(",") if word]
+    for word in words:
         if word not in _GRES_FLAGS:
             raise SbatchError(f"{word!r} is none of {', '.join(_GRES_FLAGS)}")
         flag(_GRES_FLAGS[word])(fields, word)
+    for pair in (("one-task-per-sharing", "multiple-tasks-per-sharing"), ("disable-binding", "enforce-binding")):
+        if {*pair} <= {*words}:
+            raise SbatchError(f"{pair[0]} and {pair[1]} are mutually exclusive")
+
+
+def frequencies(text: str) -> str:
+    """Return the argument of ``--acctg-freq``."""
+    for word in filter(None, text.split(",")):
+        if not re.match(r"(?:.*(?:energy|task|filesystem|network)=)?[0-9]", word, re.ASCII | re.IGNORECASE):
+            raise SbatchError(f"{word!r} is not a number of seconds, such as task=30")
+    return text
 
 
 def hint(fields: Fields, text: str) -> None:
     """``--hint``."""
     for word in text.split(","):
-        if word not in _HINTS:
+        if word.lower() not in _HINTS:
             raise SbatchError(f"{word!r} is none of {', '.join(_HINTS)}")
-        fields.update(_HINTS[word])
+        fields.update(_HINTS[word.lower()])
 
 
 def cpu_frequency(fields: Fields, text: str) -> None:
@@ -108,15 +122,20 @@ def _rate(word: str) -> int:
 def memory_binding(fields: Fields, text: str) -> None:
     """``--mem-bind``."""
     kind = 0
-    words = re.split(r",(?=[a-z])", text)
+    words = re.split(r",(?![0-9])", text)
     for word in words:
         name, _, values = word.partition(":")
         if name.lower() not in _MEMORY:
             raise SbatchError(f"{name!r} is none of {', '.join(_MEMORY)}")
-        if _MEMORY[name.lower()]:
-            kind |= int(MemBind[f"MEM_BIND_{_MEMORY[name.lower()]}"])
-        if values:
+        flag = _MEMORY[name.lower()]
+        if flag in _WHERE:
+            kind &= ~sum(int(MemBind[f"MEM_BIND_{other}"]) for other in _WHERE)
+        if flag in ("MAP", "MASK"):
+            if not values:
+                raise SbatchError(f"{name} needs a list, as {name}:0,1")
             fields["mem_bind"] = values
+        if flag:
+            kind |= int(MemBind[f"MEM_BIND_{flag}"])
     fields["mem_bind_type"] = kind
 
 

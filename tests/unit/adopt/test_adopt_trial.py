@@ -34,10 +34,10 @@ function slurm_job_modify(job_desc, job_rec) return slurm.SUCCESS end
 """
 
 
-def tried(path: Path, source: str, count: int = 60) -> trial.Outcome:
+def tried(path: Path, source: str, count: int = 60, encoding: str = "utf-8") -> trial.Outcome:
     """Return the outcome of a trial."""
-    path.write_text(source)
-    script = Script(source.encode(), Settings(RELEASE, "5.4"))
+    path.write_text(source, encoding=encoding)
+    script = Script(source.encode(encoding), Settings(RELEASE, "5.4"))
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     hooks = ("job_submit", "job_modify")
     wanted = [each for hook in hooks for each in requests.generated(set(uses), script.constants, "24.11", hook, count)]
@@ -51,6 +51,37 @@ def test_answers_are_the_same(tmp_path: Path) -> None:
     assert outcome.same == outcome.requests > 60
     assert outcome.refused
     assert outcome.errors
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_scripts_and_texts_of_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """A script may begin with a byte order mark, and it, its messages and what users send need not be UTF-8."""
+    source = (
+        "function slurm_job_submit(job_desc) -- für alle\n"
+        "   slurm.log_user('refusé: %s', tostring(job_desc.comment))\n"
+        "   job_desc.name = tostring(job_desc.comment) .. 'é'\n"
+        "   return job_desc.account == 'é' and slurm.ERROR or slurm.SUCCESS\n"
+        "end\nfunction slurm_job_modify() return slurm.SUCCESS end\n"
+    )
+    assert tried(tmp_path / "job_submit.lua", source, 20, encoding).same == 40
+    odd = Request("job_submit", "Latin-1", release="24.11", members={"comment": b"5\xa0", "account": b"\xe9"})
+    outcome = trial.run(str(tmp_path / "job_submit.lua"), RELEASE, "5.4", [odd], frozenset())
+    assert outcome.examples == []
+    assert (outcome.same, outcome.refused) == (1, encoding == "latin-1")
+
+
+@pytest.mark.parametrize(
+    "result", ["'nan'", "'inf'", "'-1e400'", "'5\\160'", "'0x10'", "' 7 '", "0 / 0", "2 ^ 40", "true"]
+)
+def test_odd_results(tmp_path: Path, result: str) -> None:
+    """What Lua takes for a number, and what C makes of it, is the same; the user reads what the top level has said."""
+    source = (
+        "slurm.log_user('loaded')\n"
+        f"function slurm_job_submit() return {result} end\nfunction slurm_job_modify() return slurm.SUCCESS end\n"
+    )
+    outcome = tried(tmp_path / "job_submit.lua", source, 2)
+    assert outcome.examples == []
+    assert outcome.same == 4
 
 
 @pytest.mark.parametrize(

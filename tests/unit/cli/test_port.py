@@ -75,6 +75,29 @@ def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp
     assert "S_JOB_ID: spank.job_id" in shown
 
 
+REGISTERS = """
+local memory = { name = "memory", has_arg = 1 }
+function slurm_spank_init(spank)
+   cpus = {
+      usage = "how many",
+      name = "cpus",
+   }
+   spank:register_option(memory)
+   spank:register_option(cpus) spank:register_option({ name = "fast" }) spank:register_option { name = "slow" }
+   return SPANK.SUCCESS
+end
+"""
+
+
+def test_options_of_a_script_become_options_of_the_skeleton(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Tables are found where they are registered, and in variables."""
+    script = tmp_path / "spank.lua"
+    script.write_text(REGISTERS)
+    shown = run("port", "--skeleton", str(script)).stdout
+    names = [line.split('"')[1] for line in shown.splitlines() if line[:1].isalpha() and "hook.spank.option(" in line]
+    assert sorted(names) == ["cpus", "fast", "memory", "slow"]
+
+
 @pytest.mark.parametrize("content", [b"print(1)\n", b'print("a)\n', bytes(range(256))])
 def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path, content: bytes) -> None:
     """The exit code is 1, and the error says what was looked for."""

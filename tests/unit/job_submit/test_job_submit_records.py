@@ -145,7 +145,7 @@ def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int
 
 def test_choosing_says_what_is_wrong() -> None:
     """A field that does not exist, or that cannot be asked for, is an error with its name."""
-    with pytest.raises(AttributeError, match=r"^record has no 'user' to be chosen by; nearest: user_id"):
+    with pytest.raises(AttributeError, match=r"^record has no 'user' to be chosen by; nearest: cluster, user_id"):
         JOBS.where(user=7)
     with pytest.raises(TypeError, match=r"^records cannot be chosen by argv"):
         JOBS.where(argv=["x"])

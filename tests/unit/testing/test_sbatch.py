@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
+from slurmhooks.job_submit.constants import MailType, MemBind, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.command_lines import REQUIRED, takes
 from slurmhooks.testing.option_names import ALIASES, NAMES, OF_COMPONENT
@@ -31,8 +31,9 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["-N", "2"], {"min_nodes": 2, "max_nodes": 2}),
         (["--nodes=1k-2k"], {"min_nodes": 1024, "max_nodes": 2048}),
         (["-N1,4-6,8-15:4"], {"min_nodes": 1, "max_nodes": 12, "job_size_str": "1,4-6,8,12"}),
-        (["-Hkv"], {"priority": 0, "kill_on_node_fail": 0}),
+        (["-vHk"], {"priority": 0, "kill_on_node_fail": 0}),
         (["--no-kill=off"], {}),
+        (["--no-kill=", "--no-kill=No"], {}),
         (["--mem", "1500K"], {"min_mem_per_node": 2}),
         (["--mem-per-cpu=2G"], {"min_mem_per_cpu": 2048}),
         (["--mem-per-gpu=1G"], {"mem_per_tres": "gres/gpu:1024"}),
@@ -42,6 +43,7 @@ def fields_of(*words: str) -> dict[str, Any]:
         ),
         (["--gres=none"], {}),
         (["-G", "4", "--gpus=a100:2,v100:1"], {"tres_per_job": "gres/gpu:a100:2,gres/gpu:v100:1"}),
+        (["-G", "4", "--gpus=", "--gpus-per-socket=1,"], {"tres_per_socket": "gres/gpu:1"}),
         (["--gpus-per-task=2"], {"tres_per_task": "gres/gpu=2", "tres_bind": "gres/gpu:per_task:2"}),
         (["-B", "2:*:1"], {"sockets_per_node": 2, "threads_per_core": 1}),
         (
@@ -49,7 +51,9 @@ def fields_of(*words: str) -> dict[str, Any]:
             {"cpu_freq_min": 0x80000001, "cpu_freq_max": 0x80000003, "cpu_freq_gov": 0x82000000},
         ),
         (["--mem-bind=verbose,map_mem:0,1"], {"mem_bind_type": 9, "mem_bind": "0,1"}),
-        (["--hint=memory_bound"], {"cores_per_socket": 1, "threads_per_core": 1}),
+        (["--mem-bind=local,prefer,RANK"], {"mem_bind_type": MemBind.MEM_BIND_RANK | MemBind.MEM_BIND_PREFER}),
+        (["--gres-flags=", "--acctg-freq=30,Task=5,"], {"bitflags": 0, "acctg_freq": "30,Task=5,"}),
+        (["--hint=Memory_Bound"], {"cores_per_socket": 1, "threads_per_core": 1}),
         (["--kill-on-invalid-dep=yes", "--spread-job"], {"bitflags": 0x101}),
         (["-t0", "--priority=top"], {"time_limit": UNLIMITED, "priority": 0xFFFFFFFD}),
         (["--exclusive"], {"shared": 0}),
@@ -64,6 +68,8 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["--container-type=oci"], {"container_type": "oci"}),
         (["--nice", "--nice=-5"], {"nice": -5}),
         (["--nice"], {"nice": 100}),
+        (["--nice=1-2", "--wait-all-nodes="], {"nice": 1, "wait_all_nodes": 0}),
+        (["--switches=1@unlimited"], {"req_switch": 1}),
         (["--mail-type=END,FAIL"], {"mail_type": MailType.MAIL_JOB_END | MailType.MAIL_JOB_FAIL}),
         (["--signal=B:USR1@90"], {"warn_signal": 10, "warn_time": 90, "warn_flags": 1}),
         (["--signal=9"], {"warn_signal": 9, "warn_time": 60, "warn_flags": 0}),
@@ -118,6 +124,12 @@ def test_now() -> None:
             ["--mem-update=10"],
             ["--cpu-freq=low-high"],
             ["--gres-flags=x"],
+            ["--gres-flags=enforce-binding,disable-binding"],
+            ["--acctg-freq=30,often"],
+            ["--mem-bind=map_mem:"],
+            ["--no-kill=maybe"],
+            ["--wait-all-nodes=2"],
+            ["--nice=2147483646"],
             ["--mem-bind=x"],
             ["--ti=1"],
         ),

@@ -15,7 +15,7 @@ from slurmhooks.cli import configuration, isolation, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.loading import guard_as_slurmctld, refused
-from slurmhooks.entry.sources import scripts_of
+from slurmhooks.entry.sources import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, plugstack_conf
 from slurmhooks.handlers.refusals import unknown_codes
@@ -124,7 +124,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
 def _load(files: Sequence[Path], scripts: bool) -> Registry:
     try:
         if files:
-            return loading.of_files(map(os.path.abspath, files)).load()
+            return of_files(map(os.path.abspath, files)).load()
         path = site.config_path()
         if not path.exists():
             raise Finding(f"{path} does not exist: give its folder with --sysconfdir, or hook files with --hooks")

@@ -78,9 +78,9 @@ class Rules:
         """Run rules when they are due, until the process is to end."""
         self._slurm = Slurm(site.config_path().parent / "slurm.conf")
         due = {handler: _schedule(handler).next(time.time()) for handler in self._handlers}
-        while not turns.wait(min(due.values()) - time.time()):
+        while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for handler in self._handlers:
-                if due[handler] > time.time():
+                if _schedule(handler).wait(due[handler], time.time()) > 0:
                     continue
                 while not turns.state.lock():
                     if turns.wait(LOCKED):
@@ -101,7 +101,7 @@ class Rules:
         state = turns.state.read()
         slots = state.setdefault("slots", {})
         before = slots.get(name)
-        if before is not None and before >= slot:
+        if before is not None and slot <= before <= slot + 1:  # later: the clock has been put back since
             return
         slots[name] = slot
         turns.state.write(state)

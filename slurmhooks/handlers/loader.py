@@ -17,9 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import CodeType, ModuleType
+    from typing import TypeVar
 
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.hooks.option import Option
+
+    Result = TypeVar("Result")
 
 try:
     from _slurmhooks_compile import compile_file
@@ -145,7 +148,8 @@ class _Loading:
 
     def registry(self, require: Iterable[str]) -> Registry:
         """Return the result; raise as :func:`load`."""
-        findings = [*self._findings, *verify_options(self._options)] or missing(require, self._handlers)
+        wrong = self._run_code(Source(name="options of hook files"), lambda: verify_options(self._options))
+        findings = [*self._findings, *(wrong or ())] or missing(require, self._handlers)
         if findings:
             raise LoadError(findings)
         return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
@@ -169,19 +173,24 @@ class _Loading:
             except LoadError as error:
                 self._findings += error.findings
         else:
-            self._add_python(source, content, handlers)
+            self._run_code(source, lambda: self._add_python(source, content, handlers))
         for handler in handlers:
             handler.source = source.name
         self._handlers += handlers
+
+    def _run_code(self, source: Source, step: Callable[[], Result]) -> Result | None:
+        """Do something that may run code of the site; if it raises, add a finding and return None."""
+        try:
+            return step()
+        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
+            self._findings.append(_describe(source, error))
+            return None
 
     def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
         collection = Collection()
         try:
             with collection:
                 module, label = self._run(source, content)
-        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
-            self._findings.append(_describe(source, error))
-            return
         finally:
             definitions.remember(collection)
         self._defined.marks += collection.marks
@@ -307,24 +316,31 @@ def _import(name: str) -> ModuleType:
 
 
 def _describe(source: Source, error: BaseException) -> str:
-    """Return a finding for an exception: file, line and message, and the traceback in further lines."""
-    if isinstance(error, LoadError):
-        return "\n".join(error.findings)
-    name = source.name
-    line = None
+    """Return a finding for an exception: file, line and message, and the traceback in further lines.
+
+    The attributes of the exception may be anything, also of one that Python or slurmhooks raises, too.
+    """
+    found: str = trace.tried(lambda: "\n".join(error.findings) if isinstance(error, LoadError) else "", lambda _: "")
+    if found:
+        return found
+    line = trace.tried(lambda: _line(source, error), lambda _: None)
+    where = source.name if type(line) is not int else f"{source.name}:{line}"
+    hint = trace.tried(lambda: _hint(source, error), lambda _: "")
+    text = f"{where}: {trace.type_name(error)}: {trace.text_of(error)}{hint}"
+    return "\n".join([text, *("    " + row for row in trace.lines(error, source.path))])
+
+
+def _line(source: Source, error: BaseException) -> object:
+    """Return the last line of a source that was running, or that is no Python; None if there is none."""
     if isinstance(error, SyntaxError) and error.filename == source.path:
-        line = error.lineno
-    else:
-        frame = error.__traceback__
-        while frame is not None:
-            if frame.tb_frame.f_code.co_filename == source.path:
-                line = frame.tb_lineno
-            frame = frame.tb_next
-    where = name if line is None else f"{name}:{line}"
-    lines = trace.lines(error, source.path)
-    return "\n".join(
-        [f"{where}: {type(error).__name__}: {error}{_hint(source, error)}", *("    " + text for text in lines)]
-    )
+        return error.lineno
+    line = None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == source.path:
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line
 
 
 def _hint(source: Source, error: BaseException) -> str:

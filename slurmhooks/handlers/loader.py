@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posix
 import sys
 
 from slurmhooks.errors import LoadError
@@ -11,7 +12,7 @@ from slurmhooks.handlers import definitions, trace
 from slurmhooks.handlers.definitions import PACKAGE
 from slurmhooks.handlers.registry import Registry, missing, verify, verify_options
 from slurmhooks.hooks.decorator import Collection
-from slurmhooks.log import visible
+from slurmhooks.log import log, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,10 +189,16 @@ class _Loading:
 
     def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
         collection = Collection()
+        process = posix.getpid()
         try:
             with collection:
                 module, label = self._run(source, content)
         finally:
+            if posix.getpid() != process:
+                log.error(
+                    "%s has forked and its child came back, which ends here: have it call os._exit()", source.name
+                )
+                posix._exit(1)
             definitions.remember(collection)
         self._defined.marks += collection.marks
         self._defined.options += collection.options
@@ -273,8 +280,6 @@ def _run_file(path: str, content: bytes) -> ModuleType:
 
 def _add_packages(folder: str) -> list[str]:
     """Let hook files import the packages of a folder, which precede installed ones; return findings."""
-    import posix
-
     from slurmhooks.files import trusted_trees
 
     if folder in sys.path:  # added by an earlier load; it may have become unsafe

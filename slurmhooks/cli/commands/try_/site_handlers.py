@@ -89,10 +89,14 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     def add(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def called(*, really: bool, **arguments: Any) -> None:
+            def contained() -> None:
+                with output.apart(), isolation.no_exit():
+                    function(**arguments)
+
             if really or os.geteuid() != 0:
-                function(**arguments)
+                contained()
             else:
-                isolation.run(functools.partial(function, **arguments))
+                isolation.run(contained)
 
         command: Callable[..., None] = called
         for option in options:

@@ -10,14 +10,12 @@ through device files is real.
 import ctypes
 import os
 import pickle
-import posix
 import resource
 import signal
 import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 import click
@@ -85,29 +83,6 @@ def run(function: Callable[[], object]) -> NoReturn:
     if kind == "usage":
         raise click.UsageError(value)
     sys.exit(value)
-
-
-@contextmanager
-def no_exit() -> Iterator[None]:
-    """Let os._exit() raise SystemExit, which is a bug of the handler, except in a process that a handler has forked.
-
-    Otherwise a handler would end the command with the exit code 0, as if the request had been accepted.
-    """
-    real, process = os._exit, os.getpid()
-
-    def leave(status: int) -> NoReturn:
-        if os.getpid() != process:
-            real(status)
-        raise SystemExit(f"os._exit({status}): a handler must not end its process")
-
-    names = [(module, "_exit") for module in (os, posix)]
-    for module, name in names:
-        setattr(module, name, leave)
-    try:
-        yield
-    finally:
-        for module, name in names:
-            setattr(module, name, real)
 
 
 def _be_child(function: Callable[[], object], answers: int) -> NoReturn:

@@ -26,6 +26,7 @@ from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.exits import no_exit
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.observed import Observed
@@ -153,7 +154,7 @@ def run(
     registry = registry_of(source)
     captured = CapturedLog()
     coverage.know(registry)
-    with captured.capturing(), watching() as ran:
+    with captured.capturing(), no_exit(), watching() as ran:
         outcome, changes, observed = _handle(registry, spec, given, options)
     if (
         not isinstance(source, Registry)
@@ -334,7 +335,8 @@ def registry_of(source: str | os.PathLike[str] | ModuleType | Registry) -> Regis
     if isinstance(source, Registry):
         return source
     where = {"module": source.__name__} if isinstance(source, ModuleType) else {"path": os.path.realpath(source)}
-    registry = Named([loader.Source(**where)]).load()
+    with no_exit():
+        registry = Named([loader.Source(**where)]).load()
     if wrong := unknown_codes([registry]):
         raise LoadError(wrong)
     return registry

@@ -158,7 +158,7 @@ def test_ends_are_the_same(tmp_path: Path) -> None:
     assert tries(tmp_path, "spank", refusing).returncode == 2
     broken = tries(tmp_path, "job_end", "1/0\n", "--json")
     assert (broken.returncode, list(json.loads(broken.stdout))) == (1, ["findings"])
-    ended = tries(tmp_path, "job_end", HEAD + "@hook.job_end\ndef h(record):\n    os.abort()\n")
+    ended = tries(tmp_path, "job_end", HEAD + "@hook.job_end\ndef h(record):\n    os._exit(3)\n")
     assert (ended.returncode, "ended the process" in ended.stderr) == (1, True), ended.stderr
 
 

@@ -35,6 +35,8 @@ except ImportError:  # in processes that do not embed Python
 
 
 LUA = ".lua"
+OWN = ("slurmhooks", "pydantic", "pydantic_core")
+"""Modules that slurmhooks imports also after it has loaded hook files, in some processes."""
 
 
 class Source:
@@ -295,9 +297,9 @@ def _add_packages(folder: str) -> list[str]:
         return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
     if findings:
         return findings
-    taken = names & {*sys.stdlib_module_names, "slurmhooks"}
+    taken = names & {*sys.stdlib_module_names, *OWN}
     if taken:
-        return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]
+        return [f"{visible(folder)}/{name}: Python or slurmhooks needs a module of this name" for name in sorted(taken)]
     sys.path.insert(0, folder)
     return []
 

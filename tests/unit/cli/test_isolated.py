@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from slurmhooks.cli import SITE
 from slurmhooks.cli import isolated as module
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.isolated import isolated
+from slurmhooks.handlers import definitions
 
 START = (
     "import atexit, os, sys, threading, time\nfrom slurmhooks import hook\n\n@hook.job_submit\ndef rule(job): ...\n\n"
@@ -72,9 +74,14 @@ def test_a_file_that_leaves_something(text: str, write: Callable[[str], Path]) -
     assert [row["handler"] for row in document["handlers"]] == ["site:rule"]
 
 
-@pytest.mark.parametrize("text", PRINTS.values(), ids=PRINTS)
-def test_a_trial_of_a_file_that_prints(text: str, write: Callable[[str], Path]) -> None:
-    """Standard output has one document and nothing else."""
+def test_the_name_of_the_package() -> None:
+    """A command notices that it has run hook files by their package."""
+    assert SITE == definitions.PACKAGE
+
+
+@pytest.mark.parametrize("text", [*STAYS.values(), *PRINTS.values()], ids=[*STAYS, *PRINTS])
+def test_a_trial_of_a_file_that_leaves_something(text: str, write: Callable[[str], Path]) -> None:
+    """The trial ends, and standard output has one document and nothing else."""
     path = write(text)
     request = path.with_suffix(".json")
     request.write_text("{}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt.tree import (
@@ -283,8 +284,12 @@ def _number(text: str) -> float:
     text = text.lower().rstrip("uli")
     try:
         return float(int(text, 16)) if text.startswith("0x") else float(text)
+    except OverflowError:
+        return inf
     except ValueError:
         try:
             return float.fromhex(text)
         except ValueError:
             return 0.0
+        except OverflowError:
+            return inf

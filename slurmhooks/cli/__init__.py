@@ -9,6 +9,8 @@ the command ``try``. The other modules here are shared by commands.
 import errno
 import importlib
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +30,26 @@ ENVIRONMENTAL = {
     *(errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTSUP),
 }
 """Errors that the machine or a given path causes, such as a full disk; any other OSError is a bug in slurmhooks."""
+SITE = "slurmhooks_site"
+"""slurmhooks.handlers.definitions.PACKAGE: it is imported if this process has run a hook file."""
 MOST_COLUMNS, LEAST_COLUMNS = 80, 50
 """As click's own."""
 
 
 class Commands(click.Group):
     """The commands, each imported only when it is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as a program; if it has run hook files, end at once, whatever threads and exit functions they left."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except SystemExit as ended:
+            if SITE in sys.modules and isinstance(ended.code, int):
+                for stream in (sys.stdout, sys.stderr):
+                    with suppress(OSError, ValueError, AttributeError):
+                        stream.flush()
+                os._exit(ended.code)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""

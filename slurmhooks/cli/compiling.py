@@ -7,12 +7,11 @@ from pathlib import Path
 from slurmhooks.cli import build_record, configuration, loading, manifests
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.cli.progress import note
 from slurmhooks.site import variants
 
 
-def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = False) -> None:
-    """Write the manifest of this machine, and choose the variant of the SPANK plugin; report both on standard error.
+def of_site(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool = False) -> list[str]:
+    """Write the manifest of this machine, and choose the variant of the SPANK plugin; return notes about both.
 
     Args:
         sysconfdir: where slurm.conf is.
@@ -36,9 +35,8 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = 
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
-    notes = [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
-    for text in [*loaded.notes, *loaded.disabled, *notes]:
-        note(text)
+    notes = [*loaded.notes, *loaded.disabled]
+    notes += [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
     if only_manifest:
         missing = lines.never_called(loaded.lines, folder / manifests.PLUGIN)
         if missing:
@@ -46,7 +44,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = 
     else:
         # First, because the machine may be one of several that share a folder of slurm.conf which it cannot write.
         chosen = manifests.choose_variant(folder, variants.of(line.registry for line in loaded.lines))
-        note(f"{folder / manifests.PLUGIN}: {chosen}")
+        notes.append(f"{folder / manifests.PLUGIN}: {chosen}")
     text = manifests.text_of(loaded, record, folder)
     changed = manifests.changed_since(began, loaded)
     if changed:
@@ -55,4 +53,4 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, *, only_manifest: bool = 
     path = manifests.manifest_path(sysconfdir)
     manifests.write_manifest(text, path)
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
-    note(f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")
+    return [*notes, f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}"]

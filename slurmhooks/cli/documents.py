@@ -6,10 +6,12 @@ Not with pydantic, whose import takes longer than the rest of most commands.
 
 import types
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, TypeVar, get_args, get_origin
 
 Kind = TypeVar("Kind")
+MOST = 1 << 63
+"""Numbers are less, so that each of them is about a float, too."""
 
 
 def build(kind: type[Kind], value: Any) -> Kind:
@@ -38,15 +40,7 @@ def _build(kind: Any, value: Any, where: str) -> Any:
         except TypeError as error:
             raise ValueError(f"{where}: {error}") from error
     if kind is datetime:
-        if isinstance(value, str):
-            time = datetime.fromisoformat(value)
-            if time.tzinfo is None:
-                raise ValueError(f"{where}: must have a time zone, not {value!r}")
-            return time
-        try:
-            return datetime.fromtimestamp(_checked(value, int | float, where), UTC)
-        except (OverflowError, OSError) as error:
-            raise ValueError(f"{where}: {error}") from error
+        return _time(value, where)
     if origin is types.UnionType:
         return _build_any(arguments, value, where)
     if origin is list:
@@ -63,6 +57,27 @@ def _build(kind: Any, value: Any, where: str) -> Any:
     return _checked(value, kind, where)
 
 
+def _time(value: Any, where: str) -> datetime:
+    """Return a time that exists in every time zone.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        time = (
+            datetime.fromisoformat(value)
+            if isinstance(value, str)
+            else datetime.fromtimestamp(_checked(value, int | float, where), UTC)
+        )
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"{where}: {error}") from error
+    if time.tzinfo is None:
+        raise ValueError(f"{where}: must have a time zone, not {value!r}")
+    if not MINYEAR < time.year < MAXYEAR:
+        raise ValueError(f"{where}: {value!r} is no time in some time zones")
+    return time
+
+
 def _build_any(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
     """Build the first of several types that a value fits."""
     for kind in kinds[:-1]:
@@ -76,4 +91,6 @@ def _build_any(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
 def _checked(value: Any, kind: Any, where: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # a bool is an int in Python
         raise ValueError(f"{where}: must be {getattr(kind, '__name__', kind)}, not {value!r}")
+    if isinstance(value, int) and not -MOST <= value < MOST:
+        raise ValueError(f"{where}: has too many digits")
     return value

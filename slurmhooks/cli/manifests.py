@@ -9,7 +9,6 @@ from stat import S_ISDIR
 
 from slurmhooks.cli import build_record, loading
 from slurmhooks.cli.findings import Finding
-from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
 from slurmhooks.files.paths import matches
@@ -18,6 +17,7 @@ from slurmhooks.site import manifest, manifest_writer, variants
 PLUGIN = "spank_python.so"
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 """Errors of a folder that this machine must not change."""
+RESTART = "restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog"
 
 
 def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
@@ -98,9 +98,9 @@ def choose_variant(folder: Path, name: str) -> str:
             if not set(extra) <= set(before):
                 raise Finding(f"{target}: {error.strerror}: {advice}") from error
             return f"stays as it is ({error.strerror}); it exports what the handlers need, and more, which costs time"
-    if any(callback in extra and callback not in before for callback in variants.JOB_CALLBACKS):
-        note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
-    return f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
+    text = f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
+    is_new = any(callback in extra and callback not in before for callback in variants.JOB_CALLBACKS)
+    return f"{text}; {RESTART}" if is_new else text
 
 
 def write_manifest(text: str, path: Path) -> None:

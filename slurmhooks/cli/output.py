@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Print lists, tables and JSON documents."""
 
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Content = TypeVar("Content")
-WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
+WANTED, PRINTED, STREAM = "slurmhooks.json.wanted", "slurmhooks.json.printed", "slurmhooks.json.stream"
 """Keys in the dictionary that the contexts of a command line share."""
 WIDTH = 200
 """Columns of a table that is not printed to a terminal."""
@@ -107,8 +109,32 @@ def result(value: Content, show: Callable[[Content], None]) -> None:
 
 def document(value: Any) -> None:
     """Print the document of ``--json``."""
-    click.get_current_context().meta[PRINTED] = True
-    click.echo(as_json(value, 2))
+    meta = click.get_current_context().meta
+    meta[PRINTED] = True
+    click.echo(as_json(value, 2), file=meta.get(STREAM))
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """If a document is wanted, let what code of the site prints meanwhile go to standard error, also from programs."""
+    stream = sys.stdout
+    if not wants_json() or stream is None:
+        yield
+        return
+    stream.flush()
+    context = click.get_current_context()
+    with ExitStack() as stack:
+        written: IO[str] = stream
+        if sys.__stdout__ is not None and stream is sys.__stdout__:  # not what a test has put in its place
+            written = stack.enter_context(os.fdopen(os.dup(1), "w", encoding=stream.encoding, errors=stream.errors))
+            stack.callback(os.dup2, written.fileno(), 1)
+            with suppress(OSError):  # standard error is closed
+                os.dup2(2, 1)
+        stack.callback(setattr, sys, "stdout", stream)
+        sys.stdout = sys.stderr
+        context.meta[STREAM] = written
+        stack.callback(context.meta.pop, STREAM)
+        yield
 
 
 def as_json(value: Any, indent: int | None = None) -> str:

@@ -103,13 +103,18 @@ class _File:
         return lines[count:]
 
     def _opened(self) -> int:
-        """Return the descriptor of the file.
+        """Return the descriptor of the file, which somebody may have renamed, removed or emptied meanwhile.
 
         Raises:
             OSError: it cannot be opened, or others may write to its folder.
         """
         if self._fd is not None:
-            return self._fd
+            status = os.fstat(self._fd)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(status, os.lstat(self._path)):
+                    self._size = status.st_size
+                    return self._fd
+            self.close()
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)

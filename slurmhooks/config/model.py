@@ -7,6 +7,7 @@ Launches avoid this module where they can, because it imports pydantic, which is
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from slurmhooks.files import paths, trusted
 __all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
 
 FILE_NAME = "slurmhooks.toml"
+MOST = 1 << 63
+"""Numbers of TOML are less."""
 
 
 def sections() -> dict[str, type[Section]]:
@@ -49,12 +52,30 @@ def read(path: Path) -> Config:
         raise ConfigError([f"{path}: {error}"]) from error
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number with thousands of digits
         raise ConfigError([f"{path}: not TOML: {error}"]) from error
+    if impossible := [f"{path}: {place}: {fault}" for place, fault in _impossible(table)]:
+        raise ConfigError(impossible)
     try:
         return Config.model_validate(table)
     except ValidationError as error:
         raise ConfigError(findings(str(path), error)) from error
+
+
+def _impossible(value: object, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield places and faults of values that no table can have: texts with NUL bytes, and numbers of other than TOML.
+
+    The kernel has no names with NUL bytes, and Python refuses to write numbers with thousands of digits.
+    """
+    if isinstance(value, str) and "\0" in value:
+        yield place, "must have no NUL byte"
+    elif isinstance(value, int) and not -MOST <= value < MOST:
+        yield place, "must be a number of at most 64 bits"
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            name = f"{place}.{key}" if place else str(key)
+            yield from _impossible(str(key), name)
+            yield from _impossible(item, name)
 
 
 def findings(where: str, error: ValidationError) -> list[str]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import sys
 
 from slurmhooks.handlers.registry import layers
-from slurmhooks.hooks.decorator import MARKS, Collection
+from slurmhooks.hooks.decorator import MARKS, Collection, Mark
 from slurmhooks.hooks.option import Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-
-    from slurmhooks.hooks.decorator import Mark
 
 PACKAGE = "slurmhooks_site"
 """Hook files are modules below this package, so that they cannot shadow any other module."""
@@ -64,12 +62,10 @@ def marks_of(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callab
         mark.sequence: (mark, mark.function) for mark in defined.marks if _belongs(mark.owner, module)
     }
     for value in list(vars(module).values()):
-        marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
-        if isinstance(marks, list):
-            for mark in marks:
-                # Marks that a hook file set in an earlier load do not count.
-                if mark in defined.marks or not mark.owner.startswith(f"{PACKAGE}."):
-                    functions[mark.sequence] = (mark, value)
+        for mark in _own_marks(value):
+            # Marks that a hook file set in an earlier load do not count.
+            if mark in defined.marks or not mark.owner.startswith(f"{PACKAGE}."):
+                functions[mark.sequence] = (mark, value)
     return [functions[sequence] for sequence in sorted(functions)]
 
 
@@ -77,9 +73,24 @@ def options_of(defined: Collection, module: ModuleType, known: list[Option]) -> 
     """Return the options that a module has defined or imported, except known ones, in the order of definition."""
     options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):
-        if isinstance(value, Option):
+        if issubclass(type(value), Option):  # not isinstance(), which asks the value
             options[value.sequence] = value
     return [options[sequence] for sequence in sorted(options) if options[sequence] not in known]
+
+
+def _own_marks(value: object) -> list[Mark]:
+    """Return the marks of a function or wrapper; none of anything else.
+
+    The value is not asked for an attribute: a module may have imported an object that stands for something that does
+    not exist yet, such as Flask's current_app, and raises whenever it is asked.
+    """
+    if not callable(value) or issubclass(type(value), type):
+        return []
+    try:
+        marks = object.__getattribute__(value, "__dict__").get(MARKS)
+    except AttributeError:
+        return []
+    return [mark for mark in marks if type(mark) is Mark] if type(marks) is list else []
 
 
 def _belongs(owner: str, module: ModuleType) -> bool:
@@ -99,8 +110,7 @@ def replaced(mark: Mark, function: Callable[..., object], module: ModuleType) ->
         return []
     # The owner may be a module inside the package.
     bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
-    marks = getattr(bound, MARKS, None)
-    marked = isinstance(marks, list) and any(other.function is bound for other in marks)
+    marked = any(other.function is bound for other in _own_marks(bound))
     # Two marked functions may have the same name; both run.
     if bound is function or (marked and getattr(bound, "__qualname__", None) == name):
         return []

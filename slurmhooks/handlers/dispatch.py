@@ -11,12 +11,12 @@ import posix
 
 from slurmhooks.errors import HandlerError, Reject
 from slurmhooks.handlers import codes, trace
-from slurmhooks.log import log, shown
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from slurmhooks.handlers.registry import Handler
 
@@ -59,6 +59,9 @@ class Outcome:
 
 
 PASSED = Outcome(passed=True)
+
+PLAIN = (int, bool, float, complex, str, bytes)
+"""Types of values that have no code of the site."""
 
 SPARE = (65536, *[480] * 128)
 """Sizes in bytes of the blocks in reserve: a large one, as C takes them, and some small ones, as Python takes them."""
@@ -176,12 +179,49 @@ def run(
 
 
 def called(handler: Handler, arguments: dict[str, object], around: Around) -> BaseException | None:
-    """Call a handler; return what it raised, or the error in its result."""
+    """Call a handler; return what it raised, or the error in its result, see :func:`tamed`."""
     try:
-        result = handler.call(arguments)
+        return around.result(handler.call(arguments))
     except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
+        return tamed(error)
+
+
+def tamed(error: BaseException) -> BaseException:
+    """Return what code of the site has raised in a form whose type, text and code anybody can read.
+
+    The class of an exception may have properties, and its text and code may be objects with methods: reading them runs
+    code of the site, which may raise anything, where its bugs no longer count as those of the handler.
+    """
+    refuses = issubclass(type(error), Reject)  # not isinstance(), which reads __class__
+    if not refuses and trace.tried(lambda: error.__class__ is type(error), lambda _: False):
         return error
-    return around.result(result)
+    plain: BaseException
+    if refuses:
+        plain = Reject(trace.tried(lambda: _plain_text(error), lambda second: f"<no text: {second}>"))
+        plain.code = trace.tried(lambda: _plain_code(error), lambda second: f"<no code: {second}>")
+    else:
+        plain = HandlerError(f"{trace.type_name(error)}, an exception that hides its class")
+    return plain.with_traceback(trace.own(error, "__traceback__"))
+
+
+def _plain_text(error: Any) -> str:
+    """Return the text of a refusal; a subclass without ``super().__init__`` may have set any object."""
+    text = error.text
+    if text is None:
+        return ""
+    # str() may return an instance of a subclass.
+    shown: str = trace.tried(lambda: "".join((str(text),)), lambda _: f"<{trace.type_name(text)}>")
+    return shown
+
+
+def _plain_code(error: Any) -> Any:
+    """Return the code of a refusal, of one of the types in PLAIN; an invalid one if it has another type."""
+    code = error.code
+    if code is None or type(code) in PLAIN:
+        return code
+    if issubclass(type(code), str):
+        return "".join((code,))
+    return int.__index__(code) if issubclass(type(code), int) else f"<{trace.type_name(code)}>"
 
 
 def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome:
@@ -210,12 +250,12 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
 
 
 def text_of(error: Reject) -> str:
-    """Return the text of a refusal for the user; a subclass without ``super().__init__`` may have set any object."""
-    return log.message(shown(lambda text: "" if text is None else str(text), error.text))
+    """Return the text of a refusal for the user; it is tamed."""
+    return log.message(error.text)
 
 
 def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:
-    """Return the code of a refusal; None if the code is invalid: Slurm then gets the hook's general failure code.
+    """Return the code of a tamed refusal; None if it is invalid: Slurm then gets the hook's general failure code.
 
     An invalid code is a bug, but ``on_error="accept"`` does not apply to it: the handler wanted to refuse.
 
@@ -230,7 +270,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
     if reason is None:
         return error.code
     if handler is None or not handler.logged_code:
-        call = f"Reject(code={_shown(error.code)})"
+        call = f"Reject(code={plainly(error.code)})"
         log.record(f"{what} raised {call}: {reason}; the request is refused without it", f"error {_new_id()}: ")
     if handler is not None:
         handler.logged_code = True
@@ -239,12 +279,19 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
 
 def returned(result: object) -> HandlerError:
     """Return the error for a handler that returned something other than None."""
-    return HandlerError(f"a handler returns nothing; this one returned {_shown(result)}. To refuse, raise Reject(text)")
+    return HandlerError(
+        f"a handler returns nothing; this one returned {plainly(result)}. To refuse, raise Reject(text)"
+    )
 
 
-def _shown(value: object) -> str:
-    """Return the repr() of a value, without calling code of the site."""
-    return repr(value) if type(value).__module__ == "builtins" else object.__repr__(value)
+def plainly(value: object) -> str:
+    """Return the repr() of a built-in value; of another one, or if code of the site raises in it, that of object."""
+    return str(
+        trace.tried(
+            lambda: repr(value) if type(value).__module__ == "builtins" else object.__repr__(value),
+            lambda _: object.__repr__(value),
+        )
+    )
 
 
 def guarded(
@@ -297,11 +344,11 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     """
     _spare.clear()
     error_id = _new_id()
-    start = f"{what} raised {type(error).__name__}"
+    start = f"{what} raised {trace.type_name(error)}"
     try:
         lines = trace.lines(error, path)
     except BaseException as second:  # noqa: BLE001 - memory or time are used up; report what is known
-        lines = [f"no traceback: {type(second).__name__}"]
+        lines = [f"no traceback: {trace.type_name(second)}"]
     log.record("\n".join([start, *lines]), f"error {error_id}: ")
     return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
 

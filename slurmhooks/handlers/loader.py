@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posix
 import sys
 
 from slurmhooks.errors import LoadError
@@ -11,15 +12,18 @@ from slurmhooks.handlers import definitions, trace
 from slurmhooks.handlers.definitions import PACKAGE
 from slurmhooks.handlers.registry import Registry, missing, verify, verify_options
 from slurmhooks.hooks.decorator import Collection
-from slurmhooks.log import visible
+from slurmhooks.log import log, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import CodeType, ModuleType
+    from typing import TypeVar
 
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.hooks.option import Option
+
+    Result = TypeVar("Result")
 
 try:
     from _slurmhooks_compile import compile_file
@@ -31,6 +35,8 @@ except ImportError:  # in processes that do not embed Python
 
 
 LUA = ".lua"
+OWN = ("slurmhooks", "pydantic", "pydantic_core")
+"""Modules that slurmhooks imports also after it has loaded hook files, in some processes."""
 
 
 class Source:
@@ -145,7 +151,8 @@ class _Loading:
 
     def registry(self, require: Iterable[str]) -> Registry:
         """Return the result; raise as :func:`load`."""
-        findings = [*self._findings, *verify_options(self._options)] or missing(require, self._handlers)
+        wrong = self._run_code(Source(name="options of hook files"), lambda: verify_options(self._options))
+        findings = [*self._findings, *(wrong or ())] or missing(require, self._handlers)
         if findings:
             raise LoadError(findings)
         return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
@@ -169,20 +176,31 @@ class _Loading:
             except LoadError as error:
                 self._findings += error.findings
         else:
-            self._add_python(source, content, handlers)
+            self._run_code(source, lambda: self._add_python(source, content, handlers))
         for handler in handlers:
             handler.source = source.name
         self._handlers += handlers
 
+    def _run_code(self, source: Source, step: Callable[[], Result]) -> Result | None:
+        """Do something that may run code of the site; if it raises, add a finding and return None."""
+        try:
+            return step()
+        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
+            self._findings.append(_describe(source, error))
+            return None
+
     def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
         collection = Collection()
+        process = posix.getpid()
         try:
             with collection:
                 module, label = self._run(source, content)
-        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
-            self._findings.append(_describe(source, error))
-            return
         finally:
+            if posix.getpid() != process:
+                log.error(
+                    "%s has forked and its child came back, which ends here: have it call os._exit()", source.name
+                )
+                posix._exit(1)
             definitions.remember(collection)
         self._defined.marks += collection.marks
         self._defined.options += collection.options
@@ -264,8 +282,6 @@ def _run_file(path: str, content: bytes) -> ModuleType:
 
 def _add_packages(folder: str) -> list[str]:
     """Let hook files import the packages of a folder, which precede installed ones; return findings."""
-    import posix
-
     from slurmhooks.files import trusted_trees
 
     if folder in sys.path:  # added by an earlier load; it may have become unsafe
@@ -281,9 +297,9 @@ def _add_packages(folder: str) -> list[str]:
         return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
     if findings:
         return findings
-    taken = names & {*sys.stdlib_module_names, "slurmhooks"}
+    taken = names & {*sys.stdlib_module_names, *OWN}
     if taken:
-        return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]
+        return [f"{visible(folder)}/{name}: Python or slurmhooks needs a module of this name" for name in sorted(taken)]
     sys.path.insert(0, folder)
     return []
 
@@ -307,24 +323,31 @@ def _import(name: str) -> ModuleType:
 
 
 def _describe(source: Source, error: BaseException) -> str:
-    """Return a finding for an exception: file, line and message, and the traceback in further lines."""
-    if isinstance(error, LoadError):
-        return "\n".join(error.findings)
-    name = source.name
-    line = None
+    """Return a finding for an exception: file, line and message, and the traceback in further lines.
+
+    The attributes of the exception may be anything, also of one that Python or slurmhooks raises, too.
+    """
+    found: str = trace.tried(lambda: "\n".join(error.findings) if isinstance(error, LoadError) else "", lambda _: "")
+    if found:
+        return found
+    line = trace.tried(lambda: _line(source, error), lambda _: None)
+    where = source.name if type(line) is not int else f"{source.name}:{line}"
+    hint = trace.tried(lambda: _hint(source, error), lambda _: "")
+    text = f"{where}: {trace.type_name(error)}: {trace.text_of(error)}{hint}"
+    return "\n".join([text, *("    " + row for row in trace.lines(error, source.path))])
+
+
+def _line(source: Source, error: BaseException) -> object:
+    """Return the last line of a source that was running, or that is no Python; None if there is none."""
     if isinstance(error, SyntaxError) and error.filename == source.path:
-        line = error.lineno
-    else:
-        frame = error.__traceback__
-        while frame is not None:
-            if frame.tb_frame.f_code.co_filename == source.path:
-                line = frame.tb_lineno
-            frame = frame.tb_next
-    where = name if line is None else f"{name}:{line}"
-    lines = trace.lines(error, source.path)
-    return "\n".join(
-        [f"{where}: {type(error).__name__}: {error}{_hint(source, error)}", *("    " + text for text in lines)]
-    )
+        return error.lineno
+    line = None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == source.path:
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line
 
 
 def _hint(source: Source, error: BaseException) -> str:

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from slurmhooks.handlers import codes
+from slurmhooks.handlers import codes, dispatch
 from slurmhooks.handlers.registry import Registry
 
 
@@ -21,12 +21,13 @@ def unknown_codes(registries: Iterable[Registry]) -> list[str]:
 def _in_file(file: str) -> Iterator[str]:
     try:
         tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError):
         return  # it was valid when it was loaded, so it is being changed now
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for node in sorted(calls, key=lambda node: node.lineno):
-        if ast.unparse(node.func).rpartition(".")[2] == "Reject":
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if name == "Reject":
             for keyword in node.keywords:
                 code = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
                 if keyword.arg == "code" and code is not None and (wrong := codes.fault(code)):
-                    yield f"{file}:{node.lineno}: Reject(code={code!r}): {wrong}"
+                    yield f"{file}:{node.lineno}: Reject(code={dispatch.plainly(code)}): {wrong}"

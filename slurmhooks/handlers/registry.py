@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import CodeType, ModuleType
+    from typing import Any
 
     from slurmhooks.hooks.decorator import Mark
     from slurmhooks.hooks.option import Option
@@ -22,6 +23,8 @@ _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
+MOST_LAYERS = 100
+"""Wrappers of a function that are looked into."""
 LONGEST = 30 * 86400
 """Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
 
@@ -292,9 +295,13 @@ def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler], require
 def layers(function: Callable[..., object]) -> list[CodeType | None]:
     """Return the code of a function and of the functions that it wraps by functools.wraps; None if not Python."""
     codes: list[CodeType | None] = []
-    while function is not None:
-        codes.append(getattr(function, "__code__", None))
-        function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
+    seen: list[object] = []
+    layer: Any = function
+    # A function may wrap itself, and a stand-in for any object has every attribute.
+    while layer is not None and not any(layer is each for each in seen) and len(seen) < MOST_LAYERS:
+        seen.append(layer)
+        codes.append(getattr(layer, "__code__", None))
+        layer = getattr(layer, "__wrapped__", None)
     return codes
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, TracebackType
+    from typing import Any
 
 CAUSE = "The above exception was the direct cause of the following exception:"
 CONTEXT = "During handling of the above exception, another exception occurred:"
@@ -42,19 +44,19 @@ def lines(error: BaseException, path: str | None = None, depth: int = DEPTH) -> 
     link, current = "", error
     while len(chain) < CHAIN and all(current is not earlier for earlier, _ in chain):
         chain.append((current, link))
-        if current.__cause__ is not None:
-            link, current = CAUSE, current.__cause__
-        elif current.__context__ is not None and not current.__suppress_context__:
-            link, current = CONTEXT, current.__context__
+        if (cause := own(current, "__cause__")) is not None:
+            link, current = CAUSE, cause
+        elif (context := own(current, "__context__")) is not None and not own(current, "__suppress_context__"):
+            link, current = CONTEXT, context
     shown: list[str] = []
     for each, link in reversed(chain):
-        trace = each.__traceback__
+        trace = own(each, "__traceback__")
         start = _first(trace, path) if each is error else None
         if start is None and not (each is error and isinstance(error, SyntaxError) and error.filename == path):
             start = trace
         if start is not None:
             shown += ["Traceback (most recent call last):", *_frames(start)]
-        shown += _exception(each, depth)
+        shown += _described(each, depth)
         if link:
             shown += ["", link, ""]
     return shown
@@ -105,11 +107,19 @@ def _source(code: CodeType, line: int | None, instruction: int) -> list[str]:
     return shown
 
 
+def _described(error: BaseException, depth: int) -> list[str]:
+    """Return what :func:`_exception` returns; the frames are worth showing whatever the exception looks like."""
+    lines: list[str] = tried(
+        lambda: _exception(error, depth), lambda second: [f"{type_name(error)} cannot be shown: {second}"]
+    )
+    return lines
+
+
 def _exception(error: BaseException, depth: int) -> list[str]:
     """Return the lines of an exception itself: its type, text and notes, and what it contains."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    text, shown = _text(error), []
+    text, shown = text_of(error), []
     if isinstance(error, SyntaxError) and error.lineno is not None:
         shown.append(f'  File "{error.filename}", line {error.lineno}')
         if isinstance(error.text, str) and error.text.strip():
@@ -128,12 +138,34 @@ def _exception(error: BaseException, depth: int) -> list[str]:
     return shown
 
 
-def _text(error: BaseException) -> str:
-    """Return the text of an exception; code of the site may raise anything, even a second time."""
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception."""
+    text: str = tried(lambda: str(error), lambda second: f"<no text: {second} in its __str__()>")
+    return text
+
+
+def tried(how: Callable[[], Any], otherwise: Callable[[str], Any]) -> Any:
+    """Run code of the site outside of a handler, such as __str__() of an exception.
+
+    Args:
+        how: returns the result; it may raise anything.
+        otherwise: returns the result if it raises; called with the name of that exception's class.
+    """
     try:
-        return str(error)
-    except BaseException as second:  # noqa: BLE001 - nothing may prevent the report
-        return f"<no text: {type(second).__name__} in its __str__()>"
+        return how()
+    except BaseException as error:  # noqa: BLE001 - nothing may prevent the report
+        return otherwise(type_name(error))
+
+
+def own(error: BaseException, name: str) -> Any:
+    """Return an attribute that every exception has, whatever properties its class has."""
+    return BaseException.__dict__[name].__get__(error)
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's type, whatever properties its metaclass has."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name
 
 
 def _decoded(raw: bytes) -> str:

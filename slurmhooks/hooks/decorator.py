@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Handler = TypeVar("Handler", bound="Callable[..., object]")
 
+MOST_ORDER = 1 << 31
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
 
@@ -182,6 +183,12 @@ class Decorator:
             raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
         if not isinstance(effects, bool):
             raise TypeError(f"{self!r}: effects takes True or False, not {effects!r}")
+        # Not of subclasses, whose comparisons are code of the site.
+        order = int.__index__(order)
+        if abs(order) > MOST_ORDER:
+            raise TypeError(f"{self!r}: order takes an int from -{MOST_ORDER} to {MOST_ORDER}")
+        if timeout is not None:
+            timeout = int.__index__(timeout) if isinstance(timeout, int) else float.__float__(timeout)
         if isinstance(contexts, str):
             contexts = (contexts,)
         terms = self._terms(rollout) if HOOKS[self._hook].has_terms else None

@@ -44,3 +44,11 @@ class Schedule:
     def next(self, now: float) -> float:
         """Return when the next run is due, in seconds since the epoch."""
         return float((self.slot(now) + 1) * self.period)
+
+    def wait(self, due: float, now: float) -> float:
+        """Return the seconds until the next look at a run that is due at a time; 0 if it is due.
+
+        That is at most a period, because the clock may be put back meanwhile. A run that seems to be further away than
+        two periods is due: :meth:`next` cannot have said that.
+        """
+        return min(due - now, float(self.period)) if now < due <= now + 2 * self.period else 0.0

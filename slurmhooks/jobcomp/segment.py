@@ -57,19 +57,27 @@ class Record:
         self.reasons: dict[str, str] = {}
 
     def apply(self, change: list[Any]) -> bool:
-        """Apply a line of the state file; tell whether the record is still to be delivered."""
-        what, *rest = change
-        if what == "begun":
-            self.begun = rest[0]
-        elif what == "passed":
-            self.passed.add(rest[0])
-            self.begun = None
-        elif what == "failed":
-            self.reasons[rest[0]] = rest[1]
-            self.begun = None
-        elif what == "retry":
-            self.tries, self.due = rest
-        return what not in ("done", "dead")
+        """Apply a line of the state file; tell whether the record is still to be delivered.
+
+        Raises:
+            ValueError: the line is damaged; nothing has changed.
+        """
+        match change:
+            case ["begun", str(label)]:
+                self.begun = label
+            case ["passed", str(label)]:
+                self.passed.add(label)
+                self.begun = None
+            case ["failed", str(label), str(reason)]:
+                self.reasons[label] = reason
+                self.begun = None
+            case ["retry", int(tries), int(due) | float(due)] if due == due:  # no NaN
+                self.tries, self.due = tries, due
+            case ["done" | "dead"]:
+                return False
+            case _:
+                raise ValueError("a damaged line")
+        return True
 
 
 class Segment:
@@ -197,7 +205,7 @@ class Segment:
             record = self.records.get(position)
             if record is not None and not record.apply(change):
                 del self.records[position]
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, RecursionError):
             return
 
     @property

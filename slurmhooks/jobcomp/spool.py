@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DEAD = "dead"
 LOST = "lost.jsonl"
+MOST = 1 << 33
+"""Numbers in dead letters are less: ids of jobs, and seconds since the epoch."""
 
 
 class Spool:
@@ -117,11 +119,10 @@ class Spool:
         letters = []
         for path in self._dead.glob(f"*{SEGMENT}") if self._dead.is_dir() else ():
             name = path.name.removesuffix(SEGMENT)
-            try:
+            about: object = None
+            with suppress(OSError, ValueError, RecursionError):  # the letter itself is what matters
                 about = json.loads((self._dead / f"{name}.json").read_bytes())
-            except (OSError, ValueError):
-                about = {"id": name, "reasons": {}}
-            letters.append(about)
+            letters.append({"reasons": {}, **(_sound(about) if isinstance(about, dict) else {}), "id": name})
         return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
 
     def redeliver(self, letter: str) -> None:
@@ -158,6 +159,20 @@ class Spool:
             return []
         jobs = []
         for line in lines:
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 jobs.append(json.loads(line))
-        return jobs
+        return [job for job in jobs if isinstance(job, dict)]
+
+
+def _sound(about: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known about a dead letter, without values of a damaged file that nobody expects."""
+    texts = {"hook": about.get("hook")}
+    numbers = {name: about.get(name) for name in ("job_id", "time", "tries")}
+    reasons, passed = about.get("reasons"), about.get("passed")
+    sound: dict[str, Any] = {name: value for name, value in texts.items() if isinstance(value, str)}
+    sound |= {name: value for name, value in numbers.items() if isinstance(value, int) and 0 <= value < MOST}
+    if isinstance(reasons, dict):
+        sound["reasons"] = {name: reason for name, reason in reasons.items() if isinstance(reason, str)}
+    if isinstance(passed, list):
+        sound["passed"] = [label for label in passed if isinstance(label, str)]
+    return sound

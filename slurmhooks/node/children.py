@@ -184,7 +184,7 @@ def result(check: Handler, arguments: dict[str, object]) -> Result:
             return Result(PASSED)
         error: BaseException = dispatch.returned(value)
     except BaseException as raised:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
-        error = raised
+        error = dispatch.tamed(raised)
     if isinstance(error, Reject):
         return Result(REFUSED, reason_of(dispatch.text_of(error)) or f"{check.label} refused")
     return Result(BUG, dispatch.report(check, error)[0])

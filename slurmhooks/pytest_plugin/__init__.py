@@ -61,8 +61,10 @@ class Runner:
         from slurmhooks.entry.sources import of_files
         from slurmhooks.errors import LoadError
         from slurmhooks.handlers.refusals import unknown_codes
+        from slurmhooks.testing.exits import no_exit
 
-        self.registry: Registry = of_files(str(file.resolve()) for file in files).load()
+        with no_exit():
+            self.registry: Registry = of_files(str(file.resolve()) for file in files).load()
         if wrong := unknown_codes([self.registry]):
             raise LoadError(wrong)
         self._shown = shown

@@ -58,7 +58,13 @@ class Recorder:
     """
 
     def __init__(
-        self, fd: int, tables: Tables, limits: Limits, what: dict[str, Any], clock: Callable[[], float] = time.time
+        self,
+        fd: int,
+        tables: Tables,
+        limits: Limits,
+        what: dict[str, Any],
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start the recording.
 
@@ -68,11 +74,14 @@ class Recorder:
             limits: when to end.
             what: what is recorded, for readers of the file.
             clock: seconds since the epoch.
+            monotonic: seconds of a clock that nobody puts back.
         """
         self._fd = fd
         self._tables = tables
         self._limits = limits
         self._clock = clock
+        self._monotonic = monotonic
+        self._ends = monotonic() + limits.until - clock()
         self._size = 0
         self._pending: list[tuple[bytes, set[int]]] = []
         self._pending_size = 0
@@ -121,9 +130,9 @@ class Recorder:
     def tick(self) -> None:
         """Write pending requests, and end the recording if it is due; to be called about once a second."""
         now = self._clock()
-        if self.ended is None and self._pending and now - self._pending_since >= PAUSE:
+        if self.ended is None and self._pending and not 0 <= now - self._pending_since < PAUSE:
             self._flush()
-        if self.ended is None and now >= self._limits.until:
+        if self.ended is None and (now >= self._limits.until or self._monotonic() >= self._ends):
             self.end("its time is over")
 
     def end(self, reason: str) -> None:

@@ -176,9 +176,9 @@ class Engine:
             if step.outcome is not None and not step.outcome.passed:
                 decided = decided or step.handler.label  # others were only tried
             if step.wrong is not None and not isinstance(step.wrong, Reject):
-                line = f"{type(step.wrong).__name__}: {step.wrong}"
-                bugs.append((step.handler.label, line))
-                key = (step.handler.label, type(step.wrong).__name__)
+                name = trace.type_name(step.wrong)
+                bugs.append((step.handler.label, f"{name}: {trace.text_of(step.wrong)}"))
+                key = (step.handler.label, name)
                 self._seen[key] = self._seen.get(key, 0) + 1
                 if self._seen[key] <= TRACEBACKS:
                     tracebacks.append("\n".join(trace.lines(step.wrong, step.handler.path)))

@@ -161,4 +161,12 @@ def without_network() -> bool:
 
 if __name__ == "__main__":
     arguments = json.loads(sys.argv[1])
-    main(Task(**arguments | {"offsets": tuple(arguments["offsets"])}))
+    code = 1
+    try:
+        main(Task(**arguments | {"offsets": tuple(arguments["offsets"])}))
+        code = 0
+    finally:
+        if code:
+            sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(code)  # at once: threads of hook files do not matter

@@ -272,7 +272,9 @@ def _valid(
 
         try:
             tables = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
+            return None
+        if "0000" in text:  # perhaps a NUL byte: the model says where it is
             return None
     for name in ignored:
         tables.pop(name, None)

@@ -232,7 +232,9 @@ class _Values(Around):
     def result(self, value: object) -> Exception | None:
         if value is not None:
             if not isinstance(value, int) or isinstance(value, bool):
-                return HandlerError(f"a handler of hook.priority returns an int or None; this one returned {value!r}")
+                shown = dispatch.plainly(value)
+                return HandlerError(f"a handler of hook.priority returns an int or None; this one returned {shown}")
+            value = int.__index__(value)  # of a subclass, whose methods are the site's
             try:
                 _encode(value)
             except ValueError as error:

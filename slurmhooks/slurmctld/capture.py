@@ -78,8 +78,9 @@ class Recording:
         facts = self._keeper.facts(request)
         if facts is not None:
             self._report(FACTS, facts.encode())
-        if self._rows and page.rows_at <= time.time():
-            page.rows_at = time.time() + ROWS_EVERY
+        now = time.time()
+        if self._rows and not now < page.rows_at <= now + ROWS_EVERY:  # further away: the clock has been put back
+            page.rows_at = now + ROWS_EVERY
             self._record_rows(self._keeper)
         return answer
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
-from slurmhooks.handlers import dispatch
+from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
@@ -135,7 +135,7 @@ def _add_verdict(result: dict[str, Any], step: Step) -> None:
     if error_id is not None:
         result["error"] = error_id
         if step.wrong is not None:
-            result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+            result |= {"exception": trace.type_name(step.wrong), "where": _where(step, step.wrong)}
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
@@ -143,7 +143,8 @@ def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
     if step.outcome is not None:
         return step.outcome.code, step.outcome.text, step.outcome.error_id
     if isinstance(step.wrong, Reject):
-        return step.wrong.code, dispatch.text_of(step.wrong), None
+        code = step.wrong.code
+        return None if code is None or codes.fault(code) else code, dispatch.text_of(step.wrong), None
     return None, None, step.error_id
 
 

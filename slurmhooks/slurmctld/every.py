@@ -83,9 +83,9 @@ class Rules:
         """Run rules when they are due, until the process is to end."""
         self._slurm = Slurm(site.config_path().parent / "slurm.conf")
         due = {handler: _schedule(handler).next(time.time()) for handler in self._handlers}
-        while not turns.wait(min(due.values()) - time.time()):
+        while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for handler in self._handlers:
-                if due[handler] > time.time():
+                if _schedule(handler).wait(due[handler], time.time()) > 0:
                     continue
                 try:
                     self._turn(handler, late(query, 0, 0, modify=False), turns)
@@ -133,7 +133,7 @@ class Rules:
             elif answer != Claim.GRANTED or not take_over:  # what has been taken over, the next rule need not wait for
                 self._left_since = None
             if answer == Claim.GRANTED:
-                return 0 if before is None else run - before - 1
+                return 0 if before is None else max(0, run - before - 1)
             if answer == Claim.DONE or turns.wait(RETRY):
                 return None
 

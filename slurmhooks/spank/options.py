@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import Reject
-from slurmhooks.handlers import deadline, dispatch
+from slurmhooks.handlers import deadline, dispatch, trace
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.log import log
 from slurmhooks.values import text_from_c
@@ -178,12 +178,19 @@ def convert(option: Option, text: str | None, *, again: bool = False) -> Outcome
     """Convert and store a value that the user gave, perhaps after earlier ones; return the outcome if that fails."""
     try:
         option.accept(option.convert(text), again)
-    except Reject as reject:
-        code = dispatch.code_of(reject, f"check of {option!r}")
-        return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
-    except ValueError as error:
-        return Outcome(passed=False, code="ESPANK_BAD_ARG", text=option.refusal(error))
-    except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
-        message, error_id = dispatch.report_bug(f"check of {option!r}", error)
-        return Outcome(passed=False, text=message, error_id=error_id)
+    except BaseException as raised:  # noqa: BLE001 - a bug in a check must not end srun without a message
+        return _refused(option, dispatch.tamed(raised))
     return None
+
+
+def _refused(option: Option, error: BaseException) -> Outcome:
+    """Return the outcome of an exception of a type or a check, which is tamed."""
+    if isinstance(error, Reject):
+        code = dispatch.code_of(error, f"check of {option!r}")
+        return Outcome(passed=False, code=code, text=f"--{option.name}: {error.text}")
+    if isinstance(error, ValueError):
+        text = trace.tried(lambda: option.refusal(error), lambda _: None)
+        if text is not None:
+            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=text)
+    message, error_id = dispatch.report_bug(f"check of {option!r}", error)
+    return Outcome(passed=False, text=message, error_id=error_id)

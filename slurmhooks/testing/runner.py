@@ -28,6 +28,7 @@ from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.exits import no_exit
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.observed import Observed
@@ -157,7 +158,7 @@ def run(
     registry = registry_of(source, None if stand_in is None else release_of(release_of_view(stand_in)))
     captured = CapturedLog()
     coverage.know(registry)
-    with captured.capturing(), watching() as ran:
+    with captured.capturing(), no_exit(), watching() as ran:
         outcome, changes, observed = _handle(registry, spec, given, options)
     if (
         not isinstance(source, Registry)
@@ -337,10 +338,11 @@ def registry_of(source: str | os.PathLike[str] | ModuleType | Registry, release:
     """Return the handlers of a source; see :func:`run`; ``release`` is that of Slurm, for a Lua script."""
     if isinstance(source, Registry):
         return source
-    if isinstance(source, ModuleType):
-        registry = Named([loader.Source(module=source.__name__)]).load()
-    else:
-        registry = of_files([os.path.realpath(source)], release).load()
+    with no_exit():
+        if isinstance(source, ModuleType):
+            registry = Named([loader.Source(module=source.__name__)]).load()
+        else:
+            registry = of_files([os.path.realpath(source)], release).load()
     if wrong := unknown_codes([registry]):
         raise LoadError(wrong)
     return registry

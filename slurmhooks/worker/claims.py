@@ -163,7 +163,8 @@ class Claims:
             self._locked_since = 0.0
             runs = _read(f"{folder}/{RUNS}")
             before, host = runs.get(rule, (None, self._host))
-            if before is not None and before >= run:
+            # Noted by this machine, and more than one run ahead: its clock has been put back since.
+            if before is not None and before >= run and (host != self._host or before <= run + 1):
                 self._done(rule, before - run, host)
                 return Message(Claim.DONE, generation)
             if host != self._host and not take_over:

@@ -259,7 +259,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
         line = dispatch.report_findings(["\n".join(trace.lines(error))], "these files do not go into service")
-        _refuse(supervisor, number, [line, f"{type(error).__name__}: {error}"], watch)
+        _refuse(supervisor, number, [line, f"{trace.type_name(error)}: {trace.text_of(error)}"], watch)
     finally:
         os._exit(code)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from slurmhooks.cli import compiling, configuration, controllers, manifests
 from slurmhooks.cli.bundles import archive, contents
-from slurmhooks.cli.bundles.isolated import isolated
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.isolated import isolated
+from slurmhooks.cli.progress import note
 from slurmhooks.files import plugstack
 from slurmhooks.site import variants
 from slurmhooks.worker import requests
@@ -173,13 +174,16 @@ def _offer(folder: Path, callbacks: Iterable[str]) -> None:
     present = set(variants.exported(manifests.variant_of(folder / manifests.PLUGIN)))
     needed = present | set(callbacks) & set(variants.COSTLY_CALLBACKS)
     if needed != present:
-        manifests.choose_variant(folder, variants.smallest(needed))
+        chosen = manifests.choose_variant(folder, variants.smallest(needed))
+        if manifests.RESTART in chosen:
+            note(manifests.RESTART)
 
 
 def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
     """Write the manifest; return findings if that fails."""
     try:
-        compiling.of_site(sysconfdir, folder)
+        for text in compiling.of_site(sysconfdir, folder):
+            note(text)
     except Findings as error:
         return error.findings
     return []

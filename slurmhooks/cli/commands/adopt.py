@@ -103,6 +103,8 @@ def command(
         script = Script(content, settings)
     except NoParserError as error:
         raise Finding(str(error)) from error
+    except RecursionError as error:  # Lua itself allows about 200 levels
+        raise Finding(f"{file}: its expressions or blocks are nested too deeply") from error
     if script.family not in ("job_submit", "cli_filter", "spank"):
         raise Finding(f"{file}: defines no function that Slurm calls in job_submit.lua, cli_filter.lua or spank-lua")
     path = str(file.absolute())

@@ -153,7 +153,7 @@ def check_begun(answer: dict[str, Any]) -> None:
     """Check that a new recording has a file.
 
     Raises:
-        Finding: it has none.
+        Finding: it has none, or no room for it.
     """
     if not answer["status"]:
         raise Finding(
@@ -162,6 +162,8 @@ def check_begun(answer: dict[str, Any]) -> None:
         )
     if not answer["status"]["bytes"]:
         raise Finding(answer["status"]["ended"])
+    if answer["status"].get("ended") is not None:
+        raise Finding(f"{answer['recording']['file']}: the recording has ended already: {answer['status']['ended']}")
 
 
 def recording_of(answer: dict[str, Any]) -> Recording | None:

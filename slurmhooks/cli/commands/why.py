@@ -79,7 +79,8 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
     for note in notes:
         click.echo(visible(note), err=True)
     if not decisions:
-        text = f"the decision log in {folder} has nothing about {what or f'user {user}'}"
+        about = f" about {what}" if what is not None else "" if user is None else f" about user {user}"
+        text = f"the decision log in {folder} has nothing{about}"
         names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
         others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""

@@ -80,6 +80,16 @@ def test_a_danger(adopt: Callable[..., Result]) -> None:
     assert "line 4: danger [exit]" in done.output
 
 
+@pytest.mark.parametrize(
+    "text", ["x=" + "(" * 3000 + ")" * 3000, "x=" + "{" * 3000 + "}" * 3000, "function f() " * 800 + " end" * 800]
+)
+def test_a_script_that_is_nested_too_deeply(adopt: Callable[..., Result], text: str) -> None:
+    """It is a finding, not a traceback."""
+    result = adopt(text)
+    assert result.exit_code == 1
+    assert "nested too deeply" in result.output
+
+
 def test_json(adopt: Callable[..., Result]) -> None:
     """The JSON document has everything."""
     report = json.loads(adopt(RIGHT, "--json").stdout)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import embedded_python
+from slurmhooks.cli import embedded_python, isolated
 from slurmhooks.worker import requests
 from tests.unit.cli.conftest import Machine, Site
 from tests.unit.cli.test_embedded_python import python
@@ -40,7 +40,7 @@ def verb(
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str]:
-    """Simulate answers of supervisors, and return the requests that they get."""
+    """Simulate answers of supervisors, and return the requests that they get, also from `check`'s own process."""
     asked: list[str] = []
 
     def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
@@ -49,6 +49,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str
 
     monkeypatch.setattr(requests, "ask", ask)
     monkeypatch.setattr(requests, "names", lambda folder: ["name"])
+    monkeypatch.setattr(isolated, "isolated", lambda function, *arguments: function(*arguments))
     return asked
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from slurmhooks.cli import progress
+from slurmhooks.cli import isolated, progress
 from slurmhooks.cli.commands import reload
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import TAIL, bar, run_logged, step, waiting
@@ -96,6 +96,7 @@ def test_commands_that_wait_say_so(run: Call, monkeypatch: pytest.MonkeyPatch, t
         yield
 
     monkeypatch.setattr(progress, "waiting", note)
+    monkeypatch.setattr(isolated, "isolated", lambda function, *arguments: function(*arguments))
     monkeypatch.setattr(reload, "STARTING", 0.0)
     (tmp_path / "decisions").mkdir()
     (tmp_path / "decisions" / "job_submit.jsonl").write_text("")

@@ -75,6 +75,7 @@ def test_wrong_use(asked: list[str], tmp_path: Path, arguments: list[str]) -> No
     [
         ({}, "/some/file could not be opened within 0 s: does its file system answer?"),
         ({"requests": 0, "bytes": 0, "ended": "/some/file: File exists"}, "/some/file: File exists"),
+        ({"requests": 0, "bytes": 362, "ended": "the file system is full"}, "/some/file: the recording has ended"),
     ],
 )
 def test_a_file_that_cannot_be_opened(

@@ -70,10 +70,38 @@ def test_dead_letters(folder: SpoolFolder) -> None:
     assert call(folder).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "about",
+    [
+        *("", "[]", "5", "null", "{}", "[" * 100_000, '{"id": 5}', '{"id": "../../x"}', '{"id": "a\\u0000"}'),
+        *('{"reasons": [1]}', '{"reasons": {"a": 5}}', '{"time": 1e30}', '{"time": "x"}', '{"time": -1}'),
+        *('{"passed": 5}', '{"passed": [5]}', '{"hook": 5}', f'{{"tries": {"9" * 400}}}'),
+    ],
+    ids=lambda about: about[:20],
+)
+def test_damaged_dead_letters(folder: SpoolFolder, about: str) -> None:
+    """Whatever is left of what is known about a letter, it is shown, can be delivered again, and be discarded."""
+    for job_id in (7, 8):
+        folder.append(job_id)
+    spool = folder.read()
+    for record in list(spool.records()):
+        spool.bury(record)
+    for letter in spool.letters():
+        (folder.path / "dead" / f"{letter['id']}.json").write_text(about)
+    first, second = (letter["id"] for letter in folder.read().letters())
+    assert [row["id"] for row in json.loads(call(folder, "--json").stdout)["dead"]] == [first, second]
+    assert first in call(folder).output
+    assert call(folder, "discard", first).exit_code == 0
+    assert call(folder, "redeliver").exit_code == 0
+    assert [record.frame.job_id for record in folder.read().records()] == [8]
+
+
 def test_lost_records(folder: SpoolFolder) -> None:
     """Records that were not kept are a finding, as long as the file that names them is there."""
     folder.append(7)
-    (folder.path / "lost.jsonl").write_text('{"job_id": 5, "hook": "job_end", "time": 1, "reason": "full"}\n{"job')
+    (folder.path / "lost.jsonl").write_text(
+        '{"job_id": 5, "hook": "job_end", "time": 1, "reason": "full"}\n5\n[]\n{"job'
+    )
     done = call(folder)
     assert done.exit_code == 1
     assert "1 records were not kept" in done.output

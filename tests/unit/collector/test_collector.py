@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,27 @@ def test_files_are_rotated(running: Collector, file: Path) -> None:
     assert sorted(each.name for each in file.parent.iterdir()) == [f"{file.name}{end}" for end in ("", ".1", ".2")]
     assert all(each.stat().st_size <= 1000 for each in file.parent.iterdir())
     assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in file.parent.iterdir())
+
+
+def away(path: Path) -> None:
+    """Move a file or folder away, as logrotate does."""
+    path.rename(path.with_name(f"{path.name}-20270501"))
+
+
+@pytest.mark.parametrize(
+    "take",
+    [away, Path.unlink, lambda file: file.write_bytes(b""), lambda file: away(file.parent)],
+    ids=["renamed", "removed", "emptied", "with its folder"],
+)
+def test_a_log_that_others_rotate(take: Callable[[Path], object], running: Collector, file: Path, lines: Lines) -> None:
+    """The next line is in the file of the configuration, whatever has become of the one before."""
+    report(running, id=f"{1:012}")
+    wait_for(lines, "the first line")
+    take(file)
+    report(running, id=f"{2:012}")
+    wait_for(lambda: file.exists() and lines(), "the second line")
+    assert [line["id"] for line in lines()] == [f"{2:012}"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("running", [{"sample": 0.0}], indirect=True)

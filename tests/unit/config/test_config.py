@@ -8,6 +8,7 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.config.model import Config, read
 from slurmhooks.errors import ConfigError
+from slurmhooks.site import sources
 
 Write = Callable[..., Path]
 
@@ -114,6 +115,28 @@ def test_what_is_nested_too_deeply_is_told(write: Write) -> None:
     path = write("slurmhooks.toml", f"x = {'[' * 5000}")
     (finding,) = findings(path)
     assert finding.startswith(f"{path}: not TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[hooks]\npaths = ["a.py", "b\\u0000/*.py"]', "hooks.paths.1"),
+        ('[job_submit]\nuser = "slurm\\u0000"', "job_submit.user"),
+        ('[policy."a\\u0000:b"]\nmode = "off"', "policy.a\0:b"),
+        ('[[policies]]\nrule = "time_ceiling"\nname = "\\U00000000"', "policies.0.name"),
+        (f"[job_submit]\nworkers = 0x{'f' * 5000}", "job_submit.workers"),
+        (f"[[policies]]\nrule = 'time_ceiling'\nlimit = 0x{'f' * 16}", "policies.0.limit"),
+        (f"[job_submit]\nworkers = {'9' * 5000}", "not TOML"),
+    ],
+)
+def test_impossible_values(write: Write, text: str, place: str) -> None:
+    """NUL bytes and numbers with too many digits are findings, in daemons and in launches."""
+    path = write("slurmhooks.toml", text + "\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}: {place}: ")
+    if not place.startswith("policies"):  # which launches do not read
+        with pytest.raises(ConfigError):
+            sources.values(str(path))
 
 
 def test_what_is_not_utf8_is_told(tmp_path: Path) -> None:

@@ -20,6 +20,17 @@ def test_a_period_is_a_number_and_a_unit(text: str, seconds: int) -> None:
         assert schedule.slot(due) == schedule.slot(now) + 1
 
 
+def test_the_clock_may_be_put_back() -> None:
+    """A run that seems to be far away is due, a step of a second changes nothing, and no wait exceeds a period."""
+    schedule = Schedule("5m")
+    due = schedule.next(1_700_000_000.0)
+    assert 0 < schedule.wait(due, due - 300) <= 300
+    assert 0 < schedule.wait(due, due - 301) <= 300
+    assert schedule.wait(due, due) == 0
+    assert schedule.wait(due, due + 86400) == 0
+    assert schedule.wait(due, due - 86400) == 0
+
+
 @pytest.mark.parametrize(
     "text", ["", "5", "m", "9s", "8d", "-5m", "5 m", "1.5h", "5M", "\u0665m", 300, 5.0, True, None]
 )

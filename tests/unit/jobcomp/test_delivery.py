@@ -289,6 +289,28 @@ def test_without_handlers_nothing_waits(folder: SpoolFolder, clock: Clock) -> No
     assert list(folder.read().records()) == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        *('"retry"', '"retry", null, null', '"retry", "x", "y"', '"retry", 1, NaN', '"begun"', '"begun", 5'),
+        *('"failed", "a"', '"failed", [], 1', '"failed", "a", {}', '"passed", []', '"done", 1', "[]", "{}"),
+        "[" * 100_000,
+    ],
+    ids=lambda change: change[:20],
+)
+def test_damaged_states(folder: SpoolFolder, clock: Clock, change: str) -> None:
+    """A damaged line of a state file is as one that is missing: the record is delivered, and so are all others."""
+    taker = Taker()
+    folder.append(1)
+    folder.append(2)
+    first = next(folder.read().records())
+    state = folder.path / "0000000001.state"
+    state.write_text(f"[{first.frame.position}, {change}]\n")
+    all_turns(delivery(folder, handler(taker)))
+    assert taker.jobs == [1, 2]
+    assert [event.attempt for event in taker.events] == [1, 1]
+
+
 def test_what_cannot_be_read_is_a_dead_letter(folder: SpoolFolder, clock: Clock) -> None:
     """A record whose tables are missing delays nothing; its dead letter says why."""
     taker = Taker()

@@ -80,6 +80,19 @@ def test_it_ends_in_time(tmp_path: Path) -> None:
     assert any("3 requests are not in the recording" in remark for remark in contents.remarks)
 
 
+def test_it_ends_in_time_if_the_clock_is_put_back(tmp_path: Path) -> None:
+    """A recording is never longer than it was asked for, and pending requests are written."""
+    clock, steady = Clock(), Clock()
+    recorder = Recorder(create(str(tmp_path / "file")), TABLES, Limits(1 << 20, 2000.0), {}, clock, steady)
+    clock.now -= 500.0
+    steady.now += 2000.0 - clock.now - 501.0
+    recorder.tick()
+    assert recorder.ended is None
+    steady.now += 1.0
+    recorder.tick()
+    assert recorder.ended == "its time is over"
+
+
 def test_it_ends_at_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file never gets larger than its limit, and has an end that says why."""
     monkeypatch.setattr(module, "BLOCK", 1)

@@ -267,6 +267,14 @@ def test_hooks_that_do_not_load_are_findings(tmp_path: Path) -> None:
         replay(fd, Options(hook_file(tmp_path, ends, "ends.py")))
 
 
+def test_what_hook_files_leave_running(tmp_path: Path) -> None:
+    """Threads and exit functions of hook files neither keep a replay busy nor change its result."""
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    left = "\nimport atexit, os, threading, time\natexit.register(os._exit, 7)\n"
+    left += "threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+    assert replay(fd, Options(hook_file(tmp_path, ACCOUNT + left))).same
+
+
 def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
     """A handler that only observes refuses nothing, but with enforce_all it refuses what it would have refused."""
     text = NEW.replace("@hook.job_submit\ndef limit_time", '@hook.job_submit(mode="observe")\ndef limit_time')

@@ -164,9 +164,16 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert dependencies.modules_of(path, read) == ["shared_by_site"]
     finally:
         sys.modules.pop("shared_by_site", None)
-    write("packages/json.py", "")
-    with pytest.raises(LoadError, match=r"packages/json: Python or slurmhooks has a module of this name"):
-        loader.load(found)
+    for name in ("json.py", "pydantic/__init__.py"):
+        file = write(f"packages/{name}", "")
+        wrong = (
+            rf"packages/{name.partition('.')[0].partition('/')[0]}: Python or slurmhooks needs a module of this name"
+        )
+        with pytest.raises(LoadError, match=wrong):
+            loader.load(found)
+        file.unlink()
+        if "/" in name:
+            file.parent.rmdir()
     path.write_text('[hooks]\npackages = ["gone"]\n')
     with pytest.raises(LoadError, match=r"gone: No such file or directory; \[hooks\] packages names this folder"):
         loader.load(site.of_config(path)[1])

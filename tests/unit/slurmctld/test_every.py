@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When a periodic rule that is due may begin."""
+"""When periodic rules run, and when one that is due may begin."""
 
 import time
 from collections.abc import Callable
@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import HOOKS
+from slurmhooks.hooks.schedule import Schedule
 from slurmhooks.slurmctld import every
 from slurmhooks.worker.claims import Claim
 
@@ -106,3 +109,48 @@ def test_rules_of_another_controller(claim: Callable[[Turns], int | None]) -> No
     turns = Turns([others, (Claim.GRANTED, 99)])
     claim(turns)
     assert not any(each.endswith("take over") for each in turns.said)
+
+
+class MovedTurns:
+    """Waits by moving a clock, and does something to it before some waits."""
+
+    def __init__(self, clock: SimpleNamespace, steps: dict[int, Callable[[], None]], most: int) -> None:
+        self._clock, self._steps, self._left = clock, steps, most
+        self._count = 0
+
+    def wait(self, seconds: float) -> bool:
+        """Move the clock; end after the last wait."""
+        if seconds <= 0:
+            return False
+        self._count += 1
+        self._steps.get(self._count, lambda: None)()
+        self._clock.now += seconds
+        return self._count > self._left
+
+    def begin(self, *_: object) -> None:
+        """Ignore it."""
+
+    end = free = begin
+
+
+@pytest.mark.parametrize("jump", [86400.0 * 365, 0.0, -86400.0 * 365])
+def test_the_clock_may_be_wrong_for_a_while(jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule is due about once a period, also after the clock was wrong and has been put right."""
+    start = 1_700_000_000.0
+    clock = SimpleNamespace(now=start)
+    runs: list[float] = []
+    handler = Handler(lambda: None, (), HOOKS["every"], 50, False, (), "site:rule", __file__, 1)
+    handler.schedule = Schedule("10s")
+    monkeypatch.setattr(time, "time", lambda: clock.now)
+    monkeypatch.setattr(every, "Slurm", lambda _: None)
+    rules: Any = object.__new__(every.Rules)
+    rules._handlers = (handler,)
+    rules._turn = lambda *_: runs.append(clock.now)
+
+    def put(seconds: float) -> Callable[[], None]:
+        return lambda: setattr(clock, "now", clock.now + seconds)
+
+    turns: Any = MovedTurns(clock, {5: put(jump), 10: put(-jump)}, 20)
+    rules.run(None, turns)
+    assert 17 <= len(runs) <= 21
+    assert sum(start + 150 < each < start + 250 for each in runs) >= 4

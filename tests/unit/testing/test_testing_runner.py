@@ -283,3 +283,18 @@ def handler():
         result = run(path, name)
         assert result.error_id is not None
         assert f"--greet has no .{attribute} here" in result.errors[0].text
+
+
+def test_a_handler_that_ends_its_process(tmp_path: Path) -> None:
+    """os._exit() is a bug of the handler, or a finding on its file; only children may call it."""
+    path = tmp_path / "site.py"
+    exits = "import os\nfrom slurmhooks import hook\n@hook.job_submit\ndef exits(job):\n    {}os._exit(0)\n"
+    path.write_text(exits.format(""))
+    result = run(path, "job_submit")
+    assert not result.accepted
+    assert result.errors[0].text.endswith("SystemExit: os._exit(0): a handler must not end its process")
+    path.write_text(exits.format("if os.fork(): os.wait()\n    else: "))
+    assert run(path, "job_submit").accepted
+    path.write_text("import os\nos._exit(0)\n")
+    with pytest.raises(LoadError, match=r"a handler must not end its process"):
+        run(path, "job_submit")

@@ -24,6 +24,7 @@ from slurmhooks.hooks.option import Option
 from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 from slurmhooks.testing import Result
+from slurmhooks.testing.exits import no_exit
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.launch import Launch, Line
 
@@ -89,10 +90,14 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     def add(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def called(*, really: bool, **arguments: Any) -> None:
+            def contained() -> None:
+                with output.apart(), no_exit():
+                    function(**arguments)
+
             if really or os.geteuid() != 0:
-                function(**arguments)
+                contained()
             else:
-                isolation.run(functools.partial(function, **arguments))
+                isolation.run(contained)
 
         command: Callable[..., None] = called
         for option in options:

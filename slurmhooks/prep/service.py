@@ -33,6 +33,8 @@ NOTHING = "(null)"
 class Service(PointService):
     """Handlers of controller_prolog and controller_epilog."""
 
+    point = "prep"
+
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
         """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)

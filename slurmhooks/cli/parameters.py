@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class ParamType(click.ParamType):
-        """click's class, which has a type parameter only in recent releases: Debian 13 has click 8.2."""
+        """click's class, which has a type parameter only in recent releases: Debian 13 has click 8.1."""
 
         def __class_getitem__(cls, of: Any) -> type:
             """Ignore the type parameter."""

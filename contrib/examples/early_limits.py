@@ -36,5 +36,6 @@ def remember(options: Options, offset: int) -> None:
 
 @hook.cli_filter.post_submit
 def tell(offset: int, job_id: int) -> None:
-    """Runs when the job exists."""
-    log.info("job may run %s minutes", asked[offset], job=job_id)
+    """Runs when the job exists; slurmctld knows the limit of a job for which nobody has named one."""
+    if asked[offset] is not None:
+        log.info("job may run %s minutes", asked[offset], job=job_id)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ def parse(source: bytes) -> Tree:
         import tree_sitter_lua
     except ImportError:
         raise NoParserError(
-            "this needs the packages tree-sitter and tree-sitter-lua: pip install 'slurmhooks[adopt]'"
+            f"this needs the packages tree-sitter and tree-sitter-lua: {sys.executable} -m pip install"
+            " tree-sitter tree-sitter-lua"
         ) from None
     if source.startswith(b"#"):
         source = b"--" + source[2:] if source[1:2] not in (b"", b"\n") else b" " + source[1:]

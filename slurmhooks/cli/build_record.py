@@ -14,6 +14,8 @@ CORE = "slurmhooks/libslurmhooks_core.so"
 """The core library, relative to the PluginDir: the interpreter, and the modules that launches import."""
 TEMPLATE = "scrun.lua.in"
 """The template of scrun.lua, which is no plugin."""
+AGAIN = "run 'slurmhooks build' and 'slurmhooks install' again"
+"""What helps if a build does not fit the machine."""
 
 HEALTH_PROGRAM = "slurmhooks_health"
 """The program for HealthCheckProgram, in the PluginDir: the core library is beside it."""
@@ -83,7 +85,7 @@ class BuildRecord:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise Finding(f"{path} is not a valid build record: {str(error).splitlines()[0]}; build again") from error
+            raise Finding(f"{path} is not a valid build record: {str(error).splitlines()[0]}; {AGAIN}") from error
 
     def save(self, folder: Path) -> None:
         """Write the record, unless the file has this content already."""
@@ -96,10 +98,7 @@ def other_version(record: BuildRecord) -> str | None:
     """Return a finding if a build is from another version of slurmhooks than this command; otherwise None."""
     if record.slurmhooks == __version__:
         return None
-    return (
-        f"the plugins hold slurmhooks {record.slurmhooks}, this command is {__version__}: "
-        "run 'slurmhooks build' and 'slurmhooks install' again"
-    )
+    return f"the plugins hold slurmhooks {record.slurmhooks}, this command is {__version__}: {AGAIN}"
 
 
 def files_of(folder: Path) -> set[str]:
@@ -113,15 +112,18 @@ def files_of(folder: Path) -> set[str]:
 
 def misfits(record: BuildRecord) -> list[str]:
     """Return why a build does not work on this machine, one line each."""
+    programs: dict[str, list[str]] = {}
+    for program, version in slurm.installed_versions():
+        programs.setdefault(str(version), []).append(str(program))
     findings = [
-        f"the plugins are built for Slurm {record.slurm}, {program} is {version}: slurmhooks build again"
-        for program, version in slurm.installed_versions()
-        if str(version) != record.slurm
+        f"the plugins are built for Slurm {record.slurm}, not for {version} ({', '.join(names)}): {AGAIN}"
+        for version, names in programs.items()
+        if version != record.slurm
     ]
     other = other_version(record)
     findings += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
-        findings.append(f"{record.python.libpython} no longer exists: slurmhooks build again")
+        findings.append(f"{record.python.libpython} no longer exists: {AGAIN}")
     return findings
 
 

@@ -52,5 +52,5 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool = Fal
         raise Findings([*findings, "the manifest was not written: run this command again"])
     path = manifests.manifest_path(sysconfdir)
     manifests.write_manifest(text, path)
-    count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
+    count = len({handler.label for registry in loaded.all_registries() for handler in registry.all_handlers()})
     return [*notes, f"{path}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}"]

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from slurmhooks.cli import build_record, embedded_python
+from slurmhooks.cli.build_record import AGAIN
 
 
 def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
@@ -24,15 +25,15 @@ def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:
 def _unfit_python(build: build_record.BuildRecord) -> list[str]:
     python = embedded_python.inspect(build.python.executable)
     if isinstance(python, str):
-        return [f"{python}: build again with another --python"]
+        return [f"{python}: run 'slurmhooks build' with another --python, and 'slurmhooks install'"]
     findings = []
     if python.version != build.python.version:
         findings.append(
-            f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
+            f"the plugins were built with Python {build.python.version}, it is now {python.version}: {AGAIN}"
         )
     if python.slurmhooks != build.slurmhooks:
         findings.append(
             f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
-            "build again"
+            f"{AGAIN}"
         )
     return findings

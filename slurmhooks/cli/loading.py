@@ -13,7 +13,7 @@ from slurmhooks.cli import configuration, parameters, progress
 from slurmhooks.config import plain
 from slurmhooks.entry.sources import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import plugstack, slurm_conf, trusted
+from slurmhooks.files import misplaced, plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler, Registry
@@ -136,6 +136,7 @@ class Loaded:
         self._watch_link(link)
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
+        self.notes += misplaced.unread(str(link), str(path), site.names_of(read))
         sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)

@@ -3,17 +3,29 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from slurmhooks.files import slurm_conf
 
+if TYPE_CHECKING:
+    from click import ParamType as ParamType
+else:
+
+    class ParamType(click.ParamType):
+        """click's class, which has a type parameter only in recent releases: Debian 13 has click 8.1."""
+
+        def __class_getitem__(cls, of: Any) -> type:
+            """Ignore the type parameter."""
+            return cls
+
+
 CHOSEN = "the folder of $SLURM_CONF, or /etc/slurm"
 """Describes the default of --sysconfdir."""
 
 
-class Words(click.ParamType[list[str]]):
+class Words(ParamType[list[str]]):
     """Several words of a set, separated by commas."""
 
     name = "words"

@@ -49,7 +49,8 @@ def missing_tools() -> list[str]:
         )
     elif not _compiles(compiler):
         findings.append("the C compiler finds no <stdio.h>: install libc6-dev (Debian), glibc-devel (Fedora)")
-    remedy = "install {0} (Debian), {1} (Fedora), or pip install 'slurmhooks[build]'"
+    pip = f"{sys.executable} -m pip install meson ninja"
+    remedy = f"install {{0}} (Debian), {{1}} (Fedora), or {pip}"
     command = meson_command()
     if not command:
         findings.append(f"no meson: {remedy.format('meson', 'meson')}")
@@ -58,9 +59,7 @@ def missing_tools() -> list[str]:
         version = process.stdout.strip()
         if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < MESON_NEEDED:
             needed = ".".join(map(str, MESON_NEEDED))
-            findings.append(
-                f"meson is {version or 'broken'}, {needed} or later is needed: pip install 'slurmhooks[build]'"
-            )
+            findings.append(f"meson is {version or 'broken'}, {needed} or later is needed: {pip}")
     if not any(shutil.which(name, path=tool_path()) for name in ("ninja", "ninja-build", "samu")):
         findings.append(f"no ninja: {remedy.format('ninja-build', 'ninja-build')}")
     return findings

@@ -47,6 +47,23 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
     return texts if paths.real(link) == path else []
 
 
+def unread(link: str, path: str, names: Iterable[str]) -> list[str]:
+    """Return a note for each name that matches files beside the link to a bundle, which only seem to be in force.
+
+    Args:
+        link: the configuration as it was named.
+        path: the file that it is.
+        names: as for :func:`findings`.
+    """
+    if not is_in_bundle(path):
+        return []
+    folder = link.rpartition("/")[0]
+    seen = [f"{folder}/{name}" for name in names if not name.startswith("/") and _matches(f"{folder}/{name}")]
+    return [
+        visible(f"{name}: not read, because a bundle is in force: deploy another one to change hooks") for name in seen
+    ]
+
+
 def is_in_bundle(path: str) -> bool:
     """Tell whether a file, or a folder, belongs to a bundle that has been deployed."""
     store, bundles, _ = path.partition("/slurmhooks.d/bundles/")

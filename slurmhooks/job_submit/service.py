@@ -35,6 +35,8 @@ MEMBERS = 16 << 20
 class Service(PointService):
     """Handlers of job_submit and job_modify."""
 
+    point = "job_submit"
+
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
         """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)

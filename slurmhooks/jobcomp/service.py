@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Service(PointService):
     """Handlers that were loaded from one set of files, and the spool with their records."""
 
+    point = "jobcomp"
+
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
         """Store the handlers."""
         super().__init__(tables, registry, settings)

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 HOOKS = POINTS["prep"].called
 """Hooks by their numbers in a request."""
+NOTHING = "(null)"
+"""What a variable of Slurm has that would be empty."""
 
 
 class Service(PointService):
     """Handlers of controller_prolog and controller_epilog."""
+
+    point = "prep"
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
         """Store the handlers; tests pass views of their own."""
@@ -75,7 +79,8 @@ def _about(environment: Mapping[str, str]) -> dict[str, object]:
     about: dict[str, object] = {
         name: environment[f"SLURM_JOB_{variable}"]
         for name, variable in (("user", "USER"), ("account", "ACCOUNT"), ("partition", "PARTITION"), ("name", "NAME"))
-        if f"SLURM_JOB_{variable}" in environment
+        # Slurm prints a job without an account as a null pointer (src/slurmctld/job_mgr.c:job_common_env_vars()).
+        if environment.get(f"SLURM_JOB_{variable}", NOTHING) != NOTHING
     }
     for name, variable in (("job_id", "ID"), ("user_id", "UID")):
         if environment.get(f"SLURM_JOB_{variable}", "").isdecimal():

@@ -54,6 +54,8 @@ class Service(PointService):
         failure: the last failure of a handler; None if none has failed.
     """
 
+    point = "site_factor"
+
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
         """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)

@@ -167,7 +167,9 @@ def obsolete(action: Action, row: Any) -> str | None:
 
 
 def needless(action: Action, row: Any) -> str | None:
-    """Return why a job or node is already as an action would make it, or None."""
+    """Return why a job or node is already as an action would make it, or can no longer be made so; or None."""
+    if action.job_id is not None and job_state(row)[-1] > LAST_STATE:
+        return "it has ended"
     match action.kind:
         case "hold" if row.priority == 0:
             return "it is held already"
@@ -186,8 +188,6 @@ def _inapplicable(action: Action) -> str | None:
     """Return why an action is not possible for a job in this state, or None."""
     state = action.state[-1]
     match action.kind:
-        case "cancel" | "update" if state > SUSPENDED:
-            return "it has ended"
         case "hold" | "release" if state != PENDING:
             return "it is not pending"
         case "requeue" if state not in (RUNNING, SUSPENDED):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.collector import collector, reporting
 from slurmhooks.errors import LoadError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.loader import Source
-    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.hooks.rollout import Subject
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
@@ -49,11 +49,14 @@ class PointService:
     """Handlers of one plugin, loaded from one set of files.
 
     Attributes:
+        point: the plugin point, one of POINTS.
         settings: see slurmhooks.worker.service.
         followers: functions that get every call after its answer has been sent.
         call: the running call, or the last one; None before the first call.
         texts: the messages of the last call to its user.
     """
+
+    point: ClassVar[str]
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
         """Store the handlers."""
@@ -75,14 +78,18 @@ class PointService:
         """Whether some handlers run after the answer."""
         return any(
             handler.rollout is not None and handler.rollout.may_be(OBSERVE)
-            for handler in self._registry.all_handlers()
+            for handler in self._own()
             if not handler.spec.is_periodic
         )
 
     @property
     def repeats(self) -> bool:
         """Whether some handlers run periodically."""
-        return any(handler.spec.is_periodic for handler in self._registry.all_handlers())
+        return any(handler.spec.is_periodic for handler in self._own())
+
+    def _own(self) -> list[Handler]:
+        """Return the handlers of this plugin; the files may have some of others, whose processes run them."""
+        return [handler for spec in POINTS[self.point].hooks for handler in self._registry.handlers(spec.name)]
 
     def repeat(self, query: Query, turns: Turns) -> None:
         """Run the periodic rules; see slurmhooks.worker.service."""

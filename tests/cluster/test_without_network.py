@@ -95,7 +95,7 @@ def test_another_release_of_slurm(
     other.root("sh", "-ec", f"tar -C /root -xf {ARCHIVE}; {pip}", check=True)
     done = other.root("/opt/slurmhooks/bin/slurmhooks", "install", "--from", "/root/slurmhooks/plugins")
     assert done.returncode == 1
-    assert "the plugins are built for Slurm 24.11.5, /usr/sbin/slurmctld is 26.05" in done.stderr
+    assert "the plugins are built for Slurm 24.11.5, not for 26.05" in done.stderr
     other.root("rm", "-r", "/opt/slurmhooks", check=True)
     done = other.root("/root/slurmhooks/install")
     assert done.returncode == 1

@@ -144,6 +144,13 @@ def test_shown_commands_exist() -> None:
         assert set(re.findall(r"--[a-z-]+", line)) <= options | {"--help"}, line
 
 
+def test_processes_are_listed() -> None:
+    """The page on running a cluster shows all processes of slurmctld's plugins, by the names that ps prints."""
+    names = set(re.findall(r'(?:process\.name\(|parent, )"(slurmhooks-\w+)"', SOURCES))
+    assert len(names) > 5
+    assert [name for name in sorted(names) if f" {name[:15]} " not in PAGES["operating"]] == []
+
+
 def test_named_environment_variables_exist() -> None:
     """Every variable of ours or of Slurm's configuration that the pages name is read somewhere."""
     for name in set(re.findall(r"\b(SLURMHOOKS_\w+|SLURM_CONF)\b", TEXT)):

@@ -292,7 +292,7 @@ def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_early_limits() -> None:
-    """One rule refuses, and fills in, in both places; post_submit sees the value that pre_submit has kept."""
+    """One rule refuses, and fills in, in both places; post_submit tells a value that pre_submit has kept."""
     path = example("early_limits")
     for hook, request in (
         ("job_submit", lambda **fields: {"job": FakeJob(**fields)}),
@@ -303,9 +303,9 @@ def test_early_limits() -> None:
         assert run(path, hook, **request(partition="debug")).changes in ({"time_limit": 60}, {"time": "01:00:00"})
         assert run(path, hook, **request(partition="long", time_limit=100)).changes == {}
     registry = loader.load([loader.Source(path=str(path))])
-    assert run(registry, "cli_filter.pre_submit", options=FakeOptions(partition="night"), offset=1).accepted
-    told = run(registry, "cli_filter.post_submit", job_id=7, offset=1)
-    assert told.log == ["info: job may run 720 minutes job=7"]
+    for partition, told in (("night", ["info: job may run 720 minutes job=7"]), ("long", [])):
+        assert run(registry, "cli_filter.pre_submit", options=FakeOptions(partition=partition), offset=1).accepted
+        assert run(registry, "cli_filter.post_submit", job_id=7, offset=1).log == told
 
 
 def test_scrun_staging(tmp_path: Path) -> None:

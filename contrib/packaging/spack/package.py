@@ -27,8 +27,8 @@ class Slurmhooks(PythonPackage):
         depends_on("py-cffi@1.15:")
         depends_on("py-click@8.1:")
         depends_on("py-lupa@2.0:")
-        depends_on("py-prometheus-client@0.17:")
-        depends_on("py-pydantic@2.5:")
+        depends_on("py-prometheus-client@0.21:")
+        depends_on("py-pydantic@2.10:")
         depends_on("py-rich@13.0:")
         # Spack's own repository has no recipe for structlog; create one with 'spack create'.
         depends_on("py-structlog@23.1:")

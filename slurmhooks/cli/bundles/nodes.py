@@ -133,7 +133,9 @@ def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[M
     done = _run(command)
     machines = of_text(done.stdout, "srun")
     if not machines:
-        raise Finding(f"no node has answered: srun: {done.stderr.strip() or f'exit code {done.returncode}'}")
+        said = done.stderr.strip().removeprefix("srun: ") or f"exit code {done.returncode}"
+        advice = "--srun-option gives srun further options, such as those that a policy asks for"
+        raise Finding(f"no node has answered: srun: {said}\n{advice}")
     return machines
 
 

@@ -34,7 +34,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
             loaded.notes.append(f"this machine has no scrun, so nothing calls {waiting['scrun']} here")
         else:
             without_scrun = [f"{folder}: scrun never calls {waiting['scrun']}: the plugins were built without scrun's"
-                             " Lua; build again"]  # fmt: skip
+                             f" Lua; {build_record.AGAIN}"]  # fmt: skip
         waiting["scrun"] = ""
     findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)

@@ -13,6 +13,7 @@ from slurmhooks.cli import live, output, progress
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown, word
 from slurmhooks.errors import LoadError
+from slurmhooks.policies.kinds import counted
 from slurmhooks.replay.audit import Audited, Auditor
 from slurmhooks.slurmctld.actions import LAST_STATE, target_of
 from slurmhooks.slurmctld.asking import Asking
@@ -147,4 +148,5 @@ def _show(result: Audit) -> None:
     if len(rules) > 1:
         click.echo(", ".join(f"{shown(rule)} refuses {count}" for rule, count in rules.most_common()))
     left = result.jobs - result.accepted - len(result.refused)
-    click.echo(f"{result.jobs} jobs: {result.accepted} accepted, {len(result.refused)} refused, {left} not compared")
+    counts = f"{result.accepted} accepted, {len(result.refused)} refused, {left} not compared"
+    click.echo(f"{counted(result.jobs, 'job')}: {counts}")

@@ -49,7 +49,7 @@ class Imported:
     known: dict[str, int]
 
 
-class Day(click.ParamType[date]):
+class Day(parameters.ParamType[date]):
     """A date such as 2026-10-01."""
 
     name = "date"

@@ -109,8 +109,12 @@ def show_settings(settings: list[configuration.Setting]) -> None:
     if not missing:
         click.echo("The configuration is complete. Restart slurmctld and slurmd to load the new build.")
         return
-    click.echo("Add these lines by hand, then restart slurmctld and slurmd:")
+    click.echo("Add these lines by hand, of the hooks that you use:")
     for setting in missing:
         click.echo(f"  {setting.file} needs ({setting.why}):")
         for line in setting.line.splitlines():
             click.echo(f"      {line}")
+    # If Slurm's lines are there and this folder is not, no hooks load, and nobody can submit jobs.
+    folders = [setting.file.parent / "hooks.d" for setting in missing if setting.line.startswith("[hooks]")]
+    create = "".join(f"create {folder}, " for folder in folders)
+    click.echo(f"Then {create}run 'slurmhooks check', and restart slurmctld and slurmd once it finds no error.")

@@ -13,6 +13,7 @@ from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import BadInput, word
 from slurmhooks.cli.pages import of_replay
 from slurmhooks.log import visible
+from slurmhooks.policies.kinds import counted
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.replay.report import NO_ACCOUNT, Change, Example, Report, Share
@@ -143,15 +144,17 @@ def show(report: Report) -> None:
     recorded = report.recorded
     verb = "imported" if recorded.get("source") == ACCOUNTING else "recorded"
     by = f"{verb} by slurmhooks {recorded.get('slurmhooks')} on Slurm {recorded.get('slurm')}"
-    click.echo(visible(f"{report.requests} requests{span}, {by}"))
+    click.echo(visible(f"{counted(report.requests, 'request')}{span}, {by}"))
     click.echo(f"new hooks: {report.accepted} accepted, {report.refused} refused, {report.failed} failed")
     if report.unknown:
-        click.echo(click.style(f"{report.unknown} requests are not compared: see below", fg="yellow"))
+        are = "is" if report.unknown == 1 else "are"
+        click.echo(click.style(f"{counted(report.unknown, 'request')} {are} not compared: see below", fg="yellow"))
     if report.same:
         click.echo(click.style("nothing differs", fg="green", bold=True))
     else:
         more = f"{report.more_refused} more refused, {report.fewer_refused} fewer"
-        click.echo(click.style(f"{report.different} requests differ: {more}", fg="yellow", bold=True))
+        differ = "differs" if report.different == 1 else "differ"
+        click.echo(click.style(f"{counted(report.different, 'request')} {differ}: {more}", fg="yellow", bold=True))
     for rule in report.rules:
         counts = [f"{rule.more} more"] * bool(rule.more) + [f"{rule.fewer} fewer"] * bool(rule.fewer)
         lines = [f"users: {_shares(rule.users)}", f"accounts: {_shares(rule.accounts)}", *_examples(rule.examples)]

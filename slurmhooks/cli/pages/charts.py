@@ -14,7 +14,7 @@ from slurmhooks.log import visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MISSING = "there are no charts, because pygal is not installed: pip install 'slurmhooks[report]'"
+MISSING = f"there are no charts, because pygal is not installed: {sys.executable} -m pip install pygal"
 WIDTH = 460
 """Width of a chart in its own units; text has 13 of them, so that a telephone shows it large enough."""
 BAR = 30

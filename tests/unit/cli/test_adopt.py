@@ -2,13 +2,13 @@
 """The command `slurmhooks adopt`."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-from slurmhooks.adopt import parser
 from slurmhooks.cli import slurm
 from tests.unit.replay.recordings import record
 
@@ -154,12 +154,8 @@ def test_a_script_that_does_not_load(adopt: Callable[..., Result]) -> None:
 
 
 def test_without_the_parser(adopt: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra the command says how to install it."""
-
-    def lacking(source: bytes) -> None:
-        raise parser.NoParserError("pip install 'slurmhooks[adopt]'")
-
-    monkeypatch.setattr("slurmhooks.adopt.script.parse", lacking)
+    """Without the extra the command says how to install it beside slurmhooks, whatever pip is in the PATH."""
+    monkeypatch.setitem(sys.modules, "tree_sitter", None)
     done = adopt(RIGHT)
     assert done.exit_code == 1
-    assert "slurmhooks[adopt]" in done.output
+    assert f"{sys.executable} -m pip install tree-sitter tree-sitter-lua" in done.output

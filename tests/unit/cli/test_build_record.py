@@ -21,7 +21,7 @@ def test_record_survives_the_file(build: Path) -> None:
 def test_record_that_makes_no_sense_is_a_finding(build: Path) -> None:
     """A damaged record is a finding, and the next build can replace it."""
     build_record.BuildRecord.path_in(build).write_text('{"slurm": 3')
-    with pytest.raises(Finding, match="build again"):
+    with pytest.raises(Finding, match="run 'slurmhooks build' and"):
         build_record.BuildRecord.load(build)
     assert build_record.files_of(build) == set()
 

@@ -109,7 +109,7 @@ def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.Monkey
     monkeypatch.setattr(slurm, "find_program", lambda name: Path("/usr/bin/scrun") if name == "scrun" else None)
     assert site.found() == [
         f"{site.plugins}: scrun never calls handler a:stage of hook.scrun: the plugins were built without scrun's Lua;"
-        " build again"
+        " run 'slurmhooks build' and 'slurmhooks install' again"
     ]
     monkeypatch.setattr(slurm, "find_program", lambda name: None)
     result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)

@@ -91,6 +91,15 @@ def test_a_folder_that_does_not_exist(site: "Site") -> None:
     assert not (site.etc / "slurmhooks.manifest").exists()
 
 
+def test_handlers_are_counted(site: "Site") -> None:
+    """The number of handlers is that of ``check``, also if no line of plugstack.conf loads them."""
+    site.file("@hook.job_submit\ndef limits(job): pass\n")
+    for lines in (1, 0):
+        result = site.call("compile")
+        assert f"slurmhooks.manifest: handlers: 1, lines of plugstack.conf: {lines}\n" in result.output
+        (site.etc / "plugstack.conf").write_text("")
+
+
 def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     """If the variant cannot be chosen, a plugin that exports enough stays; otherwise compile says what to do."""
     site.file(INIT)

@@ -98,6 +98,7 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
     one = deploy(first)
     assert handlers(site) == ["a:version_1"]
     assert "up to date" in site.check().output
+    assert f"note: {site.hooks}/*.py: not read, because a bundle is in force" in site.check().output
     two = deploy(second)
     assert two["before"] == one["bundle"]
     assert handlers(site) == ["a:version_2"]

@@ -94,7 +94,7 @@ def test_unknown_plugin_folder_is_asked_for(run: Run, machine: Machine, build: P
 
 def test_build_for_another_release_is_refused(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """Plugins of another micro release are not installed, and all mistakes are reported at once."""
-    machine.program("slurmctld", "echo slurm-wlm 24.11.4")
+    programs = [machine.program(name, "echo slurm-wlm 24.11.4") for name in ("slurmctld", "slurmd")]
     (build / "spank_python.so").unlink()
     record = build_record.BuildRecord.load(build)
     assert record is not None
@@ -102,8 +102,8 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
     result = run("install", "--from", build, "--plugin-dir", plugins)
     assert result.exit_code == 1
     for words in (
-        "built for Slurm 24.11.5",
-        "is 24.11.4",
+        f"the plugins are built for Slurm 24.11.5, not for 24.11.4 ({programs[0]}, {programs[1]}): "
+        "run 'slurmhooks build' and 'slurmhooks install' again",
         "spank_python.so is missing",
         "libpython.so no longer exists",
     ):
@@ -149,7 +149,7 @@ def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: 
 
 
 def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """The exact missing lines are printed; when a site has them all, that is said."""
+    """The exact missing lines are printed, and what comes before a restart; when a site has them all, that is said."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     output = run(*arguments).output
     for line in (
@@ -159,11 +159,16 @@ def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build
         'paths = ["hooks.d/*.py"]',
     ):
         assert f"      {line}\n" in output
+    assert output.endswith(
+        f"Then create {machine.etc}/hooks.d, run 'slurmhooks check',"
+        " and restart slurmctld and slurmd once it finds no error.\n"
+    )
+    (machine.etc / "slurmhooks.toml").write_text("")
+    assert "Then run 'slurmhooks check', and restart" in run(*arguments).output
     (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\nCliFilterPlugins=python\n")
     (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")
-    (machine.etc / "slurmhooks.toml").write_text("")
     output = run(*arguments).output
-    assert "To be done" not in output
+    assert "Add these lines" not in output
     assert f"{machine.etc}/plugstack.conf: has required spank_python.so" in output
 
 

@@ -2,6 +2,8 @@
 """All commands find the configuration as the daemons do."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -108,3 +110,18 @@ def test_what_commands_do_with_it(site: Site, run: Callable[..., Result], monkey
     script.write_text("#!/bin/sh\n")
     assert run("try", "job_submit", script).output == "accepted\nno field changed\n"
     assert "by_variable" not in run("check", "--sysconfdir", site.etc.parent).output
+
+
+OLD_CLICK = """
+import click
+click.ParamType = type("ParamType", (click.ParamType,), {"__class_getitem__": None})
+from slurmhooks.cli import main
+context = click.Context(main)
+assert all([main.get_command(context, name) for name in main.list_commands(context)])
+"""
+
+
+def test_click_of_debian() -> None:
+    """All commands load with a click whose ParamType takes no type, such as that of Debian 13."""
+    done = subprocess.run([sys.executable, "-c", OLD_CLICK], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -126,10 +126,10 @@ def test_nodes_are_asked_by_a_step(site: "Site", run: "Call", machine: "Machine"
     assert words.endswith(" status --report\n")
     report, code = status(site, run, "--srun", "--nodes", "n[1,3]")
     assert (code, report["findings"]) == (1, ["n3: no answer"])
-    machine.program("srun", "echo no permission >&2; exit 1")
+    machine.program("srun", "echo srun: no permission >&2; exit 1")
     result = run("status", "--sysconfdir", site.etc, "--srun")
     assert result.exit_code == 1
-    assert "no node has answered: srun: no permission" in result.output
+    assert "no node has answered: srun: no permission\n    --srun-option gives srun further options" in result.output
 
 
 def test_reports_that_cannot_be_read(site: "Site", run: "Call", open_folder: Path) -> None:

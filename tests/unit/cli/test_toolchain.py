@@ -31,6 +31,7 @@ def test_bare_machine_names_every_tool(tmp_path: Path, monkeypatch: pytest.Monke
     found = toolchain.missing_tools()
     assert [line.partition(":")[0] for line in found] == ["no C compiler (cc)", "no meson", "no ninja"]
     assert all("install" in line and "Debian" in line for line in found)
+    assert all(f"{tmp_path}/python -m pip install meson ninja" in line for line in found[1:])
 
 
 def test_compiler_without_c_library(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

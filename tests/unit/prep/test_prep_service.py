@@ -8,6 +8,7 @@ import pytest
 from slurmhooks.handlers import loader
 from slurmhooks.prep.service import Service
 from slurmhooks.processes.settings import Settings
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
@@ -71,3 +72,17 @@ def test_public_headers_are_enough_for_the_environment(hooks: Path) -> None:
     items = ((VARIABLES, texts_value([b"SLURM_JOB_EXIT_CODE2=0:0"])),)
     request = Message(Type.REQUEST, 1, items=items).encode(tables)
     assert read_answer(tables["job"], decode(service.handle(request, bytes), tables)).code == 0
+
+
+def test_a_job_without_account(hooks: Path) -> None:
+    """The decision log has no account for a job that has none, although Slurm's variable has a text."""
+    tables = tables_of("26.05")
+    service = Service(tables, loader.load([loader.Source(path=str(hooks))]), Settings())
+    calls: list[Call] = []
+    service.followers.append(calls.append)
+    variables = [b"SLURM_JOB_EXIT_CODE2=0:0", b"SLURM_JOB_ACCOUNT=(null)", b"SLURM_JOB_USER=alice", b"SLURM_JOB_ID=7"]
+    request = Message(Type.REQUEST, 1, items=((VARIABLES, texts_value(variables)),)).encode(tables)
+    service.handle(request, bytes)
+    service.after()
+    assert calls[0].about is not None
+    assert calls[0].about() == {"user": "alice", "job_id": 7}

@@ -49,6 +49,7 @@ RUNNING = {"job_state": 1, "priority": 5}
         ("job.update(time_limit=60)", {"time_limit": 61}, "update job 7: time_limit=60"),
         ("job.update(comment='')", {"comment": None}, ""),
         ("[job.notify('a'), job.notify('a')]", RUNNING, "notify job 7: a"),
+        ("[job.cancel('x'), job.requeue(), job.update(comment='x')]", {"job_state": 3}, ""),
     ],
 )
 def test_actions_on_jobs(staged: Callable[..., list[str]], line: str, job: dict[str, Any], expected: str) -> None:

@@ -3,6 +3,7 @@
 
 import os
 import re
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -162,7 +163,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     page = of_replay.page(replayed("x")).html()
     assert "<svg" not in page
     assert "limits:a" in page
-    assert "pip install &#x27;slurmhooks[report]&#x27;" in page
+    assert f"{sys.executable} -m pip install pygal" in page
 
 
 def test_the_same_report_is_the_same_page() -> None:

@@ -269,18 +269,28 @@ def test_without_lock_and_notes_nothing_runs(
     assert claims.trouble is None
 
 
-def test_a_clock_that_was_ahead(state: Path, logged: Logged) -> None:
-    """A run that a clock ahead of this one has noted is not repeated; the log says what to do if it was wrong."""
-    claims = Claims()
-    asking = Asking(claims)
-    asking.kind(1000)
-    asking.free()
-    assert asking.kind(5) == Claim.DONE
+def test_a_clock_that_was_ahead(state: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that another machine's clock, ahead of this one, has noted is not repeated; the log says what to do."""
+    monkeypatch.setattr(module, "_host", lambda: "ahead")
+    first = Asking(Claims())
+    first.kind(1000)
+    first.free()
+    monkeypatch.setattr(module, "_host", lambda: "here")
+    asking = Asking(Claims())
+    assert asking.kind(5, take_over=True) == Claim.DONE
     (line,) = logged()
     assert "995 times this period" in line
     assert f"remove {state}/slurmhooks/every/runs.json" in line
     (state / "slurmhooks" / "every" / "runs.json").unlink()
     assert asking.kind(5) == Claim.GRANTED
+
+
+def test_a_clock_that_was_put_back(state: Path) -> None:
+    """Runs go on after this machine's own clock was ahead; a step within a period repeats none."""
+    asking = Asking(Claims())
+    for run, expected in ((1000, Claim.GRANTED), (999, Claim.DONE), (5, Claim.GRANTED), (5, Claim.DONE)):
+        assert asking.kind(run) == expected
+        asking.free()
 
 
 def test_notes_are_limited(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.standby import standby
 
+pytestmark = pytest.mark.stopped
+
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 HOOKS = """

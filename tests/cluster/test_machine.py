@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
 
-pytestmark = pytest.mark.one_release
+pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
 
 MOUNT = Path(__file__).parent / "stuck_mount.py"
 SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
@@ -45,7 +45,7 @@ def site(cluster: Cluster) -> Site:
     site = Site(cluster)
     cluster.without_spank()
     cluster.put(MOUNT, "/opt/stuck_mount.py")
-    site.reset()
+    site.clear()
     site.conf("JobSubmitPlugins=python\n")
     site.hooks(HANDLER.format(1))
     assert "version 1" in site.refused()

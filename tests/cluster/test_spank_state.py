@@ -11,6 +11,8 @@ from tests.cluster.spank.steps import HEAD
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 STATES = "/run/slurmhooks-state"
 NOTE = (
     HEAD

@@ -49,8 +49,8 @@ class Machine:
 
     def __init__(self, release: str, spank_lua: Path | None) -> None:
         self.release = release
-        self.lab("up")
-        self.lab("install")
+        # A bench that was killed may have left a slurm.conf whose plugin is missing.
+        self.lab("up", "--fresh", "--install")
         self.spank_lua = spank_lua is not None
         if spank_lua is not None:
             self._spank_lua(spank_lua)

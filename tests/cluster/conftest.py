@@ -198,17 +198,22 @@ def running(release: str, name: str, nodes: int, *options: str) -> Iterator[Clus
         _brought_up.discard((release, name))
 
 
+def installed(request: pytest.FixtureRequest) -> list[str]:
+    """Return options of `run up` that install the working tree; a file with the marker stopped starts the daemons."""
+    return ["--install", *(["--stopped"] if request.node.get_closest_marker("stopped") else [])]
+
+
 @pytest.fixture(scope="module", params=RELEASES)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A fresh cluster of two nodes, with the working tree installed and enabled."""
-    with running(request.param, NAME, NODES, "--install") as instance:
+    with running(request.param, NAME, NODES, *installed(request)) as instance:
         yield instance
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def large_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The same with three nodes, for jobs of three components and for tests that change slurm.conf."""
-    with running(request.param, f"{NAME}-large", 3, "--install") as instance:
+    with running(request.param, f"{NAME}-large", 3, *installed(request)) as instance:
         yield instance
 
 

@@ -143,8 +143,9 @@ def prepare(cluster: "Cluster", lines: str) -> Site:
     """
     site = Site(cluster)
     cluster.without_spank()
-    site.reset()
+    site.clear()
     site.conf(lines)
+    site.reset()
     return site
 
 

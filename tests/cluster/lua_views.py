@@ -240,7 +240,7 @@ def prepare(cluster: Cluster) -> Views:
         source = source.replace(word, text)
     cluster.put(source, "/etc/slurm/job_submit.lua")
     cluster.without_spank()
-    site.reset()
+    site.clear()
     accounting.start(cluster, *accounting.ACCOUNTS, more=LINES, plugins="lua,python")
     site.shell(RESERVATIONS, user="root")
     site.shell(JOBS)

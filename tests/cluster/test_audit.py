@@ -8,6 +8,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 TOML = """
 [hooks]
 paths = ["/etc/slurm/hooks.d/*.py"]

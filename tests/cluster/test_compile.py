@@ -87,7 +87,7 @@ def test_a_prolog_that_is_added(lent: Site) -> None:
     assert f"{HOOKS_D}/late.py:4: Slurm would never call handler late:late" in report.stderr
     assert "run 'slurmhooks compile', then restart slurmd" in report.stderr
     assert "restart slurmd" in lent.root("slurmhooks compile 2>&1")
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     assert lent.cluster.root("slurmhooks", "check").returncode == 0
     assert complaints(lent) == 0
     lent.root("test -e /opt/spank/late")
@@ -157,7 +157,7 @@ def test_slurmd_writes_the_manifest(lent: Site) -> None:
     before = lent.root(f"cat {WRITES} 2>/dev/null || true")
     lent.cluster.put(f"{before}SLURMHOOKS_MANIFEST=\n", WRITES)
     try:
-        lent.cluster.restart()
+        lent.cluster.restart("n1", "n2")
         assert f"compile: {MANIFEST}: handlers: 1" in lent.cluster.log("n1")
         assert complaints(lent) == 0
         assert not lent.root("grep -l libpython $(pgrep -x slurmd | sed 's|.*|/proc/&/maps|') || true").strip()
@@ -169,10 +169,10 @@ def test_slurmd_writes_the_manifest(lent: Site) -> None:
             lent.root("scontrol reconfigure")
             lent.cluster.wait(lambda: "up to date" in lent.root("slurmhooks check"), what="an up-to-date manifest")
         else:
-            lent.cluster.restart()
+            lent.cluster.restart("n1", "n2")
         assert complaints(lent) == 0
         assert lent.root(f"readlink {PLUGIN}").strip() == "slurmhooks/spank_python-full.so"
     finally:
         lent.cluster.put(before, WRITES)
         lent.hooks(a=HOOKS)
-        lent.cluster.restart()
+        lent.cluster.restart("n1", "n2")

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from tests.cluster.conftest import Cluster
+from tests.cluster.test_every_examples import QUICK
+
+pytestmark = pytest.mark.stopped
 
 EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "never_starts.py"
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
@@ -18,7 +21,7 @@ from slurmhooks import Reject, hook, log
 def named(jobs, name):
     return [job for job in jobs.values() if job.name == name and job.job_state < 3]
 
-@hook.every("10s")
+@hook.every("2s")
 def kills():
     # As SlurmUser: ends processes while acts() acts, some milliseconds later.
     if os.path.exists("/tmp/kill"):
@@ -28,7 +31,7 @@ def kills():
             wait = random.uniform(0, 0.03)
             subprocess.Popen(["sh", "-c", f"sleep {wait}; pkill -9 -x {name}"], start_new_session=True)
 
-@hook.every("10s", at_most=100)
+@hook.every("2s", at_most=100)
 def acts(jobs, nodes):
     for job in jobs.values():
         kind = job.name.partition("-")[0] if job.job_state < 3 else ""
@@ -60,27 +63,27 @@ def acts(jobs, nodes):
         nodes["n2"].undrain()
         nodes["n1"].undrain("by hand")
 
-@hook.every("10s", mode="observe")
+@hook.every("2s", mode="observe")
 def observes(jobs):
     for job in named(jobs, "observed"):
         job.cancel("some day")
 
-@hook.every("10s", mode="warn", note="from May")
+@hook.every("2s", mode="warn", note="from May")
 def warns(jobs):
     for job in named(jobs, "warned"):
         job.cancel("soon")
 
-@hook.every("10s", at_most=1)
+@hook.every("2s", at_most=1)
 def many(jobs):
     for job in named(jobs, "many"):
         job.cancel("too many of them")
 
-@hook.every("10s", timeout=1)
+@hook.every("2s", timeout=1)
 def hangs(jobs):
     if named(jobs, "hangs"):
         time.sleep(1000)
 
-@hook.every("10s")
+@hook.every("2s")
 def fails(jobs):
     for job in named(jobs, "fails"):
         job.cancel("never")
@@ -134,8 +137,9 @@ def site(cluster: Cluster) -> Cluster:
     cluster.without_spank()
     cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
+    cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
-    cluster.put(EXAMPLE.read_text().replace('"5m"', '"10s"'), "/etc/slurm/hooks.d/never_starts.py")
+    cluster.put(EXAMPLE.read_text().replace('"5m"', '"2s"'), "/etc/slurm/hooks.d/never_starts.py")
     cluster.root("sh", "-c", "rm -f /tmp/round? /tmp/armed-*; install -o slurm /dev/null /tmp/kill")
     cluster.restart()
     return cluster

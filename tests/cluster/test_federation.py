@@ -11,6 +11,8 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import PREAMBLE, Site
 from tests.cluster.lab.cluster import cluster_name
 
+pytestmark = pytest.mark.stopped
+
 SECOND = "/etc/slurm2"
 NAME = """
 from slurmhooks.files import slurm_conf

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 FOLDER = "/var/lib/slurm/delivered"
 TELLS_START = (25, 5)
 LONG = "long" * 8000

@@ -10,6 +10,8 @@ from tests.cluster import rest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import FOLDER, Site, lend, prepare
 
+pytestmark = pytest.mark.stopped
+
 
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:

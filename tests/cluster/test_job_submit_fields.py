@@ -14,6 +14,8 @@ from slurmhooks.fields.rows import Computed, Field, Lowered, Text, rows
 from tests.cluster.conftest import Cluster
 from tests.cluster.field_probe import FOLDER, HOOK_FILE, INFINITE, NO_VAL, Probe, probing
 
+pytestmark = pytest.mark.stopped
+
 NOT_FIELDS = {
     "argv": "job.argv, a list",
     "array_bitmap": "made by slurmctld from array_inx, after the plugins",

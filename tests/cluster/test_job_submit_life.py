@@ -12,6 +12,8 @@ from tests.bench.rows import SHORT
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
 
+pytestmark = pytest.mark.stopped
+
 CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
 
 LUA = """

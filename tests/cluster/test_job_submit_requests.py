@@ -9,6 +9,8 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.field_probe import FOLDER, Probe, probing
 from tests.cluster.lab.cluster import cluster_name
 
+pytestmark = pytest.mark.stopped
+
 
 @pytest.fixture(scope="module")
 def probe(cluster: Cluster) -> Probe:

@@ -12,6 +12,8 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
+pytestmark = pytest.mark.stopped
+
 ACCOUNTS = (
     # test7.20: alice may use 1 CPU with the first, and any number with the second.
     "add qos tight Flags=DenyOnLimit MaxTRESPerUser=cpu=1",

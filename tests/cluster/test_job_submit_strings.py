@@ -10,6 +10,8 @@ from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
 from tests.cluster.field_probe import FOLDER, INFINITE, NO_VAL, Probe, probing
 
+pytestmark = pytest.mark.stopped
+
 
 @pytest.fixture(scope="module")
 def probe(cluster: Cluster) -> Probe:

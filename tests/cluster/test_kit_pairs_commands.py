@@ -20,6 +20,8 @@ from tests.cluster.spank.site import site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 HOOKS = (
     kit_pairs.RECORDER
     + """

@@ -136,12 +136,12 @@ def test_every_callback_in_every_process(lent: Site, tmp_path: Path) -> None:
     """Items, environments, state and options have the same types, and are refused with the same text."""
     hooks = install(lent, HOOKS.replace("@NAMES@", repr(NAMES)), tmp_path)
     lent.plugstack("required spank_python.so /etc/slurm/hooks.d/kit.py one")
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     for command in ("srun -Q true", "salloc -Q true", "sbatch -Q -o /dev/null --wrap true"):
         assert lent.shell(f"cd; {command}").returncode == 0
         lent.wait_until_idle()
     lent.cluster.wait(lambda: "job_script job_epilog" in {row["place"] for row in records(lent)}, what="the epilog")
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.cluster.wait(lambda: "slurmd slurmd_exit" in {row["place"] for row in records(lent)}, what="the end of slurmd")
     seen = records(lent)
     assert {row["place"] for row in seen} == PLACES

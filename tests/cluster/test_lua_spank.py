@@ -13,6 +13,8 @@ from tests.cluster.spank.site import Site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 PROBE = {"probe": (Path(__file__).parent / "lua" / "spank_probe.lua").read_text()}
 NOT_AVAILABLE = "nil:nil string:Item not available from this callback"
 ONLY_REMOTE = "nil:nil string:Valid only in remote context"

@@ -12,6 +12,8 @@ from tests.cluster.spank.site import HOOKS_D, Site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 
 @pytest.fixture(scope="module")
 def lua(cluster: "Cluster") -> Site:

@@ -11,6 +11,8 @@ from slurmhooks.policies.rules import RULES
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site
 
+pytestmark = pytest.mark.stopped
+
 BUDGET = "/usr/local/bin/budget"
 
 
@@ -110,7 +112,7 @@ def site(cluster: Cluster) -> Site:
     """The cluster with all rules in force."""
     cluster.without_spank()
     site = Site(cluster)
-    site.reset()
+    site.clear()
     cluster.put("#!/bin/sh\necho budget is used up\nexit 1\n", BUDGET, 0o755)
     sources = cluster.root("test", "-d", "/usr/src/slurm").returncode == 0
     cluster.put(toml(sources), TOML)

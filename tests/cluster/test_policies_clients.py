@@ -24,6 +24,8 @@ from tests.cluster.test_policies_evaded import (
     under,
 )
 
+pytestmark = pytest.mark.stopped
+
 TIME = 'rule = "time_ceiling"\nlimit = 10'
 NAMED = 'rule = "require_account"\nforbidden = ["r*"]'
 

@@ -12,6 +12,8 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 from tests.cluster.own_readers import build
 
+pytestmark = pytest.mark.stopped
+
 NODES, TASKS, CPUS = (f'rule = "{what}_count"\nmost = {most}' for what, most in (("node", 1), ("task", 2), ("cpu", 4)))
 PAIR = 'rule = "node_count"\nmost = 2'
 GPUS = 'rule = "gpu_ceiling"\nper_job = 2'

@@ -11,6 +11,8 @@ from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import TOML, Site, lend, shown
 
+pytestmark = pytest.mark.stopped
+
 LINES = """\
 PartitionName=fb Nodes=ALL State=UP
 PartitionName=rich Nodes=ALL State=UP
@@ -58,7 +60,7 @@ def module_site(cluster: Cluster) -> Site:
         pytest.skip(f"NOT TESTED ON {cluster.release}: Debian has no sources of it")
     cluster.without_spank()
     site = Site(cluster)
-    site.reset()
+    site.clear()
     site.conf(f"JobSubmitPlugins=python\nJobCompType=jobcomp/python\nPrEpPlugins=prep/script,prep/python\n{LINES}")
     cluster.root("sh", "-ec", RESERVATIONS, check=True)
     return site

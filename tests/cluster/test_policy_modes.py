@@ -7,9 +7,9 @@ import pytest
 
 from slurmhooks.hooks.rollout import share_of
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, TOML, Site
+from tests.cluster.job_submit_site import DEFAULT_TOML, FOLDER, TOML, Site, prepare
 
-pytestmark = pytest.mark.one_release
+pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 WARNING = "Warning: a rule that is not in force yet would refuse this request: no account"
@@ -18,12 +18,7 @@ WARNING = "Warning: a rule that is not in force yet would refuse this request: n
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with no hooks."""
-    site = Site(cluster)
-    cluster.without_spank()
-    site.reset()
-    if "JobSubmitPlugins=python" not in cluster.root("cat", CONF).stdout:
-        site.conf("JobSubmitPlugins=python\n")
-    return site
+    return prepare(cluster, "JobSubmitPlugins=python\n")
 
 
 @pytest.fixture

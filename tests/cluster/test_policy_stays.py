@@ -9,7 +9,7 @@ from slurmhooks.site.reload import STAYS
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
 
-pytestmark = pytest.mark.one_release("26.05")
+pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
 HANDLER = "@hook.job_submit\ndef limit(job): raise Reject('version {}')\n"
 GONE = "is gone, and with it job_submit handler life:limit; to remove this on purpose: touch /etc/slurm/slurmhooks.toml"

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 FOLDER = "/var/lib/slurm/power"
 NOTES = f"{FOLDER}/notes"
 HOLD = f"{FOLDER}/hold"

@@ -11,6 +11,8 @@ from tests.cluster.spank.site import RECORDS, Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 NOTE = f"""
 import json, os, time
 from slurmhooks import hook

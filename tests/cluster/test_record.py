@@ -11,9 +11,9 @@ import pytest
 from slurmhooks.recording.contents import Contents
 from slurmhooks.replay.fixture import compare, replay
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import HOOKS_D, Site
+from tests.cluster.job_submit_site import HOOKS_D, Site, prepare
 
-pytestmark = pytest.mark.one_release("22.05")
+pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
 
 FILE = "/var/log/slurm/month.recording"
 HOOKS = """
@@ -101,10 +101,7 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(cluster: Cluster) -> Recorded:
     """A recording of six requests."""
-    cluster.without_spank()
-    site = Site(cluster)
-    site.reset()
-    site.conf("JobSubmitPlugins=python\n")
+    site = prepare(cluster, "JobSubmitPlugins=python\n")
     site.hooks(HOOKS)
     found = Recorded(site)
     found.record(FILE)

@@ -172,6 +172,17 @@ def test_the_python_packages_are_there(lab: "Cluster") -> None:
     lab.root("/opt/slurmhooks/bin/python", "-c", f"import {modules}", check=True)
 
 
+def test_up_can_leave_the_daemons_to_restart(lab: "Cluster") -> None:
+    """With --stopped no daemon of Slurm runs until the first restart, and files can be written before."""
+    running = ("pgrep", "-x", "slurmctld|slurmd|slurmctld-wlm|slurmd-wlm")
+    lab.tool("down")
+    lab.tool("up", "--stopped")
+    assert lab.root(*running).returncode == 1
+    lab.restart()
+    assert len(lab.root(*running).stdout.split()) == 2
+    assert lab.user("alice", "srun", "true").returncode == 0
+
+
 def test_up_is_idempotent(lab: "Cluster") -> None:
     """A second up leaves the running cluster alone."""
     before = keeper(lab)

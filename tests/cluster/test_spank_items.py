@@ -19,6 +19,8 @@ from tests.cluster.spank.site import HERE, Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 Record = dict[str, Any]
 IN_STEPS = {"init", "init_post_opt", "task_post_fork", "exit"}
 """The callbacks of an extern step."""

@@ -14,6 +14,8 @@ from tests.cluster.spank.site import RECORDS, Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 HOOKS = """
 import json
 import os

@@ -11,6 +11,8 @@ from tests.cluster.spank.site import RECORDS, RECORDS_D, Site, settle, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 HEAD = f"""
 import json
 import os

@@ -226,7 +226,7 @@ def task(spank):
     note(spank)
 """,
     )
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.wait_for_records(2, callback="init")
     for times in (1, 2):
         lent.root("scontrol reconfigure")
@@ -238,7 +238,7 @@ def task(spank):
     assert callbacks["init"] == (6 if lent.since >= (23, 11) else 2)
     assert lent.drained() == []
     lent.hooks()
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.wait_for_records(2, callback="slurmd_exit")
 
 

@@ -11,6 +11,8 @@ from tests.cluster.spank.steps import HEAD
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 STATES = "/run/slurmhooks-state"
 NOTE = (
     HEAD
@@ -75,7 +77,7 @@ def use(lent: Site, text: str) -> None:
     settle(lent)
     lent.hooks(hooks=text)
     lent.compile()
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.forget_records()
 
 
@@ -223,7 +225,7 @@ def epilog(spank):
 """
     )
     lent.plugstack(*(f"required spank_python.so /etc/slurm/hooks.d/*.py {word}" for word in ("a", "b")))
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.forget_records()
     try:
         assert lent.shell("srun -Q -w n1 true").returncode == 0
@@ -252,7 +254,7 @@ def test_an_edit_of_plugstack_conf(lent: Site, edit: tuple[str, ...]) -> None:
     lent.hooks(hooks=NOTE + TWO + "@hook.spank.task_init\ndef task(spank): show(spank)\n")
     lent.cluster.put(OTHER, "/etc/slurm/more.py")
     lent.plugstack(f"required spank_python.so {before}")
-    lent.cluster.restart()
+    lent.cluster.restart("n1", "n2")
     lent.forget_records()
     go = f"/tmp/go-{name}"
     script = f"until test -e {go}; do sleep 0.1; done; srun -Q true"

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, HOOKS_D, TOML, Site
 
-pytestmark = pytest.mark.one_release("26.05")
+pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
 RULES = """
 [policy]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.job_submit_site import Site, prepare
 
-pytestmark = pytest.mark.one_release("22.05")
+pytestmark = [pytest.mark.one_release("22.05"), pytest.mark.stopped]
 
 HOOKS = """
 import array, ctypes, fcntl, gc, os, signal, socket, struct, subprocess, time

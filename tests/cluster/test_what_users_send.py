@@ -9,6 +9,8 @@ import pytest
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
+pytestmark = pytest.mark.stopped
+
 PYTHON = "/opt/slurmhooks/bin/python3"
 MIB = 1 << 20
 LARGEST_SCRIPT = 512 * MIB
@@ -37,7 +39,7 @@ def site(cluster: Cluster) -> Site:
     """A site that accepts the largest scripts, with a handler that logs values that users choose."""
     site = Site(cluster)
     cluster.without_spank()
-    site.reset()
+    site.clear()
     # A busy machine takes seconds for 60 MiB.
     site.conf(f"JobSubmitPlugins=python\nSchedulerParameters=max_script_size={LARGEST_SCRIPT}\nMessageTimeout=60\n")
     cluster.put(f"{DEFAULT_TOML}[job_submit]\ntimeout = 30.0\n", TOML)

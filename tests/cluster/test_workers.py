@@ -5,6 +5,8 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
+pytestmark = pytest.mark.stopped
+
 HOOKS = """
 import ctypes, os, signal, sys, time
 from slurmhooks import Reject, hook

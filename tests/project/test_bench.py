@@ -6,6 +6,7 @@ import pytest
 
 from docs import tables
 from tests.bench import rows
+from tests.bench.machine import Machine
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,12 @@ def test_several_runs() -> None:
     row = {"release": None, "limit": 1.15, "at_least": False, "unit": "x", "value": [1.16, 1.12]}
     assert tables.figure(row, units=False) == "**1.12 to 1.16**"
     assert tables.figure({**row, "limit": 1, "at_least": True}, units=True) == "1.12 to 1.16 x"
+
+
+def test_a_bench_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first verb discards what a killed bench has left in slurm.conf, before slurmctld reads it."""
+    verbs: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Machine, "lab", lambda _self, *words, **_more: verbs.append(words))
+    Machine("24.11", None)
+    assert verbs[0][0] == "up"
+    assert "--fresh" in verbs[0]

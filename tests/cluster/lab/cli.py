@@ -77,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--nodes", type=_count, metavar="N", help="number of nodes (default: unchanged, at first 1)")
     command.add_argument("--fresh", action="store_true", help="discard every change of the cluster's files")
     command.add_argument("--install", action="store_true", help="install the working tree before the daemons start")
+    command.add_argument("--stopped", action="store_true", help="do not start Slurm's daemons: restart does")
     command = verb("install", "build the working tree in the cluster and enable it; the cluster may be up or down")
     command.add_argument("--force", action="store_true", help="even if the same tree is installed")
     command = verb("add", "install Debian packages only in this cluster, which may be up or down")
@@ -138,7 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     match options.verb:
         case "up":
             below, into = (install.below, install.into) if options.install else (None, None)
-            cluster.up(release, options.nodes, options.fresh, below, into)
+            cluster.up(release, options.nodes, options.fresh, below, into, not options.stopped)
         case "install":
             install.install(release, options.force)
         case "add":

@@ -23,6 +23,7 @@ def up(
     fresh: bool,
     below: Callable[[Release], None] | None = None,
     prepare: Callable[[Release, namespace.Keeper], None] | None = None,
+    start: bool = True,
 ) -> None:
     """Bring the cluster up, and wait until every node is idle.
 
@@ -32,6 +33,7 @@ def up(
         fresh: discard every change of its files.
         below: called if the cluster has no files yet, and may give it a layer.
         prepare: called before the daemons start, unless they run already.
+        start: start Slurm's daemons; otherwise `restart` does.
     """
     rootfs.make(release)
     directory = places.cluster(release.name)
@@ -50,7 +52,7 @@ def up(
             os.makedirs(directory)
         if below is not None and not os.path.isdir(os.path.join(directory, "upper")):
             below(release)
-        _up(release, directory, nodes or 1, prepare)
+        _up(release, directory, nodes or 1, prepare, start)
 
 
 def cluster_name(release: str) -> str:
@@ -217,7 +219,11 @@ def write(path: str, content: bytes, mode: int, owner: tuple[int, int]) -> str:
 
 
 def _up(
-    release: Release, directory: str, nodes: int, prepare: Callable[[Release, namespace.Keeper], None] | None
+    release: Release,
+    directory: str,
+    nodes: int,
+    prepare: Callable[[Release, namespace.Keeper], None] | None,
+    start: bool,
 ) -> None:
     files = _configuration(release, nodes)
     keeper = _keeper(release, directory, lasting=True)
@@ -229,12 +235,14 @@ def _up(
             daemons.clear()
             daemons.prepare(release, nodes)
             _write_configuration(files)
+            daemons.authenticate(release)
             return ""
 
         namespace.call(keeper, body)
         if prepare is not None:
             prepare(release, keeper)
-        namespace.call(keeper, lambda: _start(release, nodes))
+        if start:
+            namespace.call(keeper, lambda: _start(release, nodes))
     except BaseException:
         end(directory, keeper)
         raise

@@ -4,10 +4,11 @@
 import errno
 import os
 import signal
+import subprocess
 from collections.abc import Mapping, Sequence
 
 from .errors import NOT_EXECUTABLE, NOT_FOUND, NOT_STARTED, UsageError
-from .namespace import PATH, die_with_parent, fork, join
+from .namespace import PATH, die_with_parent, join
 
 
 def account(user: str) -> tuple[int, int, str, str, list[int]]:
@@ -54,42 +55,55 @@ def start_command(
     more: Mapping[str, str] = {},
     directory: str | None = None,
     streams: Sequence[int] = (0, 1, 2),
-) -> int:
-    """Start a command as `user`; this process is inside. Return the process id."""
+    *,
+    attached: bool = False,
+) -> subprocess.Popen[bytes] | int:
+    """Start a command as `user`; this process is inside.
+
+    Tests start tens of thousands, so unless it is attached no Python runs in the child, which would copy the pages that
+    Python writes to.
+
+    Args:
+        user: root, alice or bob.
+        command: the words.
+        more: variables of its environment.
+        directory: current directory; None: the user's home.
+        streams: its standard streams.
+        attached: whether a killed `run` takes the command with it.
+
+    Returns:
+        The process, or the exit code if it could not be started.
+    """
     uid, gid, home, shell, groups = account(user)
-    env = environment(user, home, shell, more)
-
-    def body() -> int:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        os.setgroups(groups)
-        os.setgid(gid)
-        os.setuid(uid)
-        # After setuid, which clears it: a killed `run` takes its command with it.
-        die_with_parent()
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, but programs expect the default
-            signal.signal(number, signal.SIG_DFL)
-        try:
-            os.chdir(directory or home)
-        except OSError as error:
-            tell(f"cannot start in {directory or home}: {error.strerror}")
+    other = uid != os.getuid()
+    place = directory or home
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            cwd=place,
+            env=environment(user, home, shell, more),
+            user=uid if other else None,
+            group=gid if other else None,
+            extra_groups=groups if other else None,
+            # Called after setuid, which clears what it sets.
+            preexec_fn=die_with_parent if attached else None,
+        )
+    except OSError as error:
+        in_place = error.filename == place
+        what = f"cannot start in {place}" if in_place else command[0]
+        os.write(streams[2], f"run: {what}: {error.strerror}\n".encode(errors="replace"))
+        if in_place:
             return NOT_STARTED
-        try:
-            os.execvpe(command[0], list(command), env)
-        except OSError as error:
-            tell(f"{command[0]}: {error.strerror}")
-            return NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
-
-    def tell(text: str) -> None:
-        os.write(2, f"run: {text}\n".encode(errors="replace"))
-
-    return fork(body, tell)
+        return NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
 
 
-def exit_code(child: int) -> int:
+def exit_code(started: subprocess.Popen[bytes] | int) -> int:
     """Wait for a command; return its exit code, 128+N if signal N ended it, 126 or 127 if it could not be started."""
-    status = os.waitpid(child, 0)[1]
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    code = started if isinstance(started, int) else started.wait()
+    return 128 - code if code < 0 else code
 
 
 def execute(
@@ -101,10 +115,13 @@ def execute(
 ) -> int:
     """Enter the cluster, run a command as `user`, with this process's own streams, and return its exit code."""
     join(keeper_pid)
-    child = start_command(user, command, more, directory)
+    os.setgroups(account("root")[4])
+    child = start_command(user, command, more, directory, attached=True)
+    if isinstance(child, int):
+        return child
     # The terminal also sends these to the command, which decides what to do.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda received, _frame: os.kill(child, received))
+        signal.signal(number, lambda received, _frame: child.send_signal(received))
     return exit_code(child)

@@ -62,6 +62,14 @@ def prepare(release: Release, nodes: int) -> None:
             _directory(directory, *munge, mode)
 
 
+def authenticate(release: Release) -> None:
+    """Start the daemon by which Slurm's daemons and commands know each other, if the release needs one."""
+    if release.auth == "munge" and not _running("/run/munge/munged.pid"):
+        _launch(
+            ["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0
+        )
+
+
 def start(release: Release, nodes: int) -> None:
     """Start the daemons that do not run, and wait until every node is ready.
 
@@ -76,10 +84,7 @@ def start(release: Release, nodes: int) -> None:
     for name in (f"n{node}" for node in range(1, nodes + 1)):
         daemons[name] = (f"/run/slurmd-{name}.pid", f"{LOGS}/slurmd-{name}.log", [*slurmd, "-N", name])
     seen = {log: os.path.getsize(log) if os.path.exists(log) else 0 for _, log, _ in daemons.values()}
-    if release.auth == "munge" and not _running("/run/munge/munged.pid"):
-        _launch(
-            ["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0
-        )
+    authenticate(release)
     began = time.monotonic()
     for pid_file, log, command in daemons.values():
         if not _running(pid_file):

@@ -4,8 +4,6 @@
 import os
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 
 from .errors import LabError
 
@@ -91,6 +89,10 @@ def proxies() -> dict[str, str]:
 
 def reachable(address: str) -> bool:
     """Return whether a server answers at this address."""
+    # A third of the start of each of the lab's processes, hardly any of which asks.
+    import urllib.error
+    import urllib.request
+
     try:
         with urllib.request.urlopen(address, timeout=20):
             return True

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import select
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -64,6 +63,7 @@ def serve_inside(release: str) -> int:
     keeper = places.need_keeper(find(release).name)
     user_namespace.become_root()
     namespace.join(keeper.pid)
+    os.setgroups(commands.account("root")[4])
     with socket.socket(fileno=0) as connection:
         while True:
             request, files, _, _ = socket.recv_fds(connection, 1, 4)
@@ -88,11 +88,13 @@ def _run_inside(request: int, *streams: int) -> int | str:
 
 def _run_command(command: enter.Command, streams: Sequence[int], limit: float) -> int | str:
     child = commands.start_command(command.user, command.words, command.env, command.directory, streams)
-    handle = os.pidfd_open(child)
+    if isinstance(child, int):
+        return child
+    handle = os.pidfd_open(child.pid)
     late = not select.select([handle], [], [], limit)[0]
     os.close(handle)
     if late:
-        os.kill(child, signal.SIGKILL)
+        child.kill()
     code = commands.exit_code(child)
     return "late" if late else code
 

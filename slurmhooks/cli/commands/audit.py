@@ -13,7 +13,6 @@ from slurmhooks.cli import live, output, progress
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown, word
 from slurmhooks.errors import LoadError
-from slurmhooks.policies.kinds import counted
 from slurmhooks.replay.audit import Audited, Auditor
 from slurmhooks.slurmctld.actions import LAST_STATE, target_of
 from slurmhooks.slurmctld.asking import Asking
@@ -135,6 +134,8 @@ def _add(result: Audit, job: Any, audited: Audited) -> None:
 
 
 def _show(result: Audit) -> None:
+    from slurmhooks.policies.kinds import counted
+
     cells = [
         (each.job, each.user, each.account or "-", each.partition or "-", each.state, each.rule, each.text or "-")
         for each in result.refused

@@ -13,7 +13,6 @@ from slurmhooks.cli import output, progress
 from slurmhooks.cli.findings import BadInput, word
 from slurmhooks.cli.pages import of_replay
 from slurmhooks.log import visible
-from slurmhooks.policies.kinds import counted
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import RecordingError, check_access
 from slurmhooks.replay.report import NO_ACCOUNT, Change, Example, Report, Share
@@ -140,6 +139,8 @@ def tables_for(release: str) -> Tables:
 
 def show(report: Report) -> None:
     """Print the report for people."""
+    from slurmhooks.policies.kinds import counted
+
     span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
     recorded = report.recorded
     verb = "imported" if recorded.get("source") == ACCOUNTING else "recorded"

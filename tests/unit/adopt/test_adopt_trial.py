@@ -57,7 +57,7 @@ def test_answers_are_the_same(tmp_path: Path) -> None:
 def test_scripts_and_texts_of_any_encoding(tmp_path: Path, encoding: str) -> None:
     """A script may begin with a byte order mark, and it, its messages and what users send need not be UTF-8."""
     source = (
-        "function slurm_job_submit(job_desc) -- für alle\n"
+        "function slurm_job_submit(job_desc) -- für jeden\n"
         "   slurm.log_user('refusé: %s', tostring(job_desc.comment))\n"
         "   job_desc.name = tostring(job_desc.comment) .. 'é'\n"
         "   return job_desc.account == 'é' and slurm.ERROR or slurm.SUCCESS\n"

@@ -96,7 +96,7 @@ class Keeper:
         try:
             spool = self._spool = self._spool or folder()
             bound(spool / LOG, MOST)  # programs that handlers have left running may write while nothing is delivered
-            if waits(spool) and not _is_locked(spool):
+            if waits(spool) and not self.pid and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)
         except FileNotFoundError:

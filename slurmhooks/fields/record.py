@@ -87,7 +87,7 @@ class RecordFields:
     reboot = Plain(8, "1: the nodes are booted before the job starts.", writable=False)
     req_nodes = Text("Nodes that the job must get, as a node list.", member="details.req_nodes", writable=False)
     req_switch = Plain(32, "Maximum number of leaf switches; 0: no maximum.", writable=False)
-    resv_ports = Text("Ports that are reserved for the job.", writable=False)
+    resv_ports = Text("Ports that are reserved for the job.", writable=False, since="23.11")
     segment_size = Number(16, "Nodes in each segment.", member="details.segment_size", writable=False, since="24.05")
     wait4switch = Plain(32, "How long to wait for that number of switches.", unit="seconds", writable=False)
     wait4switch_start = Time("When the job began to wait for switches; 0: it did not wait.", writable=False)

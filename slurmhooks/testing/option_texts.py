@@ -70,6 +70,9 @@ LOWEST = {
 }
 """The lowest values of numbers that parse_int() reads, which ends the command if it cannot."""
 FILES = frozenset({"error", "input", "output"})
+GRES_FLAGS = frozenset(
+    {"allow-task-sharing", "disable-binding", "enforce-binding", "multiple-tasks-per-sharing", "one-task-per-sharing"}
+)
 
 
 class EndedError(ValueError):
@@ -107,7 +110,7 @@ def printed(name: str, text: str, release: tuple[int, ...] = NEWEST) -> str:
         return "set"
     if name == "nodes" and release < (23, 11) and {*",:"} & {*text}:
         raise ValueError(text)
-    if name == "gres-flags" and release < (23, 11) and text not in ("disable-binding", "enforce-binding"):
+    if name == "gres-flags" and release < (23, 11) and text.lower() not in ("disable-binding", "enforce-binding"):
         raise ValueError(text)
     return PRINTERS[name](text) if name in PRINTERS else text
 
@@ -168,6 +171,13 @@ def _nice(text: str) -> str:
     if abs(number) > (1 << 31) - 3:
         raise ValueError(text)
     return str(number)
+
+
+def _gres_flags(text: str) -> str:
+    words = [word for word in text.lower().split(",") if word]
+    if not GRES_FLAGS.issuperset(words):
+        raise ValueError(text)
+    return ",".join(words) or "unset"
 
 
 def _no_kill(text: str) -> str:
@@ -281,7 +291,7 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "extra-node-info": _layout,
     "get-user-env": _get_user_env,
     "gres": _gres,
-    "gres-flags": lambda text: ",".join(filter(None, text.lower().split(","))) or "unset",
+    "gres-flags": _gres_flags,
     "mail-type": _mail_type,
     "nice": _nice,
     "nodes": _nodes,

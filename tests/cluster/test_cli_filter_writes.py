@@ -333,7 +333,7 @@ def check_the_stand_in(lent: Site, command: str, results: dict[str, str]) -> Non
     """Compare what Slurm and the stand-in make of texts."""
     differing = {}
     modelled = MODELLED if lent.since >= (26, 5) else MODELLED - {"requeue"}
-    other = NOT_MODELLED | ({("nodes", "1,3")} if lent.since < (23, 11) else set())
+    other = NOT_MODELLED | ({("nodes", "1,3"), ("gres-flags", "")} if lent.since < (23, 11) else set())
     for word, real in results.items():
         name, equals, value = word.partition("=")
         if not equals or name not in modelled or (name, value) in other:

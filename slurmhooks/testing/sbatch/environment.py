@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.option_texts import printed
-from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
+from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def export(fields: Fields, environment: Mapping[str, str], work_dir: str, releas
     # With --export-file, sbatch has emptied its own environment by then.
     own = {} if "_export_file" in fields else environment
     environment = {**own, **_of_process(environment, work_dir)}
-    if old and "name" in fields:
+    if old and "name" in fields and "_export_file" not in fields:
         environment["SLURM_JOB_NAME"] = fields["name"]
     if given.upper() != "ALL" and "_export_file" not in fields:
         environment = {"SLURM_EXPORT_ENV": given, **environment}
@@ -96,7 +96,7 @@ def export(fields: Fields, environment: Mapping[str, str], work_dir: str, releas
                 kept.update(environment)
             elif equals or name in environment:
                 kept[name] = value if equals else environment[name]
-    if "_export_file" in fields:
+    if "_export_file" in fields and (given.upper() != "ALL" or release_of(release) < LAST_SINCE):
         pairs = (line.partition("=") for line in fields["_export_file"].split("\0"))
         of_file = {name: value for name, _, value in pairs if name}
         kept = of_file | kept

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LAYOUT_SINCE = (23, 11)
 """Since then sbatch knows lists of numbers of nodes, binds tasks to their GPUs, and leaves more to slurmctld."""
 LAST_SINCE = (26, 5)
-"""Since then the last --mail-type counts, and more options exclude --hint."""
+"""Since then the last --mail-type counts, more options exclude --hint, and --export-file needs another --export."""
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 """Options that exclude each other."""
 OLD_GRES_FLAGS = ("disable-binding", "enforce-binding")
@@ -58,5 +58,5 @@ def _refuse(given: Given) -> None:
     text = given.text or ""
     if given.name == "nodes" and {*",:"} & {*text}:
         raise SbatchError(f"{given.how}: {text!r} is not a valid node count in this release")
-    if given.name == "gres-flags" and text not in OLD_GRES_FLAGS:
+    if given.name == "gres-flags" and text.lower() not in OLD_GRES_FLAGS:
         raise SbatchError(f"{given.how}: {text!r} is none of {', '.join(OLD_GRES_FLAGS)} in this release")

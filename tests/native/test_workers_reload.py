@@ -98,6 +98,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json"), ""]],
         "fault": None,
         "configuration": None,
+        "periodic": None,
     }
     long = "x" * 1_000_000
     faults = []

@@ -167,10 +167,11 @@ def test_files_that_options_name(tmp_path: Path) -> None:
     (tmp_path / "variables").write_text("A=1\0B=2")
     (tmp_path / "buffers").write_text("#BB x\n")
     words = [f"-F{tmp_path}/nodes", f"--export-file={tmp_path}/variables", f"--bbf={tmp_path}/buffers"]
-    fields = sbatch.submission("job.sh", "#!/bin/sh\ntrue\n", words, [])
-    assert (fields["req_nodes"], fields["min_nodes"]) == ("n[9-10]", 2)
-    others = {name: value for name, value in fields["environment"].items() if not name.startswith("SLURM_")}
-    assert others == {"A": "1", "B": "2"}
+    for release, variables in (("24.11", {"A": "1", "B": "2"}), ("26.05", {})):  # 26.05 reads them, and drops them
+        fields = sbatch.submission("job.sh", "#!/bin/sh\ntrue\n", words, [], release=release)
+        assert (fields["req_nodes"], fields["min_nodes"]) == ("n[9-10]", 2)
+        others = {name: value for name, value in fields["environment"].items() if not name.startswith("SLURM_")}
+        assert others == variables
     assert fields["script"] == "#!/bin/sh\n#BB x\ntrue\n"
 
 

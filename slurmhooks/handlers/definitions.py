@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from slurmhooks.handlers import trace
 from slurmhooks.handlers.registry import layers
 from slurmhooks.hooks.decorator import MARKS, Collection, Mark
 from slurmhooks.hooks.option import Option
@@ -79,17 +80,14 @@ def options_of(defined: Collection, module: ModuleType, known: list[Option]) -> 
 
 
 def _own_marks(value: object) -> list[Mark]:
-    """Return the marks of a function or wrapper; none of anything else.
+    """Return the marks of a function, or of what passes its attributes on, such as a method or a wrapper.
 
-    The value is not asked for an attribute: a module may have imported an object that stands for something that does
-    not exist yet, such as Flask's current_app, and raises whenever it is asked.
+    A module may have imported an object that stands for something that does not exist yet, such as Flask's current_app,
+    and raises whenever it is asked: it has none.
     """
     if not callable(value) or issubclass(type(value), type):
         return []
-    try:
-        marks = object.__getattribute__(value, "__dict__").get(MARKS)
-    except AttributeError:
-        return []
+    marks = trace.tried(lambda: getattr(value, MARKS, None), lambda _: None)
     return [mark for mark in marks if type(mark) is Mark] if type(marks) is list else []
 
 

@@ -2,6 +2,7 @@
 """Values in a hook file may have code of their own; whatever it does, loading ends with handlers or with findings."""
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,26 @@ HARMLESS = {
     "a long chain of calls": "rules = lambda one: one" + ".method()" * 900,
 }
 
+PASSING_ON = """
+    from slurmhooks import hook
+
+    class Wrapper:
+        def __init__(self, function): self.function = function
+        def __call__(self, job): return self.function(job)
+        def __getattr__(self, name): return getattr(self.function, name)
+
+    @hook.job_submit
+    def inner(job): ...
+
+    wrapped = Wrapper(inner)
+
+    class Policy:
+        @hook.job_submit
+        def check(self, job): ...
+
+    method = Policy().check
+"""
+
 
 def body(text: str) -> str:
     """Return a hook file with a handler, and this text at its top level."""
@@ -86,10 +107,22 @@ def test_findings(write: Write, text: str) -> None:
 
 @pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
 def test_other_values_do_no_harm(write: Write, text: str) -> None:
-    """What is no handler is not asked for anything, and the handler beside it is loaded."""
+    """What is no handler does no harm, whatever it does when it is asked, and the handler beside it is loaded."""
     registry = load(write("a.py", body(text)))
     assert "a:rule" in {handler.label for handler in registry.handlers("job_submit")}
     assert list(unknown_codes([registry])) == []
+
+
+def test_imported_callables_that_pass_attributes_on(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler that a package wraps is loaded, and one that is a method is a finding: neither is left out."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "site_callables.py").write_text(textwrap.dedent(PASSING_ON))
+    registry = load(write("a.py", "from site_callables import wrapped"))
+    assert [handler.label for handler in registry.handlers("job_submit")] == ["a:inner"]
+    (finding,) = findings(write("b.py", "from site_callables import method"))
+    assert "Policy.check of hook.job_submit takes 'self'" in finding
 
 
 def test_a_code_with_too_many_digits(write: Write) -> None:

@@ -48,7 +48,7 @@ def isolated(function: Callable[..., T], *arguments: object) -> T:
         raise Finding(f"a hook file ended the process that loaded it, which {how}") from gone
     finally:
         ours.close()
-        process.kill(child.pid or -1)  # a thread of a hook file may keep it
+        child.kill()  # a thread of a hook file may keep it
         child.join()
     if isinstance(error, list):
         raise Findings(error)

@@ -41,7 +41,7 @@ class Claim(IntEnum):
     From the supervisor:
     GRANTED: yes, until the next message or the end of the process; value: 1 if there was a run before; about: its
         number.
-    DONE: this run has been, or a later one.
+    DONE: this run has been, or a later one, and not because this machine's clock was ahead.
     LOCKED: not yet, because a rule runs, here or elsewhere, or because the lock or the notes cannot be used.
     OTHERS: not yet: nothing runs, but another controller has run this rule the last time.
     """

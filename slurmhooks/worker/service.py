@@ -57,7 +57,7 @@ class Turns(Protocol):
 
         Args:
             rule: what is noted.
-            run: its number; one with a lower number never begins later.
+            run: its number; the same or a lower one is not begun later, unless the clock has been put back meanwhile.
             take_over: run it also if another controller has run the rule the last time.
 
         Returns:

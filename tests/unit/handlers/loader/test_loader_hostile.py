@@ -8,23 +8,11 @@ import pytest
 
 from slurmhooks.handlers.refusals import unknown_codes
 from tests.unit.handlers.loader.conftest import SUBMIT, Write, findings, load
+from tests.unit.handlers.raised import RAISED
 
 WRONG = {
-    "the text of an exception raises": """
-        class Odd(Exception):
-            def __str__(self): raise SystemExit(0)
-        raise Odd()""",
-    "the class of an exception has no name": """
-        class Kind(type):
-            __name__ = property(lambda cls: sys.exit(0))
-        class Odd(Exception, metaclass=Kind): pass
-        raise Odd()""",
-    "an exception hides its class": """
-        class Odd(Exception):
-            __class__ = property(lambda self: sys.exit(0))
-        raise Odd()""",
-    "notes are no list": "error = ValueError(1); error.__notes__ = 5; raise error",
-    "a syntax error with texts for numbers": "raise SyntaxError('x', (__file__, 'line', 'column', 'text'))",
+    **RAISED,
+    "a syntax error of this file with odd numbers": "raise SyntaxError('x', (__file__, 'line', 'column', 'text'))",
     "an import error with a number for a name": "error = ImportError(1); error.name = 5; raise error",
     "an import error with an impossible name": "error = ImportError(1); error.name = 'a\\0b'; raise error",
     "an error of slurmhooks without findings": "raise LoadError([])",
@@ -93,7 +81,7 @@ PASSING_ON = """
 
 def body(text: str) -> str:
     """Return a hook file with a handler, and this text at its top level."""
-    start = SUBMIT.format(name="rule") + "\nimport sys\nfrom slurmhooks.errors import LoadError\n"
+    start = SUBMIT.format(name="rule") + "\nimport sys\nfrom slurmhooks.errors import LoadError, Reject\n"
     return start + textwrap.dedent(text).strip() + "\n"
 
 

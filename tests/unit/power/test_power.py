@@ -330,34 +330,6 @@ def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
     assert [line.split()[0] for line in site.notes()] == ["begin"] * 3 + ["resume"]
 
 
-def test_a_supervisor_starts_one_delivery_at_a_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has not locked the spool yet is not started again; one that has ended before that is."""
-    site.spool.mkdir(parents=True)
-    (site.spool / f"1{deliverer.SEGMENT}").touch()
-    monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(spool: Path) -> subprocess.Popen[bytes]:
-        assert spool == site.spool
-        started.append(subprocess.Popen(["sleep", "600"]))
-        return started[-1]
-
-    monkeypatch.setattr(deliverer, "start", start)
-    keeper = deliverer.Keeper()
-    try:
-        for expected in (1, 2):
-            for _ in range(3):
-                keeper.look()
-            assert (len(started), keeper.pid) == (expected, started[-1].pid)
-            started[-1].kill()
-            started[-1].wait()
-    finally:
-        for each in started:
-            each.kill()
-            each.wait()
-        (site.spool / f"1{deliverer.SEGMENT}").unlink()
-
-
 def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:
     """Without a spool, or without calls in it, nothing is started and nothing is made."""
     for there in (False, True):

@@ -61,7 +61,7 @@ bool channel_has_more(int fd)
 enum channel_result channel_send(int fd, enum slurmhooks_channel_kind kind, const void *data, size_t length,
                                  int64_t deadline)
 {
-    if (length > SLURMHOOKS_LARGEST)
+    if (length > SLURMHOOKS_MAX_MESSAGE)
         return CHANNEL_INVALID;
     struct header header = {(uint32_t)length, kind};
     struct iovec parts[2] = {{&header, sizeof(header)}, {(void *)data, length}};
@@ -126,7 +126,7 @@ enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, vo
         result = receive_some(fd, parts, 2, deadline, &got);
         received += got;
     }
-    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_LARGEST || received - sizeof(header) > header.length))
+    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_MAX_MESSAGE || received - sizeof(header) > header.length))
         result = CHANNEL_INVALID;
     if (result == CHANNEL_OK && header.length > START) {
         larger = realloc(message, header.length);

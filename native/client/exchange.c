@@ -262,9 +262,9 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
     if (!failure)
         failure = &ignored;
     *failure = (struct slurmhooks_failure){0};
-    if (length > SLURMHOOKS_LARGEST) {
+    if (length > SLURMHOOKS_MAX_MESSAGE) {
         snprintf(failure->detail, sizeof(failure->detail), "the request has %zu bytes, more than the limit of %zu",
-                 length, SLURMHOOKS_LARGEST);
+                 length, SLURMHOOKS_MAX_MESSAGE);
         return SLURMHOOKS_UNAVAILABLE;
     }
     int64_t arrived = channel_now();

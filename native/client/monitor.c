@@ -31,7 +31,7 @@
 /* A message of the supervisor. */
 struct message {
     struct control control;
-    char text[SLURMHOOKS_CONTROL_LARGEST - sizeof(struct control) + 1];
+    char text[SLURMHOOKS_MAX_CONTROL_MESSAGE - sizeof(struct control) + 1];
     int fds[2]; /* -1: none */
 };
 

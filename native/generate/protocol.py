@@ -41,7 +41,7 @@ SHARED = {
 }
 """The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
 TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END")
-SIZES = ("LARGEST", "INLINE", "MOST_CONDITIONS", "CONTROL_LARGEST", "STATUS_PAGE")
+SIZES = ("MAX_MESSAGE", "INLINE", "MAX_CONDITIONS", "MAX_CONTROL_MESSAGE", "STATUS_PAGE")
 
 
 def main(output: Path) -> None:

@@ -47,7 +47,7 @@ struct end {
 struct page {
     struct slurmhooks_question *question;
     const struct slurmhooks_records *records;
-    struct condition conditions[SLURMHOOKS_MOST_CONDITIONS];
+    struct condition conditions[SLURMHOOKS_MAX_CONDITIONS];
     size_t count;
     uint32_t start;       /* the index of its first record */
     uint32_t index;       /* the index of the record after the current one */
@@ -340,7 +340,7 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
             memcpy(&page.cursor, item.value, sizeof(page.cursor));
             continue;
         }
-        if (page.count == SLURMHOOKS_MOST_CONDITIONS)
+        if (page.count == SLURMHOOKS_MAX_CONDITIONS)
             return false;
         if (!read_condition(&page.conditions[page.count++], question->header.table, &item))
             return false;

@@ -16,7 +16,7 @@ extern void slurm_xfree(void **item);
 
 bool slurmhooks_open(const void *data, size_t size, enum slurmhooks_type type, struct slurmhooks_header *header)
 {
-    if (!data || size < sizeof(*header) || size > SLURMHOOKS_LARGEST)
+    if (!data || size < sizeof(*header) || size > SLURMHOOKS_MAX_MESSAGE)
         return false;
     memcpy(header, data, sizeof(*header));
     return !memcmp(header->magic, SLURMHOOKS_MAGIC, sizeof(header->magic)) && header->type == type &&
@@ -123,7 +123,7 @@ static const char *check(const void *answer, size_t size, bool writable, struct 
             const char *wrong = verdict->code ? "it both refuses the request and writes to it" : check_write(&item);
             if (!wrong && !writable)
                 wrong = "it writes, but there is no request to write to";
-            if (!wrong && (memory += needed(&item)) > SLURMHOOKS_LARGEST)
+            if (!wrong && (memory += needed(&item)) > SLURMHOOKS_MAX_MESSAGE)
                 wrong = "it writes more than a request may hold";
             if (wrong)
                 return wrong;

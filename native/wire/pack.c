@@ -14,7 +14,7 @@ struct texts {
 /* RET room for more bytes at the end of a message, or NULL if it has failed. */
 static char *extend(struct slurmhooks_buffer *buffer, size_t size)
 {
-    if (buffer->failed || size > SLURMHOOKS_LARGEST - buffer->size) {
+    if (buffer->failed || size > SLURMHOOKS_MAX_MESSAGE - buffer->size) {
         buffer->failed = true;
         return NULL;
     }
@@ -160,7 +160,7 @@ static void append_texts(struct slurmhooks_buffer *buffer, const struct texts *t
 /* RET the most bytes that a text may add to a packed struct. */
 static size_t longest(const struct slurmhooks_buffer *buffer)
 {
-    return buffer->whole ? SLURMHOOKS_LARGEST : SLURMHOOKS_INLINE;
+    return buffer->whole ? SLURMHOOKS_MAX_MESSAGE : SLURMHOOKS_INLINE;
 }
 
 /* RET the slot of texts that were appended at position `at`. Removes them if they are too long. */

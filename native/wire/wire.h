@@ -57,12 +57,12 @@ struct slurmhooks_table {
     const struct slurmhooks_member *members;
 };
 
-#define SLURMHOOKS_MOST_TABLES 16
+#define SLURMHOOKS_MAX_TABLES 16
 
 struct slurmhooks_tables {
     uint64_t identity; /* a hash of the tables as text, which workers read */
     uint32_t count;
-    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first table is that of job_desc_msg_t */
+    struct slurmhooks_table table[SLURMHOOKS_MAX_TABLES]; /* the first table is that of job_desc_msg_t */
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;

@@ -30,7 +30,7 @@ RECORDED = 2
 EVENT = 3
 """JSON: an event of the supervisor or a generation; ``event`` is its name."""
 
-MOST = 64 << 10
+MAX_INLINE = 64 << 10
 """Maximum bytes of a report in the message itself."""
 _DONT_WAIT = int(socket.MSG_DONTWAIT)
 _CLOSE_ON_EXEC = int(socket.MSG_CMSG_CLOEXEC)
@@ -77,7 +77,7 @@ class Reporter:
             whether it was sent.
         """
         try:
-            if len(data) <= MOST:
+            if len(data) <= MAX_INLINE:
                 self._connection.send(HEADER.pack(kind, self.dropped) + data, _DONT_WAIT)
             else:
                 self._send_long(kind, data)
@@ -95,7 +95,7 @@ class Reporter:
         """
         queued = array.array("i", [0])
         fcntl.ioctl(self._connection, termios.TIOCOUTQ, queued)
-        if queued[0] > BACKLOG or len(data) > descriptors.LONGEST:
+        if queued[0] > BACKLOG or len(data) > descriptors.MAX_SIZE:
             raise BlockingIOError
         fd = descriptors.sealed(data)
         try:
@@ -133,7 +133,7 @@ def receive(connection: socket.socket, flags: int = 0) -> Report | None:
         ValueError: what has arrived is not a report; it is lost.
     """
     # Not socket.recv_fds(), which ignores flags.
-    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, _ROOM, flags | _CLOSE_ON_EXEC)
+    data, rights, _, _ = connection.recvmsg(HEADER.size + MAX_INLINE, _ROOM, flags | _CLOSE_ON_EXEC)
     if not data:
         return None
     if rights:

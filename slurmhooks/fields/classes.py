@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.fields.flag_rows import Enumerated
 from slurmhooks.fields.rows import Computed, Field, Lowered, Text, release_of, rows
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.wire.protocol import MOST_CONDITIONS
+from slurmhooks.wire.protocol import MAX_CONDITIONS
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         elif other is not None:
             raise ValueError(f"{name} is of the same bits of {member} as another condition")
         conditions[member] = condition
-    if len(conditions) > MOST_CONDITIONS:
-        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(conditions)}")
+    if len(conditions) > MAX_CONDITIONS:
+        raise ValueError(f"at most {MAX_CONDITIONS} fields can be asked for, not {len(conditions)}")
     return conditions
 
 

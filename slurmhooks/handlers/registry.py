@@ -25,7 +25,7 @@ OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
 MOST_LAYERS = 100
 """Wrappers of a function that are looked into."""
-LONGEST = 30 * 86400
+MAX_TIMEOUT = 30 * 86400
 """Seconds that a handler may have. Timers and messages have no room for infinity or very large numbers."""
 
 STOP, SKIP, TRY = range(3)
@@ -190,9 +190,11 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         ]
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
-    if mark.timeout is not None and not (spec.has_timeout and 0 < mark.timeout <= LONGEST):
+    if mark.timeout is not None and not (spec.has_timeout and 0 < mark.timeout <= MAX_TIMEOUT):
         valid = (
-            f"takes more than 0 and at most {LONGEST} seconds" if spec.has_timeout else "does not apply to this hook"
+            f"takes more than 0 and at most {MAX_TIMEOUT} seconds"
+            if spec.has_timeout
+            else "does not apply to this hook"
         )
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
     if not mark.effects and not spec.has_requests:

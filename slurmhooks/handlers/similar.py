@@ -11,26 +11,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LONGEST = 64
+MAX_LENGTH = 64
 """Characters of a name that are compared: the name may come from a user."""
-LEAST = 0.7
+MIN_SIMILARITY = 0.7
 """Fraction of their characters that two similar names have in common."""
-MOST = 3
+MAX_NAMES = 3
 """Maximum number of names to return."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text."""
-    name = name[:LONGEST]
+    name = name[:MAX_LENGTH]
     places: dict[str, int] = {}
     for index, char in enumerate(name):
         places[char] = places.get(char, 0) | 1 << index
     likely = []
     for other in names:
         likeness = 2 * _common(places, len(name), other) / (len(name) + len(other) or 1)
-        if likeness >= LEAST:
+        if likeness >= MIN_SIMILARITY:
             likely.append((-likeness, other))
-    return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MOST])}" if likely else ""
+    return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MAX_NAMES])}" if likely else ""
 
 
 def _common(places: dict[str, int], size: int, other: str) -> int:

@@ -7,7 +7,7 @@ The keys of a check are the arguments of its function, and those of a decorator.
 from __future__ import annotations
 
 from slurmhooks.errors import LoadError
-from slurmhooks.handlers.registry import LONGEST, Handler
+from slurmhooks.handlers.registry import MAX_TIMEOUT, Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.terms import Terms
 from slurmhooks.node import checks
@@ -57,8 +57,8 @@ def faults(table: Mapping[str, object]) -> list[str]:
         if key in table and not right:
             texts.append(f"{key}: must be {what}, not {value!r}")
     timeout, contexts = table.get("timeout"), table.get("contexts")
-    if isinstance(timeout, int | float) and not 0 < timeout <= LONGEST:
-        texts.append(f"timeout: must be more than 0 and at most {LONGEST} seconds, not {timeout!r}")
+    if isinstance(timeout, int | float) and not 0 < timeout <= MAX_TIMEOUT:
+        texts.append(f"timeout: must be more than 0 and at most {MAX_TIMEOUT} seconds, not {timeout!r}")
     if isinstance(contexts, list | tuple):
         texts += [f"contexts: may name {', '.join(SPEC.contexts)}; not {each!r}" for each in contexts
                   if each not in SPEC.contexts]  # fmt: skip

@@ -27,7 +27,7 @@ from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
-from slurmhooks.processes.deliverer import LOCK, LOG, MOST, waits
+from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, waits
 from slurmhooks.site import sources as site
 from slurmhooks.worker.service import load_site
 
@@ -73,7 +73,7 @@ def deliver(spool: Path) -> None:
                 log.error("%s", finding)
             time.sleep(IDLE)
             continue
-        look = partial(bound, spool / LOG, MOST)
+        look = partial(bound, spool / LOG, MAX_LOG)
         wait, failure = in_child(lambda failed=failure: turn(spool, failed), limit, look)  # type: ignore[misc]
         if wait:
             time.sleep(min(wait, 1.0) if failure is None else wait)

@@ -9,7 +9,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from slurmhooks.processes import descriptors
-from slurmhooks.wire.protocol import CONTROL_LARGEST, Result, Unserved
+from slurmhooks.wire.protocol import MAX_CONTROL_MESSAGE, Result, Unserved
 
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
@@ -75,7 +75,9 @@ def send(control: socket.socket, message: Message, flags: int = 0) -> None:
         OSError: the other side is gone.
     """
     kind, generation, pid, value, text, fds, _ = message
-    data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: CONTROL_LARGEST - HEADER.size]
+    data = (
+        HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: MAX_CONTROL_MESSAGE - HEADER.size]
+    )
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     control.sendmsg([data], rights, socket.MSG_NOSIGNAL | flags)
 
@@ -89,7 +91,7 @@ def receive(control: socket.socket, flags: int = 0) -> Message | None:
     """
     room = socket.CMSG_SPACE(16) + socket.CMSG_SPACE(_CREDENTIALS.size)
     try:
-        data, parts, _, _ = control.recvmsg(CONTROL_LARGEST, room, socket.MSG_CMSG_CLOEXEC | flags)
+        data, parts, _, _ = control.recvmsg(MAX_CONTROL_MESSAGE, room, socket.MSG_CMSG_CLOEXEC | flags)
     except ConnectionError:
         return None
     if not data:

@@ -27,7 +27,7 @@ LOCK = "lock"
 """The file that the process locks while it delivers."""
 LOG = "log"
 """The file that has the lines of the process, and what programs of handlers print."""
-MOST = 4 << 20
+MAX_LOG = 4 << 20
 """Bytes of the log; the file ``log.1`` has as many of the lines before."""
 INTERVAL = 5.0
 """Seconds between two looks of a supervisor."""
@@ -95,7 +95,7 @@ class Keeper:
         self._next = now + INTERVAL
         try:
             spool = self._spool = self._spool or folder()
-            bound(spool / LOG, MOST)  # programs that handlers have left running may write while nothing is delivered
+            bound(spool / LOG, MAX_LOG)  # programs that handlers have left running may write while nothing is delivered
             if waits(spool) and not self.pid and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)

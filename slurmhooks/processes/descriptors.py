@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-LONGEST = 64 << 20
+MAX_SIZE = 64 << 20
 """Maximum bytes in sealed memory."""
 
 
@@ -40,7 +40,7 @@ def sealed(data: bytes) -> int:
     return fd
 
 
-def content(fd: int, most: int = LONGEST) -> bytes:
+def content(fd: int, most: int = MAX_SIZE) -> bytes:
     """Return the bytes in sealed memory, and close the descriptor.
 
     Args:
@@ -70,7 +70,7 @@ def document(values: dict[str, Any]) -> int:
     return sealed(json.dumps(values).encode("utf-8", "surrogateescape"))
 
 
-def values(fd: int, most: int = LONGEST) -> dict[str, Any]:
+def values(fd: int, most: int = MAX_SIZE) -> dict[str, Any]:
     """Return the dictionary that :func:`document` wrote, and close the descriptor.
 
     Raises:

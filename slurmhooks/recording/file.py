@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FIRST_LINE = b"slurmhooks recording 1\n"
-LARGEST = 256 << 20
+MAX_FRAME = 256 << 20
 """Maximum bytes of a frame, and of its decompressed content."""
 _HEADER = Struct("<IIB")
 _SIZE = Struct("<I")
@@ -91,11 +91,13 @@ class Frame(NamedTuple):
         """
         try:
             unpacking = zlib.decompressobj()
-            data = unpacking.decompress(self.content, LARGEST)
+            data = unpacking.decompress(self.content, MAX_FRAME)
         except zlib.error as error:
             raise RecordingError(f"the frame at byte {self.offset} cannot be expanded: {error}") from None
         if not unpacking.eof:
-            raise RecordingError(f"the frame at byte {self.offset} expands to more than {LARGEST} bytes, or is cut off")
+            raise RecordingError(
+                f"the frame at byte {self.offset} expands to more than {MAX_FRAME} bytes, or is cut off"
+            )
         return split(data)
 
 
@@ -135,8 +137,8 @@ def encoded(kind: Kind, content: bytes) -> bytes:
     Raises:
         ValueError: the content is too large.
     """
-    if len(content) > LARGEST:
-        raise ValueError(f"a frame of {len(content)} bytes; {LARGEST} is the limit")
+    if len(content) > MAX_FRAME:
+        raise ValueError(f"a frame of {len(content)} bytes; {MAX_FRAME} is the limit")
     return _HEADER.pack(len(content), _checksum(len(content), kind, content), kind) + content
 
 
@@ -210,7 +212,7 @@ class Reader:
             return None
         size, checksum, kind = _HEADER.unpack(header)
         following = offset + _HEADER.size + size
-        if size > LARGEST:
+        if size > MAX_FRAME:
             raise RecordingError(f"the frame at byte {offset} is damaged: it claims {size} bytes")
         if following > end:
             return None

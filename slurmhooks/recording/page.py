@@ -22,7 +22,7 @@ _NUMBER = 0
 _LENGTH = Struct("<I")
 _TEXT = 16
 _ROWS = Struct("<Bd")
-MOST = _SIZE - _TEXT - _LENGTH.size
+MAX_TEXT = _SIZE - _TEXT - _LENGTH.size
 """Maximum bytes of the orders, and of the status."""
 
 
@@ -99,15 +99,15 @@ class Page:
 
     def _write(self, memory: mmap, content: dict[str, Any]) -> None:
         data = json.dumps(content).encode()
-        if len(data) > MOST:
-            raise ValueError(f"{len(data)} bytes; at most {MOST} are possible")
+        if len(data) > MAX_TEXT:
+            raise ValueError(f"{len(data)} bytes; at most {MAX_TEXT} are possible")
         memory[_TEXT : _TEXT + _LENGTH.size + len(data)] = _LENGTH.pack(len(data)) + data
 
     def _read(self, memory: mmap) -> dict[str, Any]:
         (size,) = _LENGTH.unpack_from(memory, _TEXT)
         start = _TEXT + _LENGTH.size
         try:
-            value = json.loads(memory[start : start + min(size, MOST)])
+            value = json.loads(memory[start : start + min(size, MAX_TEXT)])
         except ValueError:  # nothing yet, or only partly written
             return {}
         return value if isinstance(value, dict) else {}

@@ -20,7 +20,7 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.request import Recorded
 from slurmhooks.replay.answers import Answers, Snapshots
 from slurmhooks.replay.engine import Decision, Engine, Reader, notes_of
-from slurmhooks.replay.side import PATIENCE, took_too_long
+from slurmhooks.replay.side import REQUEST_TIMEOUT, took_too_long
 from slurmhooks.testing.job_submit import FakeJob, struct_of, unset
 from slurmhooks.wire.message import Message, decode, pack
 from slurmhooks.wire.protocol import Type, What
@@ -143,7 +143,7 @@ class Auditor:
     def _decide(self, request: Recorded, hidden: frozenset[str]) -> Decision:
         self._answers.hidden = hidden
         before = signal.signal(signal.SIGALRM, took_too_long)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, REQUEST_TIMEOUT)
         try:
             answer, notes = self._engine.run(request)
         finally:

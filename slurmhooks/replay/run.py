@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.recording.contents import Contents
-from slurmhooks.recording.file import LARGEST
+from slurmhooks.recording.file import MAX_FRAME
 from slurmhooks.replay.compare import Comparison
 from slurmhooks.replay.convert import Conversion, Conversions
 from slurmhooks.replay.engine import Decision, Reader, notes_of, unpack_results
@@ -228,7 +228,7 @@ class _Side:
         if len(header) < LENGTH.size:
             self._fail()
         (size,) = LENGTH.unpack(header)
-        data = self._results.read(size) if size <= LARGEST else b""
+        data = self._results.read(size) if size <= MAX_FRAME else b""
         if len(data) != size:
             self._fail()
         return data

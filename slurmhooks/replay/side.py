@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 LENGTH = Struct("<I")
 NOBODY = 65534
-PATIENCE = 10.0
+REQUEST_TIMEOUT = 10.0
 """Seconds that a request may take; slurmctld would have ended the worker long before."""
 REPLAYING = "SLURMHOOKS_REPLAYING"
 """The environment variable that tells handlers about the replay, see :func:`slurmhooks.replaying`."""
 
 
 class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, by this name
-    """A handler ran for more than PATIENCE."""
+    """A handler ran for more than REQUEST_TIMEOUT."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversion
     signal.signal(signal.SIGALRM, took_too_long)
 
     def run(request: Recorded) -> tuple[bytes, bytes]:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, REQUEST_TIMEOUT)
         try:
             return engine.run(request)
         finally:
@@ -124,7 +124,7 @@ def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversion
 
 def took_too_long(number: int, frame: FrameType | None) -> None:
     """Handle SIGALRM: end the handler by an exception."""
-    raise TookTooLong(f"a request took more than {PATIENCE:g} s")
+    raise TookTooLong(f"a request took more than {REQUEST_TIMEOUT:g} s")
 
 
 def send(fd: int, data: bytes) -> None:

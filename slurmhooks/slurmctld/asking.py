@@ -19,7 +19,7 @@ from slurmhooks.wire.message import (
     read_text,
     text_value,
 )
-from slurmhooks.wire.protocol import LARGEST, PAGE_END, Fact, Status, Type, What
+from slurmhooks.wire.protocol import MAX_MESSAGE, PAGE_END, Fact, Status, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,7 +53,9 @@ class Asking:
         if result.status == Status.TOO_LONG:
             # A user has sent so much that no handler can judge it.
             name = self.tables.tables[second].members[third].name if what == What.MEMBER else "a text"
-            raise Reject(f"{name} is longer than {LARGEST >> 20} MiB, the most that the hooks of this site can read")
+            raise Reject(
+                f"{name} is longer than {MAX_MESSAGE >> 20} MiB, the most that the hooks of this site can read"
+            )
         return result
 
     def row(self, table: str, key: int | bytes) -> Struct | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.slurmctld.shown import MOST, NOT_SENT, plain
+from slurmhooks.slurmctld.shown import MAX_ITEMS, NOT_SENT, plain
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
     if old_words != words or old_mappings != mappings:
         _add_texts(step, struct, (old_words, old_mappings), (words, mappings), shown.secret, hidden)
     if hidden:
-        step["hidden"] = [plain(name) for name in hidden[:MOST]]
+        step["hidden"] = [plain(name) for name in hidden[:MAX_ITEMS]]
 
 
 def _add_texts(
@@ -88,7 +88,7 @@ def _add_texts(
             continue
         for variable in changed:
             changes[f"{name}.{variable}"] = [_variable(struct, name, each, variable) for each in (staged, new_staged)]
-    changes = {name: [plain(was), plain(now)] for name, (was, now) in list(changes.items())[:MOST] if was != now}
+    changes = {name: [plain(was), plain(now)] for name, (was, now) in list(changes.items())[:MAX_ITEMS] if was != now}
     if changes:
         step["changes"] = {plain(name): values for name, values in changes.items()}
 

@@ -39,7 +39,7 @@ NOT_SENT = "(not sent)"
 """Replaces a value that slurmctld did not send."""
 LONGEST_TEXT = 1024
 """Maximum bytes of a text in a decision: users choose some of the texts."""
-MOST = 100
+MAX_ITEMS = 100
 """Maximum number of changes of one handler, and of items of a list, in a decision."""
 UPDATE = "job_modify"
 """The hook whose requests may have empty texts; a submission has none."""
@@ -128,7 +128,7 @@ class Shown:
                 if "changes" in step:
                     changes |= step["changes"]
                 if changes:
-                    step["changes"] = changes if len(changes) <= MOST else dict(list(changes.items())[:MOST])
+                    step["changes"] = changes if len(changes) <= MAX_ITEMS else dict(list(changes.items())[:MAX_ITEMS])
         present = {name: value for name, value in about.items() if value is not None}
         return {"id": content.get("id"), "hook": content["hook"], **present, **content}
 
@@ -181,7 +181,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, int):
         return (value.name if isinstance(value, Enum) else None) or int(value)
     if isinstance(value, list):
-        return [plain(item) for item in value[:MOST]]
+        return [plain(item) for item in value[:MAX_ITEMS]]
     return visible(str(value), "\n\t", LONGEST_TEXT)
 
 

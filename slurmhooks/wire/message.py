@@ -11,7 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.wire.protocol import DEFERRED, LARGEST, MAGIC, TEXT_FOR_USER, Type
+from slurmhooks.wire.protocol import DEFERRED, MAGIC, MAX_MESSAGE, TEXT_FOR_USER, Type
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -297,8 +297,8 @@ def _whole(tables: Tables, kind: Type, parts: list[bytes], first: int, second: i
     """Return the bytes of a message from those of its items; see :meth:`Message.encode`."""
     data = b"".join(parts)
     size = _HEADER_SIZE + len(data)
-    if size > LARGEST:
-        raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
+    if size > MAX_MESSAGE:
+        raise ValueError(f"a message of {size} bytes; {MAX_MESSAGE} is the limit")
     return _HEADER.pack(MAGIC, kind, tables.identity, size, first, second, third) + data
 
 
@@ -321,7 +321,7 @@ def decode(data: bytes, tables: Tables) -> Message:
         MessageError: the data is not a message, or was made with other tables.
     """
     end = len(data)
-    if not _HEADER_SIZE <= end <= LARGEST:
+    if not _HEADER_SIZE <= end <= MAX_MESSAGE:
         raise MessageError(f"a message of {end} bytes")
     magic, type_, identity, size, first, second, third = _HEADER.unpack_from(data)
     if magic != MAGIC or size != end:

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 MAGIC = b"SHW1"
 """The first bytes of a message."""
-LARGEST = 64 << 20
+MAX_MESSAGE = 64 << 20
 """Largest message, in bytes; Slurm's own limit for a request can be configured to be larger."""
 TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user, who reads that of a prolog as the reason of the job."""
@@ -29,9 +29,9 @@ DEFERRED = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 INLINE = 16 << 10
 """Largest size, in bytes, of a text, or of all texts of a member, in a packed struct, unless it is packed whole."""
-MOST_CONDITIONS = 8
+MAX_CONDITIONS = 8
 """Largest number of conditions on the structs of a page."""
-CONTROL_LARGEST = 4096
+MAX_CONTROL_MESSAGE = 4096
 """Largest message between slurmctld and the supervisor, in bytes, header included."""
 STATUS_PAGE = 256
 """Size of a status page in bytes. It holds the number of requests that the worker has begun and the flags of the

@@ -18,7 +18,7 @@ from struct import Struct
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.wire.protocol import LARGEST, STATUS_PAGE, ChannelKind
+from slurmhooks.wire.protocol import MAX_MESSAGE, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
@@ -81,8 +81,8 @@ class Channel:
             ProtocolError: the message is too long.
             OSError: slurmctld has closed the channel.
         """
-        if len(data) > LARGEST:
-            raise ProtocolError(f"a message of {len(data)} bytes; at most {LARGEST} are possible")
+        if len(data) > MAX_MESSAGE:
+            raise ProtocolError(f"a message of {len(data)} bytes; at most {MAX_MESSAGE} are possible")
         self._connection.sendall(HEADER.pack(len(data), kind) + data)
 
     def receive(self, expected: int) -> bytes | None:
@@ -99,7 +99,7 @@ class Channel:
             if not data:
                 return None
             length, kind = HEADER.unpack_from(data)
-            if kind != expected or not len(data) - _SIZE <= length <= LARGEST:
+            if kind != expected or not len(data) - _SIZE <= length <= MAX_MESSAGE:
                 raise ProtocolError(f"message {kind} of {length} bytes instead of message {expected}")
             if len(data) == _SIZE + length:
                 return data[_SIZE:]

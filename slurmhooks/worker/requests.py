@@ -23,9 +23,9 @@ from slurmhooks.processes import descriptors
 PREFIX = "slurmhooks"
 QUESTIONS = "questions"
 """A request for a channel on which slurmctld answers questions about its tables."""
-LONGEST = 4096
+MAX_REQUEST = 4096
 """Maximum bytes of a request."""
-MOST = 32
+MAX_CONNECTIONS = 32
 """Maximum number of connections at one time."""
 CONNECT = 2.0
 """Seconds after which sockets that accept no connection are ignored: a user may have created them."""
@@ -55,7 +55,7 @@ class Requests:
         self._asked: list[Asked] = []
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(f"\0{start_of_name(slurm_conf.directory())}{os.urandom(8).hex()}")
-        self._listening.listen(MOST)
+        self._listening.listen(MAX_CONNECTIONS)
         self._listening.setblocking(False)
 
     @property
@@ -88,7 +88,7 @@ class Requests:
                 connection, _ = self._listening.accept()
             except OSError:
                 return requests
-            if peer(connection) in (0, os.getuid()) and len(self._asked) < MOST:
+            if peer(connection) in (0, os.getuid()) and len(self._asked) < MAX_CONNECTIONS:
                 connection.setblocking(False)
                 self._asked.append(Asked(connection))
             else:
@@ -153,7 +153,7 @@ def peer(connection: socket.socket) -> int:
 
 def _receive(connection: socket.socket) -> bytes:
     try:
-        return connection.recv(LONGEST)
+        return connection.recv(MAX_REQUEST)
     except OSError:
         return b""
 
@@ -179,7 +179,7 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
             connection.settimeout(seconds)
             try:
                 connection.send(text.encode())
-                _, documents, _, _ = socket.recv_fds(connection, LONGEST, 1)
+                _, documents, _, _ = socket.recv_fds(connection, MAX_REQUEST, 1)
             except ConnectionError:
                 continue  # it has just ended
             except TimeoutError:
@@ -203,7 +203,7 @@ def channels(folder: str, slurm_user: int, seconds: float) -> list[socket.socket
         with connection, suppress(ConnectionError, TimeoutError):
             connection.settimeout(seconds)
             connection.send(QUESTIONS.encode())
-            text, fds, _, _ = socket.recv_fds(connection, LONGEST, 1)
+            text, fds, _, _ = socket.recv_fds(connection, MAX_REQUEST, 1)
             if text == b"channel":
                 ends += [socket.socket(fileno=fd) for fd in fds]
             else:

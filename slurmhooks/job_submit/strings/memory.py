@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from slurmhooks.job_submit.strings.notation import LARGEST, NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import MAX_AMOUNT, NUMBER, NotationError
 
 MEMORY = re.compile(rf"\s*\+?({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
 MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
@@ -28,7 +28,7 @@ def mem_str_to_mib(text: str) -> int:
         )
     number, unit = int(match.group(1)), (match.group(2) or "m").lower()
     mib = -(-number // 1024) if unit == "k" else number * MIB[unit]
-    if mib > LARGEST:
+    if mib > MAX_AMOUNT:
         raise NotationError(f"not an amount of memory: {text!r} is too large", code="ESLURM_INVALID_TASK_MEMORY")
     return mib
 

@@ -19,5 +19,5 @@ class NotationError(Reject, ValueError):
 
 NUMBER = r"\d{1,18}"
 """Pattern of a number: Slurm's have at most 64 bits, and the conversion of longer ones takes quadratic time."""
-LARGEST = 10**18 - 1
+MAX_AMOUNT = 10**18 - 1
 """The largest amount, with its unit: one that is written without the unit is such a number, and fits into 64 bits."""

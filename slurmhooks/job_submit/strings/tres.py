@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
-from slurmhooks.job_submit.strings.notation import LARGEST, NUMBER, NotationError
+from slurmhooks.job_submit.strings.notation import MAX_AMOUNT, NUMBER, NotationError
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
 """TRES without a name after a slash, and without a type."""
@@ -184,6 +184,6 @@ def _count(text: str) -> int:
     number, unit, byte = match.groups()
     base = 1000 if byte and byte.lower() == "b" else 1024
     count = int(number) * int(base ** ("kmgtp".index(unit.lower()) + 1)) if unit else int(number)
-    if count > LARGEST:
+    if count > MAX_AMOUNT:
         raise NotationError(f"not a count: {text!r} is too large", code="ESLURM_INVALID_TRES")
     return count

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from slurmhooks.collector import reporting
-from slurmhooks.collector.reporting import DECISION, MOST, RECORDED, Report, Reporter
+from slurmhooks.collector.reporting import DECISION, MAX_INLINE, RECORDED, Report, Reporter
 
 Ends = tuple[Reporter, socket.socket]
 
@@ -23,7 +23,7 @@ def ends() -> Iterator[Ends]:
     connection.close()
 
 
-@pytest.mark.parametrize("size", [0, 1, MOST, MOST + 1, 3 << 20])
+@pytest.mark.parametrize("size", [0, 1, MAX_INLINE, MAX_INLINE + 1, 3 << 20])
 def test_a_report_arrives_whole(ends: Ends, size: int) -> None:
     """Reports of all sizes arrive unchanged and leave no descriptor behind."""
     reporter, connection = ends
@@ -34,7 +34,7 @@ def test_a_report_arrives_whole(ends: Ends, size: int) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize("size", [100, MOST + 1])
+@pytest.mark.parametrize("size", [100, MAX_INLINE + 1])
 def test_a_full_buffer_drops_reports_and_counts_them(ends: Ends, size: int) -> None:
     """No worker waits for a collector that does not read; the first report after that tells how many are missing."""
     reporter, connection = ends

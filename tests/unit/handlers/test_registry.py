@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.handlers.registry import (
-    LONGEST,
+    MAX_TIMEOUT,
     OPTION_NAME_LIMIT,
     STOP,
     TRY,
@@ -218,13 +218,13 @@ def test_no_context_at_all_is_refused() -> None:
     assert refused(function_of(()), "spank.init", contexts=()).endswith(": contexts is empty, so it would never run")
 
 
-@pytest.mark.parametrize("timeout", [math.inf, math.nan, 10**20, LONGEST + 1, 0, -1.0])
+@pytest.mark.parametrize("timeout", [math.inf, math.nan, 10**20, MAX_TIMEOUT + 1, 0, -1.0])
 @pytest.mark.parametrize("hook", ["job_submit", "spank.init"])
 def test_time_limits_that_no_timer_has(hook: str, timeout: float) -> None:
     """A time limit that would fail at each call is refused when the file is loaded."""
     text = refused(lambda: None, hook, timeout=timeout)
     assert f"timeout takes more than 0 and at most 2592000 seconds, not {timeout!r}" in text
-    assert accepted(lambda: None, hook, timeout=LONGEST).timeout == LONGEST
+    assert accepted(lambda: None, hook, timeout=MAX_TIMEOUT).timeout == MAX_TIMEOUT
 
 
 @pytest.mark.parametrize("hook", list(HOOKS))

@@ -261,15 +261,15 @@ def resume(nodes):
 
 def test_the_log_stays_small(site: Site) -> None:
     """Whatever handlers and programs print, also later, the two files of the log are bounded."""
-    lines, done = 4 * deliverer.MOST // 1000, site.folder / "agent_ended"
-    (site.folder / "hooks.py").write_text(CHATTY.format(size=2 * deliverer.MOST, lines=lines, done=done))
+    lines, done = 4 * deliverer.MAX_LOG // 1000, site.folder / "agent_ended"
+    (site.folder / "hooks.py").write_text(CHATTY.format(size=2 * deliverer.MAX_LOG, lines=lines, done=done))
     site.call("resume", "c1")
     site.wait(site.empty)
     site.wait(done.exists)
     deliverer.Keeper().look()
     log = site.spool / deliverer.LOG
-    assert log.stat().st_size <= deliverer.MOST
-    assert 0 < log.with_name("log.1").stat().st_size <= deliverer.MOST
+    assert log.stat().st_size <= deliverer.MAX_LOG
+    assert 0 < log.with_name("log.1").stat().st_size <= deliverer.MAX_LOG
 
 
 def test_a_node_is_set_down_as_soon_as_slurmctld_answers(site: Site) -> None:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from slurmhooks.processes import process
-from slurmhooks.recording.page import MOST, Page
+from slurmhooks.recording.page import MAX_TEXT, Page
 
 ORDERS = {"number": 7, "file": "/var/log/x", "until": 9.0, "size": 9, "with": [], "tables": ["jobs"]}
 
@@ -75,5 +75,5 @@ def test_orders_have_a_limit() -> None:
     page = Page()
     page.begin(ORDERS)
     with pytest.raises(ValueError, match="at most"):
-        page.begin(ORDERS | {"file": "x" * MOST})
+        page.begin(ORDERS | {"file": "x" * MAX_TEXT})
     assert page.orders == ORDERS

@@ -214,7 +214,7 @@ def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:
 def test_a_name_that_is_too_long(page: Page, size: int) -> None:
     """A name for which the page or the request has no room is refused, and the supervisor continues."""
     wanted = '{"seconds": 60, "size": 1048576, "with": [], "tables": [], "file": "/%s"}'
-    text = (recordings.START + wanted % ("n" * size))[: requests.LONGEST]
+    text = (recordings.START + wanted % ("n" * size))[: requests.MAX_REQUEST]
     assert recordings.answer(text, page) == {"findings": ["the name of FILE is too long"]}
     assert not page.number
     assert not recordings.is_running(page)

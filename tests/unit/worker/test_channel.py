@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.wire.protocol import LARGEST, STATUS_PAGE, ChannelKind
+from slurmhooks.wire.protocol import MAX_MESSAGE, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.channel import HEADER, Channel, ProtocolError, serve
 from slurmhooks.worker.service import Query
 
@@ -61,7 +61,7 @@ def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:
     "wrong",
     [
         message(ChannelKind.REPLY, b""),
-        HEADER.pack(LARGEST + 1, ChannelKind.REQUEST),
+        HEADER.pack(MAX_MESSAGE + 1, ChannelKind.REQUEST),
         message(ChannelKind.REQUEST, b"a") + b"more",
     ],
     ids=["another kind", "too long", "more than one"],
@@ -76,7 +76,7 @@ def test_damaged_messages(ends: tuple[Channel, socket.socket], wrong: bytes) -> 
 
 def test_too_long_to_send(ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that slurmctld would refuse is not sent."""
-    monkeypatch.setattr("slurmhooks.worker.channel.LARGEST", 10)
+    monkeypatch.setattr("slurmhooks.worker.channel.MAX_MESSAGE", 10)
     with pytest.raises(ProtocolError, match="11 bytes; at most 10"):
         ends[0].send(ChannelKind.ANSWER, b"x" * 11)
 

@@ -14,8 +14,8 @@ from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.slurmctld.observation import late
 from slurmhooks.wire.tables import FILE_NAME, TableError, parse
 from slurmhooks.worker import requests
-from slurmhooks.worker.beside import asks
 from slurmhooks.worker.channel import Channel
+from slurmhooks.worker.companion import asks
 
 if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables

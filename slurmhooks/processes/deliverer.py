@@ -30,7 +30,7 @@ LOG = "log"
 MAX_LOG = 4 << 20
 """Bytes of the log; the file ``log.1`` has as many of the lines before."""
 INTERVAL = 5.0
-"""Seconds between two looks of a supervisor."""
+"""Seconds between two checks of a supervisor."""
 
 
 def place() -> str:
@@ -73,11 +73,11 @@ def start(spool: Path) -> subprocess.Popen[bytes]:
         )
 
 
-class Keeper:
+class Watchdog:
     """Starts the process if calls wait and nothing delivers them; a site without power hooks has no spool."""
 
     def __init__(self) -> None:
-        """Look at once."""
+        """Check at once."""
         self._next = 0.0
         self._spool: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,8 +87,8 @@ class Keeper:
         """The process id of the process that this supervisor has started; 0 if it has ended."""
         return self._process.pid if self._process is not None and self._process.poll() is None else 0
 
-    def look(self) -> None:
-        """Start the process if one is needed, and the last look is some seconds ago."""
+    def check(self) -> None:
+        """Start the process if one is needed, and the last check is some seconds ago."""
         now = time.monotonic()
         if now < self._next:
             return

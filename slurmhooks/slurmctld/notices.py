@@ -12,7 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.worker import told
+from slurmhooks.worker import read_notices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,9 +57,9 @@ class Notices:
         return due
 
     def _is_first(self, label: str) -> bool:
-        if told.told is None or self._sender is None:
+        if read_notices.shared is None or self._sender is None:
             return True
-        if told.told.has(self._sender, label, told.day_of(time.time())):
+        if read_notices.shared.has(self._sender, label, read_notices.day_of(time.time())):
             return False
         self._due.append((self._sender, label))
         return True
@@ -67,8 +67,8 @@ class Notices:
     def read(self) -> None:
         """Remember what the user reads, when no handler of the call can end the worker any more."""
         for sender, label in self._due:
-            assert told.told is not None
-            told.told.add(sender, label, told.day_of(time.time()))
+            assert read_notices.shared is not None
+            read_notices.shared.add(sender, label, read_notices.day_of(time.time()))
 
 
 def restore(collect: Mapping[str, Any]) -> None:
@@ -77,12 +77,12 @@ def restore(collect: Mapping[str, Any]) -> None:
     Args:
         collect: see slurmhooks.processes.settings.Settings; without a decision log, users read notices again.
     """
-    memory = told.told
+    memory = read_notices.shared
     if memory is None or memory.restored:
         return
     memory.restored = True
     file = collect.get("decisions", {}).get("file")
-    today = told.day_of(time.time())
+    today = read_notices.day_of(time.time())
     for line in _lines(file) if file else ():
         try:
             decision = json.loads(line)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.worker.polling import POLL, Looker
+from slurmhooks.worker.polling import POLL, FilePoller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class Attempts:
         self.fault: dict[str, Any] | None = None
         self._accidents = 0
         self._at: float | None = None
-        self._looker = Looker(wake)
+        self._poller = FilePoller(wake)
 
     def wait(self) -> float:
         """Return the seconds until the next attempt, or the next check of the files."""
@@ -50,7 +50,7 @@ class Attempts:
     def are_due(self) -> bool:
         """Tell whether the hooks are to be loaded now; never wait."""
         is_due = self._at is not None and time.monotonic() >= self._at
-        return is_due or (self.follows and self.watch is not None and self._looker.changed(self.watch))
+        return is_due or (self.follows and self.watch is not None and self._poller.changed(self.watch))
 
     def began(self) -> None:
         """Note that an attempt begins."""
@@ -90,4 +90,4 @@ class Attempts:
     def _pause(self, seconds: float) -> None:
         """Load the files again after some time, and not before, even if they have changed."""
         self._at = time.monotonic() + seconds
-        self._looker.pause(seconds)
+        self._poller.pause(seconds)

@@ -169,11 +169,16 @@ class Channel:
 
         In a child that a handler forked, and that has returned from the handler, end the process.
         """
-        if self.inherited:
-            log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-            os._exit(1)
+        end_fork(self._owner)
         with self._lock:
             self._open = 0
+
+
+def end_fork(pid: int) -> None:
+    """End this process if it is a child that a handler forked, and not the process with this id."""
+    if os.getpid() != pid:
+        log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
+        os._exit(1)
 
 
 def serve(

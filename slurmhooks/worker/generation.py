@@ -61,19 +61,19 @@ class Generation:
         for end in (self._wake, wakes):
             end.setblocking(False)
         self._wakes = wakes
-        self._beside: list[Observer | Periodic] = []
+        self._companions: list[Observer | Periodic] = []
         if loaded.observes:
-            self._beside.append(Observer(loaded, number, supervisor))
+            self._companions.append(Observer(loaded, number, supervisor))
         if loaded.repeats:
-            self._beside.append(Periodic(loaded, number, supervisor))
+            self._companions.append(Periodic(loaded, number, supervisor))
         # Hook files may have installed a handler for SIGCHLD, which workers get back.
         self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
         """Keep as many workers running as the configuration asks for, until told to finish."""
-        while not self._finishing or self._starting or self._serving or self._leaving or self._is_accompanied:
-            for each in self._beside:
+        while not self._finishing or self._starting or self._serving or self._leaving or self._has_companion:
+            for each in self._companions:
                 each.tend(partial(self._leave, each))
             while self._lacks_worker():
                 self._fork()
@@ -97,22 +97,22 @@ class Generation:
         return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.section.workers
 
     @property
-    def _is_accompanied(self) -> bool:
-        return any(each.running for each in self._beside)
+    def _has_companion(self) -> bool:
+        return any(each.running for each in self._companions)
 
     def _wait(self) -> float:
         """Return the maximum number of seconds to wait for an event."""
-        return min([RETRY, *(each.wait(RETRY) for each in self._beside)])
+        return min([RETRY, *(each.wait(RETRY) for each in self._companions)])
 
     def _leave(self, own: Observer | Periodic | None = None) -> None:
-        """Close, in a forked child, what belongs to the generation, and to processes beside the workers but ``own``."""
+        """Close, in a forked child, what belongs to the generation, and to companions but ``own``."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
         for end in (self._supervisor, self._wake, self._wakes, *(each for each, _ in self._starting.values())):
             end.close()
         for _, other in self._starting.values():
             os.close(other)
-        for each in self._beside:
+        for each in self._companions:
             if each is not own:
                 each.forked()
 
@@ -156,7 +156,7 @@ class Generation:
         message = control.receive(self._supervisor)
         if message is None or message.kind == Control.FINISH:
             self._finishing = True
-            for each in self._beside:
+            for each in self._companions:
                 each.finish(at_once=message is None or message.value == 1)
             for pid, (channel, page) in self._starting.items():
                 process.kill(pid, group=True)

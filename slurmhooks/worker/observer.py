@@ -18,7 +18,8 @@ from slurmhooks.collector import reporting
 from slurmhooks.log import log
 from slurmhooks.processes import process
 from slurmhooks.worker import worker
-from slurmhooks.worker.beside import BUSY, IDLE, STARTING, Beside, Page, asks, begin, end_fork
+from slurmhooks.worker.channel import end_fork
+from slurmhooks.worker.companion import BUSY, IDLE, STARTING, Companion, Page, asks, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,11 +37,11 @@ _NO_HANDLER = -1
 """Instead of the index of a handler: the process ended while no handler was running."""
 
 
-class Observer(Beside):
+class Observer(Companion):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service; see Beside."""
+        """Prepare for one service; see Companion."""
         super().__init__(service, number, supervisor)
         self._reporter, self._requests = reporting.pair()
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))

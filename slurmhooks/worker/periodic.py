@@ -21,8 +21,9 @@ from slurmhooks.log import log
 from slurmhooks.processes import control, process
 from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker.beside import BUSY, IDLE, Beside, Page, asks, begin, end_fork
+from slurmhooks.worker.channel import end_fork
 from slurmhooks.worker.claims import Claim
+from slurmhooks.worker.companion import BUSY, IDLE, Companion, Page, asks, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,11 +62,11 @@ state: State | None = None
 """The state of this process, which forked processes inherit; None in a process without a supervisor."""
 
 
-class Periodic(Beside):
+class Periodic(Companion):
     """The generation's side."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
-        """Prepare for one service; see Beside."""
+        """Prepare for one service; see Companion."""
         super().__init__(service, number, supervisor)
         self._until, self._waits = socket.socketpair()  # the process ends when the first one is closed
         self._finishing = False

@@ -33,7 +33,7 @@ class Check:
         self.watch = watch
 
 
-class Looker:
+class FilePoller:
     """Checks the files of a watch, with at most one check at a time; the thread exists only during a check."""
 
     def __init__(self, wake: Callable[[], object]) -> None:

@@ -17,10 +17,10 @@ from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
-from slurmhooks.processes.deliverer import Keeper
+from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, periodic, service, status, told
+from slurmhooks.worker import generation, periodic, read_notices, service, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
@@ -53,10 +53,10 @@ class Supervisor:
         self._orphans = Orphans()
         self._requests = Requests()
         self._collector = Collector()
-        self._power = Keeper()
+        self._power = Watchdog()
         self._claims = Claims()
         periodic.state = periodic.State()
-        told.told = told.Told()
+        read_notices.shared = read_notices.ReadNotices()
         reporting.reporter = self._collector.reporter
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes
@@ -319,7 +319,7 @@ class Supervisor:
         """Load files that have changed, and kill generations that take too long."""
         now = time.monotonic()
         self._collector.look(self._leave)
-        self._power.look()
+        self._power.check()
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:

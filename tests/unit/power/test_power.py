@@ -266,7 +266,7 @@ def test_the_log_stays_small(site: Site) -> None:
     site.call("resume", "c1")
     site.wait(site.empty)
     site.wait(done.exists)
-    deliverer.Keeper().look()
+    deliverer.Watchdog().check()
     log = site.spool / deliverer.LOG
     assert log.stat().st_size <= deliverer.MAX_LOG
     assert 0 < log.with_name("log.1").stat().st_size <= deliverer.MAX_LOG
@@ -335,9 +335,9 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
     for there in (False, True):
         if there:
             site.spool.mkdir(parents=True)
-        keeper = deliverer.Keeper()
-        keeper.look()
-        assert keeper.pid == 0
+        watchdog = deliverer.Watchdog()
+        watchdog.check()
+        assert watchdog.pid == 0
         assert site.spool.exists() == there
 
 
@@ -345,7 +345,7 @@ def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:
     """The look of a supervisor imports nothing for power calls, reads no hook file, and has no process."""
     code = (
         "import sys; from slurmhooks.processes import deliverer\n"
-        "keeper = deliverer.Keeper(); keeper.look(); assert keeper.pid == 0\n"
+        "watchdog = deliverer.Watchdog(); watchdog.check(); assert watchdog.pid == 0\n"
         "print(sorted(name for name in sys.modules if name.startswith('slurmhooks.power') or name == 'subprocess'))"
     )
     done = subprocess.run((sys.executable, "-I", "-c", code), capture_output=True, text=True, check=True)

@@ -22,12 +22,12 @@ def test_one_delivery_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return started[-1]
 
     monkeypatch.setattr(deliverer, "start", start)
-    keeper = deliverer.Keeper()
+    watchdog = deliverer.Watchdog()
     try:
         for expected in (1, 2):
             for _ in range(3):
-                keeper.look()
-            assert (len(started), keeper.pid) == (expected, started[-1].pid)
+                watchdog.check()
+            assert (len(started), watchdog.pid) == (expected, started[-1].pid)
             started[-1].kill()
             started[-1].wait()
     finally:

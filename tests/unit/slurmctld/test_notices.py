@@ -12,7 +12,7 @@ import pytest
 from slurmhooks.log import log
 from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld import notices
-from slurmhooks.worker import told
+from slurmhooks.worker import read_notices
 from tests.unit.slurmctld.site_of_rules import Worker
 
 NOTICE = '[[policies]]\nrule = "notice"\nmessage = "hello"\n'
@@ -30,10 +30,10 @@ WARNING = "Warning: a rule that is not in force yet would refuse this request: n
 
 
 @pytest.fixture(autouse=True)
-def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[told.Told]:
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[read_notices.ReadNotices]:
     """The memory that a supervisor gives to its workers."""
-    memory = told.Told()
-    monkeypatch.setattr(told, "told", memory)
+    memory = read_notices.ReadNotices()
+    monkeypatch.setattr(read_notices, "shared", memory)
     before = log.attach(None, None)
     yield memory
     log.attach(*before)
@@ -86,7 +86,9 @@ def test_refusals_are_no_notices(tmp_path: Path) -> None:
     assert [worker.submit(submit_line="sbatch --parsable x")[-1] for _ in range(2)] == text[1:] * 2
 
 
-def test_restored_from_the_decision_log(tmp_path: Path, memory: told.Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restored_from_the_decision_log(
+    tmp_path: Path, memory: read_notices.ReadNotices, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After a restart, users do not read again what the decision log says that they have read today."""
     worker = Worker(tmp_path, WARNS + NOTICE, HOOKS)
     worker.submit()
@@ -98,15 +100,15 @@ def test_restored_from_the_decision_log(tmp_path: Path, memory: told.Told, monke
     file = tmp_path / "job_submit.jsonl"
     text = b"".join(quick_json.encode(line) + b"\n" for line in lines)
     file.write_bytes(text + b'{"notice":true\n[{"notice":true}]\n{"notice":true,"time":5}\n' + text[:200])
-    restarted = told.Told()
-    monkeypatch.setattr(told, "told", restarted)
+    restarted = read_notices.ReadNotices()
+    monkeypatch.setattr(read_notices, "shared", restarted)
     notices.restore({"decisions": {"file": str(file)}})
     assert restarted.restored
     assert worker.submit() == ["own"]
     assert worker.submit(sender=1001) == ["hello", WARNING, "own"]
 
 
-def test_restored_without_a_log(memory: told.Told, tmp_path: Path) -> None:
+def test_restored_without_a_log(memory: read_notices.ReadNotices, tmp_path: Path) -> None:
     """Without a decision log, or with one that cannot be read, nothing is restored."""
     notices.restore({})
     memory.restored = False

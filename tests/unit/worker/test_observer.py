@@ -18,7 +18,7 @@ from slurmhooks.log import log
 from slurmhooks.processes import control
 from slurmhooks.processes.settings import Settings
 from slurmhooks.wire.protocol import ChannelKind, Control
-from slurmhooks.worker import beside, worker
+from slurmhooks.worker import companion, worker
 from slurmhooks.worker.channel import HEADER
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.service import Query, Running, Turns
@@ -175,7 +175,7 @@ def test_a_process_that_is_killed_between_requests(parent: Parent) -> None:
     """If the process is killed while it waits, nothing is left out or dropped."""
     parent.service.send(b"note(str(os.getpid()))")
     pid = int(parent.notes(2)[0])
-    parent.until(lambda: parent.observer._page.read()[0] == beside.IDLE)
+    parent.until(lambda: parent.observer._page.read()[0] == companion.IDLE)
     os.kill(pid, signal.SIGKILL)
     parent.service.send(b"note('next')")
     assert parent.notes(4)[2:] == ["next", "{} 0"]

@@ -30,7 +30,7 @@ def test_an_observer_does_not_keep_it_from_ending() -> None:
     before = signal.getsignal(signal.SIGCHLD)
     ours, theirs = socket.socketpair()
     generation = Generation(1, ours, service)
-    observer, periodic = generation._beside
+    observer, periodic = generation._companions
     waits = os.dup(periodic._waits.fileno())  # type: ignore[union-attr]
     pid = os.fork()
     try:

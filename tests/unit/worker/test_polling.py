@@ -9,7 +9,7 @@ import pytest
 from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
 from slurmhooks.worker import polling
-from slurmhooks.worker.polling import Looker
+from slurmhooks.worker.polling import FilePoller
 from tests.native.workers import wait_for
 
 
@@ -34,19 +34,19 @@ def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> 
     errors: list[str] = []
     before = log.attach(lambda _, text: errors.append(text), errors.append)
     read, write = os.pipe()
-    looker, stuck, files = Looker(lambda: os.write(write, b".")), StuckWatch(), Watch()
+    poller, stuck, files = FilePoller(lambda: os.write(write, b".")), StuckWatch(), Watch()
     try:
-        assert not looker.changed(stuck)
+        assert not poller.changed(stuck)
         wait_for(lambda: stuck.looks, "the first look")
         for _ in range(5):
-            assert not looker.changed(stuck)
+            assert not poller.changed(stuck)
         assert stuck.looks == 1
         assert errors == ["slurmhooks: the file system of the hook files does not answer: changes are not seen"]
         files.files["/no/such/file"] = 0
-        wait_for(lambda: looker.changed(files), "another set of files")
+        wait_for(lambda: poller.changed(files), "another set of files")
         stuck.answer.set()
         assert os.read(read, 2)
-        wait_for(lambda: looker.changed(stuck), "the answer")
+        wait_for(lambda: poller.changed(stuck), "the answer")
     finally:
         stuck.answer.set()
         os.close(read)
@@ -56,22 +56,22 @@ def test_a_file_system_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> 
 def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failed polling, the next one is tried again."""
     monkeypatch.setattr(polling, "POLL", 0.0)
-    looker, files = Looker(bool), Watch(files={"/no/such/file": 0})
+    poller, files = FilePoller(bool), Watch(files={"/no/such/file": 0})
 
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
         patched.setattr("_thread.start_new_thread", refuse)
-        assert not looker.changed(files)
-    wait_for(lambda: looker.changed(files), "the change")
+        assert not poller.changed(files)
+    wait_for(lambda: poller.changed(files), "the change")
 
 
 def test_a_thread_that_ends_before_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without memory for its first call, a thread ends at once: the next look is tried again."""
     monkeypatch.setattr(polling, "POLL", 0.0)
-    looker, files = Looker(bool), Watch(files={"/no/such/file": 0})
+    poller, files = FilePoller(bool), Watch(files={"/no/such/file": 0})
     with monkeypatch.context() as patched:
         patched.setattr("_thread.start_new_thread", lambda *_: 1)
-        assert not looker.changed(files)
-    wait_for(lambda: looker.changed(files), "the change")
+        assert not poller.changed(files)
+    wait_for(lambda: poller.changed(files), "the change")

@@ -56,8 +56,8 @@ class Page:
         return state, begun, deadline, place, name.decode("utf-8", "replace")
 
 
-class Beside:
-    """The generation's side."""
+class Companion:
+    """The generation's side of one such process."""
 
     def __init__(self, service: Service, number: int, supervisor: socket.socket) -> None:
         """Prepare for one service.
@@ -145,13 +145,6 @@ def begin(service: Service, channel: Channel, parent: int, name: str) -> None:
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     service.start()
-
-
-def end_fork(pid: int) -> None:
-    """End this process if it is a child that a handler forked, and not the process with this id."""
-    if os.getpid() != pid:
-        log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
-        os._exit(1)
 
 
 def asks(channel: Channel) -> Query:

@@ -18,7 +18,7 @@ WAYS = 8
 _SIZE = 8
 
 
-class Told:
+class ReadNotices:
     """The memory; processes that are forked after its creation share it.
 
     Two workers that tell a user the same notice in the same instant may both find that it is the first time.
@@ -79,5 +79,5 @@ def day_of(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
-told: Told | None = None
+shared: ReadNotices | None = None
 """The memory of this process, which forked processes inherit; None in a process without a supervisor."""

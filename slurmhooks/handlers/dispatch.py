@@ -164,9 +164,9 @@ def run(
             if not around.begin(handler):
                 continue
             before = view.savepoint() if view is not None and (handler.lenient or around.saves) else None
-            wrong = called(handler, arguments, around)
-            outcome = around.end(handler, wrong, view, before)
-            wrong = None  # the traceback refers to this frame: break the cycle, so that it is freed now
+            error = called(handler, arguments, around)
+            outcome = around.end(handler, error, view, before)
+            error = None  # the traceback refers to this frame: break the cycle, so that it is freed now
             if outcome is not None and not outcome.passed:
                 return around.refused(outcome, others, arguments, view, before)
         if view is not None:

@@ -142,7 +142,7 @@ class Delivery:
             call: records the step.
         """
         record.segment.note(record, "begun", handler.label)
-        around = InWorker((handler,), call=call, most=self._section.timeout)
+        around = InWorker((handler,), call=call, max_seconds=self._section.timeout)
         outcome = dispatch.run((handler,), arguments, around=around)
         if call.outcome.passed:
             call.outcome = outcome

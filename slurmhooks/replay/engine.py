@@ -175,13 +175,13 @@ class Engine:
         for step in () if self._service.call is None else self._service.call.steps:
             if step.outcome is not None and not step.outcome.passed:
                 decided = decided or step.handler.label  # others were only tried
-            if step.wrong is not None and not isinstance(step.wrong, Reject):
-                name = trace.type_name(step.wrong)
-                bugs.append((step.handler.label, f"{name}: {trace.text_of(step.wrong)}"))
+            if step.error is not None and not isinstance(step.error, Reject):
+                name = trace.type_name(step.error)
+                bugs.append((step.handler.label, f"{name}: {trace.text_of(step.error)}"))
                 key = (step.handler.label, name)
                 self._seen[key] = self._seen.get(key, 0) + 1
                 if self._seen[key] <= TRACEBACKS:
-                    tracebacks.append("\n".join(trace.lines(step.wrong, step.handler.path)))
+                    tracebacks.append("\n".join(trace.lines(step.error, step.handler.path)))
         needs = self._answers.needs
         if bugs and not needs:
             needs = sorted(set(self._answers.withheld))

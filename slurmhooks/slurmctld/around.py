@@ -28,9 +28,23 @@ _LENIENT = int(Flag.LENIENT)
 
 
 class InWorker(Around):
-    """Notes on the status page which handler runs, for the process that may have to end it."""
+    """Applies the modes of handlers and the notices of a call, and records what each handler does.
 
-    __slots__ = ("_all", "_call", "_every", "_excluded", "_ids", "_modes", "_most", "_notices", "_warns", "saves")
+    The status page shows which handler runs, for the process that may have to end it.
+    """
+
+    __slots__ = (
+        "_call",
+        "_excluded",
+        "_flags",
+        "_max_seconds",
+        "_modes",
+        "_notices",
+        "_refuse_all",
+        "_rule_ids",
+        "_warns",
+        "saves",
+    )
 
     def __init__(
         self,
@@ -40,8 +54,8 @@ class InWorker(Around):
         modes: Modes | None = None,
         notices: Notices | None = None,
         refuse_all: bool = False,
-        ids: bool = False,
-        most: float | None = None,
+        rule_ids: bool = False,
+        max_seconds: float | None = None,
     ) -> None:
         """Prepare for the handlers of one call.
 
@@ -53,22 +67,22 @@ class InWorker(Around):
             modes: the modes of the handlers, if any handler has a mode.
             notices: decides which notices the user reads; None: the user reads all.
             refuse_all: try the rules that come after a refusal, and refuse with all their texts.
-            ids: end the first line of each refusal with the label of the handler.
-            most: time limit in seconds of each handler; None: of those that have one of their own.
+            rule_ids: end the first line of each refusal with the label of the handler.
+            max_seconds: time limit in seconds of each handler; None: of those that have one of their own.
         """
-        self._every = flags_of(handlers)
+        self._flags = flags_of(handlers)
         self._excluded = excluded
         self._call = call
         self._modes = modes
-        self._most = most
+        self._max_seconds = max_seconds
         self._notices = notices
         self._warns = False
-        self._all = refuse_all
-        self._ids = ids
+        self._refuse_all = refuse_all
+        self._rule_ids = rule_ids
         self.saves = modes is not None or refuse_all
 
     def begin(self, handler: Handler) -> bool:
-        """Return whether a handler decides or warns, and must not be left out."""
+        """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
         lenient, modes = handler.lenient, self._modes
         if modes is not None:
             mode = modes.mode(handler)
@@ -79,9 +93,9 @@ class InWorker(Around):
                 return False
         if lenient and on_page(handler.label) in self._excluded:  # it has ended a worker
             return False
-        most = self._most
-        timeout = handler.timeout if most is None else min(handler.timeout or most, most)
-        worker.doing(handler.label, self._every | _LENIENT if lenient else self._every, timeout)
+        limit = self._max_seconds
+        timeout = handler.timeout if limit is None else min(handler.timeout or limit, limit)
+        worker.doing(handler.label, self._flags | _LENIENT if lenient else self._flags, timeout)
         if modes is not None:
             modes.begin(mode)
         if self._notices is not None:
@@ -94,7 +108,7 @@ class InWorker(Around):
         if self._modes is None or not self._modes.tried(handler, error, before):
             outcome = self._judged(handler, error, view, before)
         if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
-            self._told()
+            self._note_notice()
         return outcome
 
     def _judged(
@@ -103,11 +117,11 @@ class InWorker(Around):
         outcome = None if error is None else judge(handler, error, view, before)
         if self._call is not None:
             self._call.done(handler, error, outcome)
-        if outcome is None or outcome.passed or outcome.error_id is not None or not self._ids:
+        if outcome is None or outcome.passed or outcome.error_id is not None or not self._rule_ids:
             return outcome
         return Outcome(passed=False, code=outcome.code, text=with_id(outcome.text, handler))
 
-    def _told(self) -> None:
+    def _note_notice(self) -> None:
         """Note that the user reads the notice of the handler that has just run."""
         if self._call is not None and self._call.steps:
             self._call.steps[-1].notice = True
@@ -125,7 +139,7 @@ class InWorker(Around):
         Each sees the request as it was when it was refused, and the changes of handlers after that, so that none
         refuses what another one would have filled in. Nothing that they write or tell remains.
         """
-        if not self._all or outcome.error_id is not None or view is None:
+        if not self._refuse_all or outcome.error_id is not None or view is None:
             return outcome
         self._undo(view, before)
         texts = [outcome.text]

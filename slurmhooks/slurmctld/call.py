@@ -29,24 +29,24 @@ class Step:
 
     Attributes:
         handler: the handler that ran.
-        wrong: the exception that it raised, or the error in its return value; None if it passed.
-        outcome: the outcome of the event because of ``wrong``; unless it is a pass, this handler decided the event.
-            None if nothing was wrong.
+        error: the exception that it raised, or the error in its return value; None if it passed.
+        outcome: the outcome of the event because of ``error``; unless it is a pass, this handler decided the event.
+            None if it passed.
         nanoseconds: its run time.
         savepoint: of the view, after the handler; None if the hook has no view. It includes what a handler wrote that
             only warns or observes; later steps do not, because these writes were discarded.
         before: savepoint of the view, before the handler; None: the view was as slurmctld sent it.
-        mode: "enforce", "warn" or "observe". With the latter two ``wrong`` had no effect.
+        mode: "enforce", "warn" or "observe". With the latter two ``error`` had no effect.
         notice: the user reads a notice of the handler; see slurmhooks.slurmctld.notices.
         error_id: of the bug, if the handler only warned or observed.
     """
 
-    __slots__ = ("before", "error_id", "handler", "mode", "nanoseconds", "notice", "outcome", "savepoint", "wrong")
+    __slots__ = ("before", "error", "error_id", "handler", "mode", "nanoseconds", "notice", "outcome", "savepoint")
 
     def __init__(
         self,
         handler: Handler,
-        wrong: BaseException | None,
+        error: BaseException | None,
         outcome: Outcome | None,
         nanoseconds: int,
         savepoint: object,
@@ -56,7 +56,7 @@ class Step:
     ) -> None:
         """Store it; the user has read no notice."""
         self.handler = handler
-        self.wrong = wrong
+        self.error = error
         self.outcome = outcome
         self.nanoseconds = nanoseconds
         self.savepoint = savepoint
@@ -120,17 +120,17 @@ class Call:
         self._state: object = None  # as it was received
         self._begun = self._step = time.perf_counter_ns()
 
-    def done(self, handler: Handler, wrong: BaseException | None, outcome: Outcome | None) -> None:
+    def done(self, handler: Handler, error: BaseException | None, outcome: Outcome | None) -> None:
         """Note what a handler did; for dispatch."""
         now = time.perf_counter_ns()
         before, self._state = self._state, None if self._view is None else self._view.savepoint()
-        self.steps.append(Step(handler, wrong, outcome, now - self._step, self._state, before))
+        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before))
         self._step = now
 
     def tried(
         self,
         handler: Handler,
-        wrong: BaseException | None,
+        error: BaseException | None,
         before: object,
         after: object,
         mode: str,
@@ -140,14 +140,14 @@ class Call:
 
         Args:
             handler: the handler that ran.
-            wrong: the exception that it raised.
+            error: the exception that it raised.
             before: a savepoint of the view, without its writes.
             after: a savepoint with its writes.
             mode: "warn" or "observe".
             error_id: of its bug.
         """
         now = time.perf_counter_ns()
-        self.steps.append(Step(handler, wrong, None, now - self._step, after, before, mode, error_id))
+        self.steps.append(Step(handler, error, None, now - self._step, after, before, mode, error_id))
         self._step = now
 
     def undone(self) -> None:

@@ -54,7 +54,7 @@ class Recording:
         self._followers = followers
         self._number = 0
         self._kept: tuple[bytes, bytes] | None = None
-        self._keeper: Keeper | None = None
+        self._capture: Capture | None = None
         self._rows: list[str] = []
         self._lost = 0
 
@@ -70,36 +70,36 @@ class Recording:
         number = 0 if page is None else page.number
         if number != self._number:
             self._change(number)
-        if self._keeper is None or page is None:
+        if self._capture is None or page is None:
             return handle(request, query)
-        answer = handle(request, self._keeper.begin(query))
-        self._keeper.long_secrets(request)
+        answer = handle(request, self._capture.begin(query))
+        self._capture.long_secrets(request)
         self._kept = request, answer
-        facts = self._keeper.facts(request)
+        facts = self._capture.facts(request)
         if facts is not None:
             self._report(FACTS, facts.encode())
         now = time.time()
         if self._rows and not now < page.rows_at <= now + ROWS_EVERY:  # further away: the clock has been put back
             page.rows_at = now + ROWS_EVERY
-            self._record_rows(self._keeper)
+            self._record_rows(self._capture)
         return answer
 
     def _change(self, number: int) -> None:
         """Start or stop keeping requests."""
         self._number = number
-        if self._keeper is not None:
+        if self._capture is not None:
             self._followers.remove(self._follow)
-        self._keeper = None
+        self._capture = None
         orders = {} if shared.page is None or not number else shared.page.orders
         if orders.get("number") == number and reporting.reporter is not None:
-            self._keeper = Keeper(self._tables, orders["with"], self._hooks)
+            self._capture = Capture(self._tables, orders["with"], self._hooks)
             self._rows = [LISTS[name] for name in orders["tables"] if LISTS[name] in self._tables]
             self._followers.append(self._follow)
         elif number:
             self._number = 0  # the orders are only partly written: read them again at the next request
 
-    def _record_rows(self, keeper: Keeper) -> None:
-        recorded, left = keeper.rows(self._rows)
+    def _record_rows(self, capture: Capture) -> None:
+        recorded, left = capture.rows(self._rows)
         for rows in recorded:
             self._report(ROWS, rows.encode())
         for table in left:
@@ -109,8 +109,8 @@ class Recording:
     def _follow(self, call: Call) -> None:
         """Report a call that has been answered."""
         kept, self._kept = self._kept, None
-        if self._keeper is not None and kept is not None:
-            self._report(REQUEST, self._keeper.recorded(call, *kept).encode())
+        if self._capture is not None and kept is not None:
+            self._report(REQUEST, self._capture.recorded(call, *kept).encode())
 
     def _report(self, kind: bytes, data: bytes) -> None:
         assert reporting.reporter is not None
@@ -120,7 +120,7 @@ class Recording:
             self._lost += kind == REQUEST
 
 
-class Keeper:
+class Capture:
     """Keeps one request at a time."""
 
     def __init__(self, tables: Tables, kept: Iterable[str], hooks: str) -> None:
@@ -218,7 +218,7 @@ class Keeper:
         """Return the record of a request that has been answered."""
         decided = [step.handler.label for step in call.steps if step.outcome is not None and not step.outcome.passed]
         bugs = [
-            step.handler.label for step in call.steps if step.wrong is not None and not isinstance(step.wrong, Reject)
+            step.handler.label for step in call.steps if step.error is not None and not isinstance(step.error, Reject)
         ]
         return Recorded(
             time=call.time,

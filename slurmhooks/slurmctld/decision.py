@@ -114,7 +114,7 @@ def _step(struct: Struct | None, step: Step, shown: Shown) -> dict[str, Any]:
     result: dict[str, Any] = {"handler": step.handler.label, "outcome": PASSED}
     if step.mode != ENFORCE:
         result["mode"] = step.mode
-    if step.wrong is not None or step.outcome is not None:
+    if step.error is not None or step.outcome is not None:
         _add_verdict(result, step)
     if step.notice:
         result[MARK] = True
@@ -134,29 +134,29 @@ def _add_verdict(result: dict[str, Any], step: Step) -> None:
         result["text"] = plain(text)
     if error_id is not None:
         result["error"] = error_id
-        if step.wrong is not None:
-            result |= {"exception": trace.type_name(step.wrong), "where": _where(step, step.wrong)}
+        if step.error is not None:
+            result |= {"exception": trace.type_name(step.error), "where": _where(step, step.error)}
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
     """Return code, text and error id of a handler's decision, or of what it would have decided."""
     if step.outcome is not None:
         return step.outcome.code, step.outcome.text, step.outcome.error_id
-    if isinstance(step.wrong, Reject):
-        code = step.wrong.code
-        return None if code is None or codes.fault(code) else code, dispatch.text_of(step.wrong), None
+    if isinstance(step.error, Reject):
+        code = step.error.code
+        return None if code is None or codes.fault(code) else code, dispatch.text_of(step.error), None
     return None, None, step.error_id
 
 
 def _outcome(step: Step) -> str:
     if step.outcome is None:
-        return WOULD_REFUSE if isinstance(step.wrong, Reject) else WOULD_FAIL
+        return WOULD_REFUSE if isinstance(step.error, Reject) else WOULD_FAIL
     return _verdict(step.outcome)
 
 
-def _where(step: Step, wrong: BaseException) -> str:
+def _where(step: Step, error: BaseException) -> str:
     """Return the place of a bug: the last line of the site's file that was running, or the handler's own line."""
-    trace = wrong.__traceback__
+    trace = error.__traceback__
     line = step.handler.line
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == step.handler.path:

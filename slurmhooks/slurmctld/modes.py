@@ -48,12 +48,12 @@ class Trial:
         elif self._user is not None:
             self._user(text)
 
-    def end(self, handler: Handler, wrong: BaseException | None, view: Any, before: object) -> list[str]:
+    def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> list[str]:
         """Discard what a handler wrote, log its bug, and record what it did.
 
         Args:
             handler: the handler that ran.
-            wrong: the exception that it raised.
+            error: the exception that it raised.
             view: the view that it wrote to.
             before: a savepoint of the view.
 
@@ -62,11 +62,11 @@ class Trial:
         """
         log.divert(self._user)
         after, error_id = view.savepoint(), None
-        if wrong is not None and not isinstance(wrong, Reject):
-            _, error_id = dispatch.report(handler, wrong)
+        if error is not None and not isinstance(error, Reject):
+            _, error_id = dispatch.report(handler, error)
         view.rollback(before)
         if self._call is not None:
-            self._call.tried(handler, wrong, before, after, self._mode, error_id)
+            self._call.tried(handler, error, before, after, self._mode, error_id)
         return self._said
 
 
@@ -106,15 +106,15 @@ class Modes:
         if self._warning:
             self._trial.begin()
 
-    def tried(self, handler: Handler, wrong: BaseException | None, savepoint: object) -> bool:
+    def tried(self, handler: Handler, error: BaseException | None, savepoint: object) -> bool:
         """Return whether a handler only warns; if so, tell the user, and discard what it wrote. For dispatch."""
         if not self._warning:
             return False
-        changed = wrong is None and self._view._differs(savepoint, self._view.savepoint())
-        texts = self._trial.end(handler, wrong, self._view, savepoint)
+        changed = error is None and self._view._differs(savepoint, self._view.savepoint())
+        texts = self._trial.end(handler, error, self._view, savepoint)
         note = handler.rollout.note if handler.rollout is not None else None
-        if isinstance(wrong, Reject):
-            log.user(_in_one_line(WOULD_REFUSE, [*texts, dispatch.text_of(wrong)], note))
+        if isinstance(error, Reject):
+            log.user(_in_one_line(WOULD_REFUSE, [*texts, dispatch.text_of(error)], note))
         elif changed:
             log.user(_in_one_line(WOULD_CHANGE, texts, note))
         return True

@@ -200,7 +200,7 @@ class PointService:
         return outcome
 
     def _open(self, request: bytes, hooks: int) -> tuple[Message, list[tuple[int, bytes]], set[bytes | None]]:
-        """Return a request, its structs, and the handlers that it leaves out.
+        """Return a request, its structs, and the excluded handlers.
 
         Args:
             request: the message.

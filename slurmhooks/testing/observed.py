@@ -47,8 +47,8 @@ def observed_in(calls: Iterable[Call]) -> list[Observed]:
 
 
 def _observed(call: Call, step: Step) -> Observed:
-    wrong, changes = step.wrong, {}
-    if call.fresh is not None and wrong is None:
+    error, changes = step.error, {}
+    if call.fresh is not None and error is None:
         job = call.fresh(step.savepoint)
         before, after = values_of(call.fresh(step.before)), values_of(job)
         computed = {name for name, row in rows(type(job)).items() if isinstance(row, Computed)}
@@ -56,9 +56,9 @@ def _observed(call: Call, step: Step) -> Observed:
     return Observed(
         handler=step.handler.label,
         mode=step.mode,
-        accepted=not isinstance(wrong, Reject),
-        code=wrong.code if isinstance(wrong, Reject) else None,
-        text=dispatch.text_of(wrong) if isinstance(wrong, Reject) else None,
+        accepted=not isinstance(error, Reject),
+        code=error.code if isinstance(error, Reject) else None,
+        text=dispatch.text_of(error) if isinstance(error, Reject) else None,
         changes=changes,
         error_id=step.error_id,
     )

@@ -260,7 +260,7 @@ def test_observers_read_long_fields(tmp_path: Path) -> None:
     service.observe(sent[0], bytes, Unwatched())
     answered, observed = calls
     assert (observed.id, observed.observed, observed.number) == (answered.id, True, 1000)
-    assert str(observed.steps[0].wrong) == f"20000 {'z' * 20000}"
+    assert str(observed.steps[0].error) == f"20000 {'z' * 20000}"
 
 
 def test_a_field_that_no_message_can_hold(tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
     service.observe(sent[0], bytes, running)
     assert begun == [(1, "limits:n2", 2)]
     killed, ran = calls[1].steps
-    assert str(killed.wrong) == "was killed by SIGSEGV"
+    assert str(killed.error) == "was killed by SIGSEGV"
     assert killed.error_id is not None
-    assert (killed.mode, ran.mode, ran.wrong) == ("observe", "observe", None)
+    assert (killed.mode, ran.mode, ran.error) == ("observe", "observe", None)
 
 
 def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(

@@ -146,7 +146,7 @@ def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
     assert (call.hook, call.number, call.request, call.texts) == ("job_submit", 1000, request, ["no"])
     assert call.nanoseconds >= sum(step.nanoseconds for step in call.steps) > 0
     assert call.fresh is not None
-    seen = [(step.handler.label, type(step.wrong).__name__, call.fresh(step.savepoint)) for step in call.steps]
+    seen = [(step.handler.label, type(step.error).__name__, call.fresh(step.savepoint)) for step in call.steps]
     assert [(label, wrong, job.account, job.environment.get("SITE"), job.comment) for label, wrong, job in seen] == [
         ("limits:fills_in", "NoneType", "physics", "1", None),
         ("limits:has_a_bug", "ValueError", "physics", "1", None),

@@ -16,7 +16,7 @@ from slurmhooks.recording.file import create
 from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Rows
 from slurmhooks.slurmctld.call import Call
-from slurmhooks.slurmctld.capture import Keeper
+from slurmhooks.slurmctld.capture import Capture
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
@@ -59,7 +59,7 @@ def record(
     service = Service(tables, loader.load([loader.Source(path=str(source))]), Settings(), Views(tables, {}))
     calls: list[Call] = []
     service.followers.append(calls.append)
-    keeper = Keeper(tables, kept, "hash")
+    capture = Capture(tables, kept, "hash")
     recorder = Recorder(create(str(path)), tables, limits, {"with": [*kept]})
     for name in snapshots:
         structs = tuple(records[LISTS[name]].packed(None))
@@ -68,12 +68,12 @@ def record(
         uid = fields.get("user_id", 1000)
         struct = request_of(FakeJob(release=release, **fields), "job_submit")
         request = Message(Type.REQUEST, HOOKS.index("job_submit"), uid, uid, ((0, struct.data),)).encode(tables)
-        answer = service.handle(request, keeper.begin(FakeSlurmctld(tables, records)))
+        answer = service.handle(request, capture.begin(FakeSlurmctld(tables, records)))
         service.after()
         call = calls.pop()
         call.time = TIME + at
         call.id = f"{at:012x}"
-        recorder.take(pack_report(REQUEST, 0, keeper.recorded(call, request, answer).encode()))
+        recorder.take(pack_report(REQUEST, 0, capture.recorded(call, request, answer).encode()))
     source.unlink()
     return recorder
 

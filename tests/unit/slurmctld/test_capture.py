@@ -15,7 +15,7 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.recording import page as shared
 from slurmhooks.recording.page import Page
 from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
-from slurmhooks.slurmctld.capture import Keeper
+from slurmhooks.slurmctld.capture import Capture
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
@@ -182,10 +182,10 @@ def test_a_name_that_was_too_long_to_be_sent(service: Service, page: Page, repor
 
 def test_a_table_that_takes_too_long_is_left_out() -> None:
     """slurmctld waits no longer than PATIENCE for the rows of tables, and is asked nothing afterwards."""
-    keeper, slurmctld = Keeper(TABLES, (), ""), Slurmctld()
-    keeper.begin(slurmctld)
+    capture, slurmctld = Capture(TABLES, (), ""), Slurmctld()
+    capture.begin(slurmctld)
     ticks = itertools.count(0, 0.04)
-    found, left = keeper.rows(["partition", "qos", "node"], lambda: next(ticks))
+    found, left = capture.rows(["partition", "qos", "node"], lambda: next(ticks))
     assert [rows.table for rows in found] == ["partition", "qos"]
     assert left == ["node"]
     assert [asked.second for asked in slurmctld.asked] == [TABLES.place(name) for name in ("partition", "qos")]

@@ -38,7 +38,7 @@ LAST_SECOND = 253402300799
 """Of the year 9999, the last one of dates in ISO format."""
 COMPLETER = "slurmhooks.slurmctld.shown", "completer"
 """Module and function that returns the function which completes what workers report. It knows Slurm's structs, and so
-belongs to a higher floor."""
+belongs to a higher layer."""
 
 
 class _File:

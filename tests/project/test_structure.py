@@ -13,7 +13,7 @@ from slurmhooks.hooks.points import POINTS
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
-FLOORS = (
+LAYERS = (
     ("_version", "errors", "values", "namespaces", "programs"),
     ("log",),
     ("wire",),
@@ -41,8 +41,8 @@ FLOORS = (
     ("pytest_plugin",),
     ("cli",),
 )
-"""Rooms from the lowest floor up. A module imports from lower floors and its own room, also for type checkers; the
-package itself gathers what sites import."""
+"""Folders and modules of the package, from the lowest layer up. A module imports from lower layers and its own folder,
+also for type checkers; the package itself gathers what sites import."""
 
 ENTRIES = {"slurmhooks.entry.spank", "slurmhooks.entry.scrun", "slurmhooks.entry.cli_filter", "slurmhooks.entry.node"}
 """What C calls, in the processes that run Python inside them."""
@@ -122,28 +122,28 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
     return {name for name in names if name in known}
 
 
-def room(name: str) -> str:
+def folder(name: str) -> str:
     """Return the folder that a module is in, or the module itself if it is in none."""
     return name.split(".")[1] if "." in name else ""
 
 
-def floor(name: str) -> int:
-    """Return the number of the floor that a module is on."""
-    for number, rooms in enumerate(FLOORS):
-        if room(name) in rooms:
+def layer(name: str) -> int:
+    """Return the number of the layer that a module is on."""
+    for number, folders in enumerate(LAYERS):
+        if folder(name) in folders:
             return number
-    raise AssertionError(f"{name} is on no floor: put its folder into FLOORS of {__file__}")
+    raise AssertionError(f"{name} is on no layer: put its folder into LAYERS of {__file__}")
 
 
 def test_imports_run_one_way() -> None:
-    """A module imports only from lower floors and its own room."""
+    """A module imports only from lower layers and its own folder."""
     known = modules()
     wrong = [
         f"{name} imports {other}"
         for name, path in known.items()
         for other in imports(path, known)
         if name != "slurmhooks"
-        and (other == "slurmhooks" or (room(other) != room(name) and floor(other) >= floor(name)))
+        and (other == "slurmhooks" or (folder(other) != folder(name) and layer(other) >= layer(name)))
     ]
     # The command shows the version, which the package re-exports.
     assert [line for line in wrong if not line.startswith(("slurmhooks.cli ", "slurmhooks.cli."))] == []

@@ -9,14 +9,14 @@ from slurmhooks.hooks.points import POINTS
 
 NATIVE = Path(__file__).parents[2] / "native"
 
-TIERS = (
+LAYERS = (
     ("log", "entry", "build_config", "protocol", "trusted"),
     ("wire", "client", "embed", "manifest"),
     ("stub", "python", "slurmctld"),
     (*POINTS, "actions", "own_lua"),
 )
-"""Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
-never from another folder of its tier, so that no plugin point depends on another one."""
+"""Folders and files of native/. A file includes from lower layers and its own folder: never from a higher layer, and
+never from another folder of its layer, so that no plugin point depends on another one."""
 
 GENERATED = {"build_config.h", "protocol.h"}
 
@@ -40,12 +40,12 @@ def component(name: str) -> str:
     return name.split("/", maxsplit=1)[0].removesuffix(".c").removesuffix(".h")
 
 
-def tier(name: str) -> int:
-    """Return the tier of a file."""
-    for number, components in enumerate(TIERS):
+def layer(name: str) -> int:
+    """Return the layer of a file."""
+    for number, components in enumerate(LAYERS):
         if component(name) in components:
             return number
-    raise AssertionError(f"native/{name} is in no tier: add {component(name)} to TIERS of {__file__}")
+    raise AssertionError(f"native/{name} is in no layer: add {component(name)} to LAYERS of {__file__}")
 
 
 def own_header(name: str) -> str:
@@ -66,12 +66,12 @@ def test_includes_name_their_folder() -> None:
 
 
 def test_includes_run_one_way() -> None:
-    """A component includes only lower tiers and itself; components of one tier do not include each other."""
+    """A component includes only lower layers and itself; components of one layer do not include each other."""
     wrong = [
         f"{name} includes {other}"
         for name, text in c_files().items()
         for other in includes(text)
-        if component(name) != component(other) and tier(other) >= tier(name)
+        if component(name) != component(other) and layer(other) >= layer(name)
     ]
     assert wrong == []
 

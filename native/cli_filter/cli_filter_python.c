@@ -20,7 +20,7 @@ EXPORTED const char plugin_name[] = "slurmhooks cli_filter plugin";
 EXPORTED const char plugin_type[] = "cli_filter/python";
 EXPORTED const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* The return code for Slurm if Python has no answer: the command ends. */
+/* The return code for Slurm if Python has failed: the command ends. */
 #define FAILED SLURM_ERROR
 
 /* RET the running command, recognized by an option that only this command has. */
@@ -57,7 +57,7 @@ static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint
     static struct slurmhooks_entry entry = {"slurmhooks.entry.cli_filter", "call", NULL};
     static enum slurmhooks_command command;
     static int known = -1;
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     const char *why;
     const struct manifest_line *line = manifest_find_point(MANIFEST_CLI_FILTER, &why);
 
@@ -70,10 +70,10 @@ static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint
     known = line != NULL;
     if (line && !(line->calls[which] & (1u << command)))
         return 0;
-    if (STUB_CALL(&entry, &answer, which, command, (intptr_t)opt, early, offset, job_id, step_id, known))
+    if (STUB_CALL(&entry, &outcome, which, command, (intptr_t)opt, early, offset, job_id, step_id, known))
         return FAILED;
-    free(answer.message);
-    return answer.rc;
+    free(outcome.message);
+    return outcome.rc;
 }
 
 EXPORTED int cli_filter_p_setup_defaults(slurm_opt_t *opt, bool early)

@@ -98,7 +98,7 @@ static PyObject *call_function(PyObject *function, const intptr_t *arguments, in
 }
 
 /* Read the result (rc, message, detail) of an entry point. RET 0, or -1 with an exception. */
-static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
+static int unpack(PyObject *py_result, struct slurmhooks_outcome *outcome)
 {
     if (!PyTuple_Check(py_result) || PyTuple_GET_SIZE(py_result) != 3) {
         PyErr_Format(PyExc_TypeError, "an entry point returns (int, bytes or None, int), not %R", py_result);
@@ -119,19 +119,19 @@ static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
         char *bytes;
         if (PyBytes_AsStringAndSize(py_message, &bytes, NULL))
             return -1;
-        answer->message = strdup(bytes);
-        if (!answer->message) {
+        outcome->message = strdup(bytes);
+        if (!outcome->message) {
             PyErr_NoMemory();
             return -1;
         }
     }
-    answer->rc = (int)rc;
-    answer->detail = detail;
+    outcome->rc = (int)rc;
+    outcome->detail = detail;
     return 0;
 }
 
 /* As slurmhooks_call_f; the caller holds the event lock. */
-static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
+static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome, const intptr_t *arguments,
                        int count)
 {
     int rc = -1;
@@ -149,7 +149,7 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     PyObject *py_function = look_up(entry); /* borrowed */
     PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
     if (py_result)
-        rc = unpack(py_result, answer);
+        rc = unpack(py_result, outcome);
     if (rc)
         log_exception(entry);
     Py_XDECREF(py_result);
@@ -170,15 +170,16 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     return rc;
 }
 
-static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome, const intptr_t *arguments,
+                int count)
 {
-    memset(answer, 0, sizeof(*answer));
+    memset(outcome, 0, sizeof(*outcome));
     int rc = event_lock_take();
     if (rc) {
         log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function, rc);
         return -1;
     }
-    rc = call_locked(entry, answer, arguments, count);
+    rc = call_locked(entry, outcome, arguments, count);
     event_lock_release();
     return rc;
 }

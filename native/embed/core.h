@@ -18,7 +18,7 @@
 #define SLURMHOOKS_CORE_ABI 4
 
 /* What an entry point in Python returns: a tuple (rc, message, detail). */
-struct slurmhooks_answer {
+struct slurmhooks_outcome {
     int rc;        /* the return code for Slurm; valid only if the call returned 0 */
     char *message; /* text for the user, or NULL; from malloc(), freed by the caller */
     long detail;   /* the meaning depends on the entry point */
@@ -35,13 +35,13 @@ struct slurmhooks_entry {
  * Call an entry point while no other event runs. Starts Python if needed.
  *
  * IN entry      the function
- * OUT answer    filled if 0 is returned; else zeroed
+ * OUT outcome   filled if 0 is returned; else zeroed
  * IN arguments  numbers and addresses, each passed to Python as an int
  * IN count      the number of arguments
  * RET 0, or -1 with the reason in Slurm's log: Python did not start, the function raised, or its result was invalid.
  *     The caller then returns its own failure code to Slurm, for which 0 means success.
  */
-typedef int (*slurmhooks_call_f)(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
+typedef int (*slurmhooks_call_f)(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome,
                                  const intptr_t *arguments, int count);
 
 struct slurmhooks_core {

@@ -68,7 +68,7 @@ static void start_by_path(char *argv[])
 int main(int argc, char *argv[])
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.node", "health_check", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     const char *why;
 
     if (argc > 0 && argv[0][0] != '/')
@@ -76,8 +76,8 @@ int main(int argc, char *argv[])
     const struct manifest_line *line = manifest_find_point(MANIFEST_NODE, &why);
     if (line && !line->calls[HOOK_health_check])
         return 0;
-    if (STUB_CALL(&entry, &answer, line != NULL))
+    if (STUB_CALL(&entry, &outcome, line != NULL))
         return FAILED;
-    free(answer.message);
-    return answer.rc;
+    free(outcome.message);
+    return outcome.rc;
 }

@@ -26,7 +26,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* The return code for scrun if Python has no answer: scrun cancels the container's job. */
+/* The return code for scrun if Python has failed: scrun cancels the container's job. */
 #define FAILED SLURM_ERROR
 /* What a function returns, instead of a number of results, if the value on top of Lua's stack is to be an error. */
 #define RAISED (-1)
@@ -137,11 +137,11 @@ static int finish(lua_State *L, int (*function)(lua_State *L))
     return results == RAISED ? lua_error(L) : results;
 }
 
-/* RET the return code for scrun. Frees the answer's message. */
-static int read_answer(int failed, struct slurmhooks_answer *answer)
+/* RET the return code for scrun. Frees the outcome's message. */
+static int return_code(int failed, struct slurmhooks_outcome *outcome)
 {
-    free(answer->message);
-    return failed ? FAILED : answer->rc;
+    free(outcome->message);
+    return failed ? FAILED : outcome->rc;
 }
 
 /*
@@ -176,7 +176,7 @@ static int not_staged_in = 1;
 static int run_stage_in(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "stage_in", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
         .bundle = luaL_optstring(L, 2, NULL),
@@ -193,7 +193,7 @@ static int run_stage_in(lua_State *L)
 
     not_staged_in = 1; /* stage_out may be called before this ends */
     turns_begin_in(&container.cancelled);
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, in_manifest), &answer), failed = 0;
+    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, in_manifest), &outcome), failed = 0;
     int has_script = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
     if (has_script) {
         if (moved_bundle) {
@@ -218,7 +218,7 @@ static int run_stage_in(lua_State *L)
 static int run_stage_out(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "stage_out", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
         .bundle = luaL_optstring(L, 2, NULL),
@@ -235,7 +235,7 @@ static int run_stage_out(lua_State *L)
     };
 
     turns_begin_out();
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, in_manifest), &answer), failed = 0;
+    int rc = return_code(STUB_CALL(&entry, &outcome, (intptr_t)&container, in_manifest), &outcome), failed = 0;
     /* Called even if Python has failed: what the site's script has staged in must be staged out. */
     int has_script = lua_isfunction(L, lua_upvalueindex(1));
     if (has_script)
@@ -252,7 +252,7 @@ static int run_stage_out(lua_State *L)
 static int find_script(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.scrun", "script", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     const char *why;
     const struct manifest_line *line = manifest_find_point(MANIFEST_SCRUN, &why);
 
@@ -263,9 +263,10 @@ static int find_script(lua_State *L)
         return 1;
     }
     slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every scrun; run 'slurmhooks compile'", why);
-    int failed = STUB_CALL(&entry, &answer) || answer.rc;
-    lua_pushstring(L, failed && !answer.message ? "slurmhooks: Python did not start; see scrun's log" : answer.message);
-    free(answer.message);
+    int failed = STUB_CALL(&entry, &outcome) || outcome.rc;
+    lua_pushstring(L,
+                   failed && !outcome.message ? "slurmhooks: Python did not start; see scrun's log" : outcome.message);
+    free(outcome.message);
     return failed ? RAISED : 1;
 }
 

@@ -25,7 +25,7 @@
 /* Part of the names of environment variables with which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
 SPANK_PLUGIN(python, 1)
 
-/* The return code for Slurm if Python has no answer. Before 25.05 slurmstepd treats only negative codes as failures. */
+/* The return code for Slurm if Python has failed. Before 25.05 slurmstepd treats only negative codes as failures. */
 #define FAILED (-ESPANK_ERROR)
 #define BIT(context) (1u << (context))
 
@@ -78,7 +78,7 @@ static intptr_t manifest_of(const struct line *line)
 static int ask_option(const struct given_option *option)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "option", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     int index;
     const struct line *line = line_of_option(option->value, &index);
 
@@ -89,11 +89,11 @@ static int ask_option(const struct given_option *option)
      */
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
-    if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, manifest_of(line), index, (intptr_t)name,
+    if (STUB_CALL(&entry, &outcome, line->argc, (intptr_t)line->argv, manifest_of(line), index, (intptr_t)name,
                   (intptr_t)option->argument, option->origin))
         return FAILED;
-    free(answer.message);
-    return answer.rc;
+    free(outcome.message);
+    return outcome.rc;
 }
 
 /* Let Python take all options in waiting_options. RET the first failure code, or 0. */
@@ -171,14 +171,14 @@ static void tell_step(spank_t spank)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "step", NULL};
     static int told;
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
     uint32_t job, step;
 
     if (told || spank_context() != S_CTX_REMOTE || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return;
     told = 1;
-    STUB_CALL(&entry, &answer, job, step);
+    STUB_CALL(&entry, &outcome, job, step);
 }
 
 /*
@@ -190,17 +190,17 @@ static void tell_step(spank_t spank)
 static int ask_callback(const struct line *line, enum callback callback_id, spank_t spank, const char *missing)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.entry.spank", "callback", NULL};
-    struct slurmhooks_answer answer;
+    struct slurmhooks_outcome outcome;
 
     tell_step(spank);
     /* Python keeps a failure of an option for a later callback. In srun a failure has already ended the command. */
     tell_waiting();
-    if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
+    if (STUB_CALL(&entry, &outcome, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   manifest_of(line), (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
-    missing_known_list(answer.message);
-    free(answer.message);
-    return answer.rc;
+    missing_known_list(outcome.message);
+    free(outcome.message);
+    return outcome.rc;
 }
 
 /* Register the options that the manifest has for this context. RET 0, or a failure code for Slurm. */

@@ -70,10 +70,10 @@ void stub_open(void)
     get_core();
 }
 
-int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
+int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome, const intptr_t *arguments, int count)
 {
     const struct slurmhooks_core *ready = get_core();
 
-    memset(answer, 0, sizeof(*answer));
-    return ready ? ready->call(entry, answer, arguments, count) : -1;
+    memset(outcome, 0, sizeof(*outcome));
+    return ready ? ready->call(entry, outcome, arguments, count) : -1;
 }

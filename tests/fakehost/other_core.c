@@ -4,10 +4,11 @@
 
 #include "embed/core.h"
 
-static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_outcome *outcome, const intptr_t *arguments,
+                int count)
 {
     (void)entry;
-    (void)answer;
+    (void)outcome;
     (void)arguments;
     (void)count;
     abort();

@@ -2,6 +2,7 @@
 """Which C file includes which, read from the sources."""
 
 import re
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -123,3 +124,11 @@ def test_entry_points_keep_errno() -> None:
     }
     assert len({name for name, _ in found}) >= 5
     assert [(name, first) for name, first in found if not KEEPS.fullmatch(first)] == []
+
+
+def test_a_name_has_one_definition() -> None:
+    """No two files define an include guard, a struct, an enum or a union of the same name: a file may include both."""
+    definition = re.compile(r"^#ifndef (\w+_H)$|^(?:typedef |extern |static )*(?:struct|enum|union) (\w+) \{$", re.M)
+    names = [guard or tag for text in c_files().values() for guard, tag in definition.findall(text)]
+    assert len(names) > len(c_files()) / 2
+    assert [name for name, count in Counter(names).items() if count > 1] == []

@@ -17,7 +17,7 @@ from slurmhooks import scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.config import model as config
 from slurmhooks.fields import flag_rows, number_rows, rows
-from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, HookSpec
+from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, POINTS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
 from slurmhooks.spank import callbacks
@@ -78,8 +78,8 @@ def pages() -> dict[str, str]:
 def hooks_page() -> str:
     """Return the page of all hooks."""
     plain = [spec for spec in HOOKS.values() if not spec.contexts]
-    spank = [spec for spec in HOOKS.values() if spec.name.startswith("spank.")]
-    filters = [spec for spec in HOOKS.values() if spec.name.startswith("cli_filter.")]
+    spank = list(POINTS["spank"].hooks)
+    filters = list(POINTS["cli_filter"].hooks)
     node = [spec for spec in HOOKS.values() if spec.has_terms]
     on_error = "The first value of `on_error` is the default."
     return page(

@@ -106,7 +106,7 @@ def decorators() -> str:
 def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     """Return names and types of the arguments of a hook."""
     own = {"cli_filter": FILTER_JOB, "power": POWER}
-    types = {**ARGUMENTS, **own.get(spec.name.partition(".")[0], {})}
+    types = {**ARGUMENTS, **own.get(spec.point, {})}
     if spec.is_periodic:
         types |= ACTING
     return tuple((name, types[name]) for name in spec.arguments)

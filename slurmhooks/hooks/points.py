@@ -37,6 +37,7 @@ class HookSpec:
 
     Attributes:
         name: its name below ``hook``.
+        point: the name of its plugin point, which Point sets.
         function: Slurm's function.
         arguments: the names of the arguments; a handler takes any subset.
         on_error: the values of ``on_error``: the first is the default, the second lets the request pass, or drains the
@@ -66,6 +67,7 @@ class HookSpec:
     ) -> None:
         """Store the description; see the class."""
         self.name = name
+        self.point = ""
         self.function = function
         self.arguments = arguments
         self.on_error = on_error
@@ -124,6 +126,8 @@ class Point:
         self.name = name
         self.section = section
         self.hooks = hooks
+        for spec in hooks:
+            spec.point = name
         self.key = key
         self.default = default
         self.member = member

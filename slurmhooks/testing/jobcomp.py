@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.jobcomp.layout import HOOKS
 from slurmhooks.testing.job_submit import FakeRecord
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Registry
 
-__all__ = ["HOOKS", "FakeEvent", "handle"]
 TIME = 1_700_000_000
 
 

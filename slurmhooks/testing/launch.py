@@ -379,4 +379,4 @@ def launch_lines(
 
 
 def _has_spank(registry: Registry) -> bool:
-    return bool(registry.options) or any(each.spec.name.startswith("spank.") for each in registry.all_handlers())
+    return bool(registry.options) or any(each.spec.point == "spank" for each in registry.all_handlers())

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from slurmhooks.testing.job_tables import FakeTable
     from slurmhooks.wire.tables import Tables
 
-HOOKS = (*priority.HOOKS, *prep.HOOKS)
-"""The hooks whose handlers get the record of one job."""
-
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
     """Run the handlers of one of these hooks.

@@ -189,12 +189,11 @@ def _refuse_wrong(spec: HookSpec, given: Mapping[str, Any], options: Mapping[str
     for name, value in given.items():
         if value is not None and name not in spec.arguments:
             raise TypeError(f"hook.{spec.name} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    point = spec.name.partition(".")[0]
-    if options and point not in ("spank", "cli_filter"):
+    if options and spec.point not in ("spank", "cli_filter"):
         raise TypeError(f"options are for SPANK and cli_filter; hook.{spec.name} has none")
-    if point == "cli_filter" and (given["job"] is not None or not isinstance(options, FakeOptions | None)):
+    if spec.point == "cli_filter" and (given["job"] is not None or not isinstance(options, FakeOptions | None)):
         raise TypeError(f"hook.{spec.name} takes options=FakeOptions(), which are its job, too")
-    if point == "spank" and isinstance(options, FakeOptions):
+    if spec.point == "spank" and isinstance(options, FakeOptions):
         raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
 
 
@@ -203,26 +202,27 @@ def _handle(
 ) -> tuple[Outcome, dict[str, Any], list[Observed]]:
     """Let the stand-in of a plugin point run the handlers of a hook; return the outcome, and what has changed."""
     hook, changes, observed = spec.name, dict[str, Any](), list[Observed]()
-    if hook.startswith("cli_filter."):
-        outcome, changes = _cli_filter(registry, hook, FakeOptions() if options is None else options, given)
-    elif hook.startswith("spank."):
-        outcome, changes = _spank(registry, hook, given["spank"] or FakeSpank(), options or {})
-    elif hook.startswith("scrun."):
-        outcome, changes = _scrun(registry, hook, given["container"] or FakeContainer())
-    elif hook.startswith("power."):
-        outcome = power.handle(registry, hook, given)
-    elif spec.is_periodic:
-        outcome = every.handle(registry, hook, given)
-    elif hook.startswith("node."):
-        outcome = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)})
-    elif hook in jobcomp.HOOKS:
-        outcome = jobcomp.handle(registry, hook, given)
-    elif hook in records.HOOKS:
-        outcome, changes = records.handle(registry, hook, given)
-    elif spec.arguments:
-        outcome, changes, observed = _job_submit(registry, hook, given)
-    else:
-        outcome = dispatch.run(registry.handlers(hook), {})
+    match spec.point:
+        case "cli_filter":
+            outcome, changes = _cli_filter(registry, hook, FakeOptions() if options is None else options, given)
+        case "spank":
+            outcome, changes = _spank(registry, hook, given["spank"] or FakeSpank(), options or {})
+        case "scrun":
+            outcome, changes = _scrun(registry, hook, given["container"] or FakeContainer())
+        case "power":
+            outcome = power.handle(registry, hook, given)
+        case "node":
+            outcome = dispatch.run(registry.handlers(hook), {"node": HealthNode("n1", spec.contexts)})
+        case "jobcomp":
+            outcome = jobcomp.handle(registry, hook, given)
+        case "site_factor" | "prep":
+            outcome, changes = records.handle(registry, hook, given)
+        case _ if spec.is_periodic:
+            outcome = every.handle(registry, hook, given)
+        case _ if spec.arguments:
+            outcome, changes, observed = _job_submit(registry, hook, given)
+        case _:
+            outcome = dispatch.run(registry.handlers(hook), {})
     return outcome, changes, observed
 
 

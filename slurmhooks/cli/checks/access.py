@@ -75,14 +75,14 @@ def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[
             remedy = "remove the key, or set SlurmUser=root"
             findings.append(f"{section}.user: SlurmUser is not root, so workers cannot run as {name!r}: {remedy}")
         findings += _obstacles(loaded.config_files, reader, "slurmctld does not load the hooks")
-    if any(handler.spec.name.startswith("scrun.") for handler in handlers):
+    if any(handler.spec.point == "scrun" for handler in handlers):
         findings += _obstacles(loaded.config_files, USERS, "scrun fails for them")
-    if any(handler.spec.name.startswith("cli_filter.") for handler in handlers):
+    if any(handler.spec.point == "cli_filter" for handler in handlers):
         findings += _obstacles(loaded.config_files, USERS, "srun, sbatch and salloc fail for them")
     for line, files in zip(loaded.lines, loaded.line_files, strict=True):
         lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
         (findings if _concerns_users(line) else notes).extend(lines)
-    if loaded.lines or any(handler.spec.name.startswith("cli_filter.") for handler in handlers):
+    if loaded.lines or any(handler.spec.point == "cli_filter" for handler in handlers):
         manifest = [(str(manifests.manifest_path(sysconfdir)), READ)]
         findings += _obstacles(manifest, USERS, "Python starts in all of their processes")
     return list(dict.fromkeys(findings)), [text for text in dict.fromkeys(notes) if text not in findings]

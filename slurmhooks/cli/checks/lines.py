@@ -59,5 +59,5 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         # A Lua script is loaded nevertheless: using these arguments fails, and slurmctld logs that.
         if PRIVATE_ARGUMENTS.intersection(handler.names)
         and not handler.path.endswith(loader.LUA)
-        and not handler.spec.name.startswith("power.")  # their nodes and jobs come from scontrol and Slurm's file
+        and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
     ]

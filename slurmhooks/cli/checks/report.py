@@ -157,8 +157,8 @@ def mode_of(handler: "Handler") -> str:
 
 def rows(loaded: "Loaded") -> "list[Handler]":
     """Return the handlers that would run: of SPANK by plugstack.conf, others by slurmhooks.toml."""
-    handlers = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
+    handlers = [handler for handler in loaded.registry.all_handlers() if handler.spec.point != "spank"]
     handlers += loaded.health
     for line in loaded.lines:
-        handlers += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
+        handlers += [handler for handler in line.registry.all_handlers() if handler.spec.point == "spank"]
     return handlers

@@ -50,3 +50,10 @@ def host(tmp_path: Path) -> Host:
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
     """Return a host with the plugins as sites have them, then one with AddressSanitizer and UBSan."""
     return Host(built(request.param), tmp_path)
+
+
+@pytest.fixture
+def needs_lua(host: Host) -> None:
+    """Skip if this machine has no headers of Lua."""
+    if not host.build.has_lua:
+        pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")

@@ -6,12 +6,7 @@ import pytest
 from tests.native.hosting import Host
 from tests.native.manifests import compile_scrun
 
-
-@pytest.fixture(autouse=True)
-def _needs_lua(host: Host) -> None:
-    """Skip if this machine has no headers of Lua."""
-    if not host.build.has_lua:
-        pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
+pytestmark = pytest.mark.usefixtures("needs_lua")
 
 
 def test_what_a_container_is(host: Host) -> None:

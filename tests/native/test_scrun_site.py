@@ -30,11 +30,7 @@ slurm.log_info("site loaded")
 """
 
 
-@pytest.fixture(autouse=True)
-def _needs_lua(host: Host) -> None:
-    """Skip if this machine has no headers of Lua."""
-    if not host.build.has_lua:
-        pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
+pytestmark = pytest.mark.usefixtures("needs_lua")
 
 
 def own(host: Host, script: str = SITE, hooks: str = "") -> None:

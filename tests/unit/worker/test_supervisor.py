@@ -3,7 +3,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,6 @@ from tests.native.workers import below, wait_for
 from tests.unit.worker.supervisors import Supervisor
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
-    """A supervisor that ends with the test."""
-    instance = Supervisor(tmp_path)
-    yield instance
-    instance.end()
 
 
 def test_what_failed_is_tried_again(supervisor: Supervisor, tmp_path: Path) -> None:

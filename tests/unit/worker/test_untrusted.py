@@ -176,14 +176,6 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-@pytest.fixture
-def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
-    """A supervisor that ends with the test."""
-    instance = Supervisor(tmp_path)
-    yield instance
-    instance.end()
-
-
 def assert_unharmed(supervisor: Supervisor, victim: subprocess.Popen[bytes], folder: Path) -> None:
     """Assert what an attack must not have done, and that valid files go into service afterwards."""
     served = folder / "served"

@@ -174,39 +174,12 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     line = code.co_firstlineno if code else 0
     label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
     where = f"{path}:{line}: handler {label} of hook.{spec.name}"
-    findings = []
+    findings = [f"{where}: {fault}" for fault in _faults(mark, spec)]
     names: tuple[str, ...] = ()
     try:
         names = parameters(function, spec)
     except TypeError as error:
-        findings.append(f"{where} {error}")
-    if mark.on_error is not None and mark.on_error not in spec.on_error:
-        findings.append(f'{where}: on_error takes "{spec.on_error[0]}" or "{spec.on_error[1]}", not {mark.on_error!r}')
-    if mark.contexts is not None:
-        findings += [
-            f"{where}: contexts may name {', '.join(spec.contexts) or 'nothing: this hook has none'}; not {context!r}"
-            for context in mark.contexts
-            if context not in spec.contexts
-        ]
-        if not mark.contexts:
-            findings.append(f"{where}: contexts is empty, so it would never run")
-    if mark.timeout is not None and not (spec.has_timeout and 0 < mark.timeout <= MAX_TIMEOUT):
-        valid = (
-            f"takes more than 0 and at most {MAX_TIMEOUT} seconds"
-            if spec.has_timeout
-            else "does not apply to this hook"
-        )
-        findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
-    if not mark.effects and not spec.has_requests:
-        findings.append(f"{where}: effects is for handlers of {_hooks('has_requests')}")
-    if mark.rollout is not None and not spec.has_modes:
-        findings.append(f"{where}: mode and share are for handlers of {_hooks('has_modes')}")
-    elif mark.rollout is not None:
-        findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
-    if mark.terms is not None:
-        findings += [f"{where}: {fault}" for fault in mark.terms.faults()]
-    if mark.schedule is not None:
-        findings += [f"{where}: {fault}" for fault in mark.schedule.faults()]
+        findings.insert(0, f"{where} {error}")
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
@@ -217,6 +190,33 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     )
     handler.after_refusal = STOP if mark.effects else TRY
     return handler, []
+
+
+def _faults(mark: Mark, spec: HookSpec) -> list[str]:
+    """Return what is wrong with the arguments of a decorator."""
+    faults = []
+    if mark.on_error is not None and mark.on_error not in spec.on_error:
+        faults.append(f'on_error takes "{spec.on_error[0]}" or "{spec.on_error[1]}", not {mark.on_error!r}')
+    allowed = ", ".join(spec.contexts) or "nothing: this hook has none"
+    for context in mark.contexts or ():
+        if context not in spec.contexts:
+            faults.append(f"contexts may name {allowed}; not {context!r}")
+    if mark.contexts == ():
+        faults.append("contexts is empty, so it would never run")
+    if mark.timeout is not None and not spec.has_timeout:
+        faults.append("timeout does not apply to this hook")
+    elif mark.timeout is not None and not 0 < mark.timeout <= MAX_TIMEOUT:
+        faults.append(f"timeout takes more than 0 and at most {MAX_TIMEOUT} seconds, not {mark.timeout!r}")
+    if not mark.effects and not spec.has_requests:
+        faults.append(f"effects is for handlers of {_hooks('has_requests')}")
+    if mark.rollout is not None and not spec.has_modes:
+        faults.append(f"mode and share are for handlers of {_hooks('has_modes')}")
+    elif mark.rollout is not None:
+        faults += mark.rollout.faults()
+    for values in (mark.terms, mark.schedule):
+        if values is not None:
+            faults += values.faults()
+    return faults
 
 
 def _hooks(what: str) -> str:

@@ -26,7 +26,7 @@ TURN = 1.0
 PAUSE = 0.02
 """Seconds to wait while reports accumulate, without looking at their socket: each of them would wake this process."""
 MOST = 1000
-"""Maximum number of reports to receive before looking for orders again."""
+"""Maximum number of reports to receive before orders are checked again."""
 REPEAT = 60.0
 """Seconds before the loss of reports is logged again."""
 MEMORY = 1 << 30
@@ -215,7 +215,7 @@ def _metrics(orders: dict[str, Any]) -> Sink:
 
 
 def _recording(orders: dict[str, Any]) -> Sink:
-    from slurmhooks.collector.sink import sink
+    from slurmhooks.collector.recording_sink import sink
 
     return sink()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.collector.sink import RecordingSink
+from slurmhooks.collector.recording_sink import RecordingSink
 from slurmhooks.recording import page as shared
 from slurmhooks.recording import recorder as module
 from slurmhooks.recording.contents import Contents
@@ -151,7 +151,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     """A page that orders a recording."""
     page = Page()
     monkeypatch.setattr(shared, "page", page)
-    monkeypatch.setattr("slurmhooks.collector.sink.installed", lambda: TABLES)
+    monkeypatch.setattr("slurmhooks.collector.recording_sink.installed", lambda: TABLES)
     orders = {"number": 1, "file": str(tmp_path / "file"), "until": 1e12, "size": 1 << 20, "with": [], "tables": []}
     page.begin(orders)
     return page
@@ -164,7 +164,7 @@ def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.Mo
     sink.turn()
     sink.take(pack_report(REQUEST, 0, request("late")))
     assert page.status.get("ended") is None
-    monkeypatch.setattr("slurmhooks.collector.sink.LATE", 0.0)
+    monkeypatch.setattr("slurmhooks.collector.recording_sink.LATE", 0.0)
     sink.turn()
     assert page.status["ended"] == "it was stopped"
     assert ids(tmp_path / "file") == ["late"]

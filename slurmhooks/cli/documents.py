@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 Kind = TypeVar("Kind")
 MOST = 1 << 63
-"""Numbers are less, so that each of them is about a float, too."""
+"""Limit of numbers, which must also fit into a float."""
 
 
 def build(kind: type[Kind], value: Any) -> Kind:

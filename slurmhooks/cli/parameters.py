@@ -41,7 +41,7 @@ class Words(ParamType[list[str]]):
         words = [word for word in value.split(",") if word]
         wrong = [word for word in words if word not in self._known]
         if wrong:
-            self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
+            self.fail(f"{wrong[0]!r} is not one of {', '.join(self._known)}", param, ctx)
         return words
 
 

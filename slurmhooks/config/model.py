@@ -21,7 +21,7 @@ __all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
 
 FILE_NAME = "slurmhooks.toml"
 MOST = 1 << 63
-"""Numbers of TOML are less."""
+"""Limit of numbers: those of TOML have 64 bits."""
 
 
 def sections() -> dict[str, type[Section]]:

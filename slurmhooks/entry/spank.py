@@ -196,7 +196,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         name_text = text_from_c(ffi.string(ffi.cast("char *", name))) if name else None
         option = line.option(index, name_text)
         if option is None:
-            log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
+            log.error("unknown option --%s: no hook file that is loaded here defines it", name_text)
             return FAILED
         where = ORIGINS[origin]
         if option.scripted:

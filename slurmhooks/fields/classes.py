@@ -88,13 +88,13 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         row = by_name.get(name)
         member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
         if row is None or member is None or isinstance(row, Computed):
-            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, by_name)}")
+            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to filter by{nearest(name, by_name)}")
         condition = row.condition(value)
         other = conditions.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
             condition = (condition[0] | other[0], condition[1] | other[1])  # a condition on another part of the member
         elif other is not None:
-            raise ValueError(f"{name} is of the same bits of {member} as another condition")
+            raise ValueError(f"{name}: another condition tests the same bits of {member}")
         conditions[member] = condition
     if len(conditions) > MAX_CONDITIONS:
         raise ValueError(f"at most {MAX_CONDITIONS} fields can be asked for, not {len(conditions)}")

@@ -108,7 +108,7 @@ class Field(Generic[Value]):
             TypeError: records cannot be selected by this field, or the value has the wrong type.
             ValueError: records cannot be selected by this value.
         """
-        raise TypeError(f"records cannot be chosen by {self.name}")
+        raise TypeError(f"records cannot be filtered by {self.name}")
 
 
 class Text(Field[str]):

@@ -105,6 +105,6 @@ def run(
             node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, now, pause
         )
     except draining.Unanswered as error:
-        return [*faults, f"{node.name} keeps its state, slurmctld does not say or take it: {error}"], None
+        return [*faults, f"{node.name} keeps its state: slurmctld could not be asked or told: {error}"], None
     save()
     return faults, said

@@ -39,20 +39,20 @@ class Asking:
         self.tables = tables
         self._query = query
 
-    def ask(self, what: What, second: int, third: int, *items: tuple[int, bytes]) -> Message:
-        """Return the result of a question.
+    def ask(self, what: What, table: int, number: int, *items: tuple[int, bytes]) -> Message:
+        """Return the result of a question; what the arguments say depends on ``what``, see Message.
 
         Raises:
             MessageError: the result is damaged.
             Reject: the result is too large for a message.
         """
-        question = Message(Type.QUERY, what, second, third, items).encode(self.tables)
+        question = Message(Type.QUERY, what, table, number, items).encode(self.tables)
         result = decode(self._query(question), self.tables)
         if result.type != Type.RESULT:
             raise MessageError("a question was not answered by a result")
         if result.status == Status.TOO_LONG:
             # A user has sent so much that no handler can judge it.
-            name = self.tables.tables[second].members[third].name if what == What.MEMBER else "a text"
+            name = self.tables.tables[table].members[number].name if what == What.MEMBER else "a text"
             raise Reject(
                 f"{name} is longer than {MAX_MESSAGE >> 20} MiB, the most that the hooks of this site can read"
             )

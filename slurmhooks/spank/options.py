@@ -155,7 +155,7 @@ class Options:
         if where == "remote":
             self._refused[option] = refused
         elif where == "job_script":
-            log.error("not taken: %s", refused.text)
+            log.error("ignored: %s", refused.text)
         elif refused.error_id is None:
             log.error("%s", refused.text)
         else:

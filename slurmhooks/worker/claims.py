@@ -27,7 +27,7 @@ LOCK, RUNS = "lock", "runs.json"
 MOST = 1000
 """How many rules have a note; that of the rule which has not run for the longest time is forgotten first."""
 SHORT = 2.0
-"""Seconds that a run of another supervisor, which delays a rule, may take before commands and the log tell of it."""
+"""Seconds that a run of another supervisor may delay a rule before commands and the log report it."""
 
 
 class Claim(IntEnum):

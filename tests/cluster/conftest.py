@@ -265,7 +265,7 @@ def only_release(name: str = ONE_RELEASE) -> str:
         UsageError: it is not tested, so that `make test` would omit the test.
     """
     if name not in RELEASES:
-        raise pytest.UsageError(f"one_release: {name!r} is none of {', '.join(RELEASES)}")
+        raise pytest.UsageError(f"one_release: {name!r} is not one of {', '.join(RELEASES)}")
     return name
 
 

@@ -200,7 +200,7 @@ def test_refused_in_the_prolog(options: Site) -> None:
     assert in_place(options, "job_script", "job_prolog") == {}
     assert in_place(options, "job_script", "job_epilog") == {}
     assert options.drained() == []
-    assert "not taken: --opt-late: bad is bad" in options.cluster.log("slurmd")
+    assert "ignored: --opt-late: bad is bad" in options.cluster.log("slurmd")
 
 
 def test_contexts(options: Site) -> None:

@@ -66,7 +66,7 @@ def names_of(field: str, values: Mapping[str, Any]) -> Sets:
         flags = 0
         for word in text.split(","):
             if word.strip().upper() not in values:
-                raise SbatchError(f"{word!r} is none of {', '.join(sorted(values))}")
+                raise SbatchError(f"{word!r} is not one of {', '.join(sorted(values))}")
             flags |= int(values[word.strip().upper()])
         return flags
 
@@ -78,7 +78,7 @@ def one_of(field: str, values: Mapping[str, Any]) -> Sets:
 
     def read(text: str) -> Any:
         if text.lower() not in values:
-            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in values if word))}")
+            raise SbatchError(f"{text!r} is not one of {', '.join(sorted(word for word in values if word))}")
         return values[text.lower()]
 
     return Sets(field, read)
@@ -119,7 +119,7 @@ def no_kill(fields: Fields, text: str) -> None:
     """``--no-kill[=off]``."""
     fields.pop("kill_on_node_fail", None)
     if text.lower() not in ("", "set", "off", "no"):
-        raise SbatchError(f"{text!r} is none of set, off, no")
+        raise SbatchError(f"{text!r} is not one of set, off, no")
     if text.lower() in ("", "set"):
         fields["kill_on_node_fail"] = 0
 

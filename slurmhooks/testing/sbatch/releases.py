@@ -59,4 +59,4 @@ def _refuse(given: Given) -> None:
     if given.name == "nodes" and {*",:"} & {*text}:
         raise SbatchError(f"{given.how}: {text!r} is not a valid node count in this release")
     if given.name == "gres-flags" and text.lower() not in OLD_GRES_FLAGS:
-        raise SbatchError(f"{given.how}: {text!r} is none of {', '.join(OLD_GRES_FLAGS)} in this release")
+        raise SbatchError(f"{given.how}: {text!r} is not one of {', '.join(OLD_GRES_FLAGS)} in this release")

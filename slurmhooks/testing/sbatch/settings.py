@@ -65,7 +65,7 @@ def gres_flags(fields: Fields, text: str) -> None:
     words = [word for word in text.lower().split(",") if word]
     for word in words:
         if word not in _GRES_FLAGS:
-            raise SbatchError(f"{word!r} is none of {', '.join(_GRES_FLAGS)}")
+            raise SbatchError(f"{word!r} is not one of {', '.join(_GRES_FLAGS)}")
         flag(_GRES_FLAGS[word])(fields, word)
     for pair in (("one-task-per-sharing", "multiple-tasks-per-sharing"), ("disable-binding", "enforce-binding")):
         if {*pair} <= {*words}:
@@ -84,7 +84,7 @@ def hint(fields: Fields, text: str) -> None:
     """``--hint``."""
     for word in text.split(","):
         if word.lower() not in _HINTS:
-            raise SbatchError(f"{word!r} is none of {', '.join(_HINTS)}")
+            raise SbatchError(f"{word!r} is not one of {', '.join(_HINTS)}")
         fields.update(_HINTS[word.lower()])
 
 
@@ -126,7 +126,7 @@ def memory_binding(fields: Fields, text: str) -> None:
     for word in words:
         name, _, values = word.partition(":")
         if name.lower() not in _MEMORY:
-            raise SbatchError(f"{name!r} is none of {', '.join(_MEMORY)}")
+            raise SbatchError(f"{name!r} is not one of {', '.join(_MEMORY)}")
         flag = _MEMORY[name.lower()]
         if flag in _WHERE:
             kind &= ~sum(int(MemBind[f"MEM_BIND_{other}"]) for other in _WHERE)

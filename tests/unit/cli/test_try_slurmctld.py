@@ -275,7 +275,7 @@ def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
     refused = run("try", "controller_prolog", *options)
     assert (refused.exit_code, answer(refused)["text"]) == (1, "no licence server")
     ended = answer(run("try", "controller_epilog", *options))
-    assert ended["notes"] == ["no handler of hook.controller_epilog: Slurm goes on as without it"]
+    assert ended["notes"] == ["no handler of hook.controller_epilog: no effect"]
     job.write_text('{"colour": 1}')
     wrong = run("try", "priority", *options)
     assert wrong.exit_code == 2

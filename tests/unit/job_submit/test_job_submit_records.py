@@ -145,13 +145,13 @@ def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int
 
 def test_choosing_says_what_is_wrong() -> None:
     """A field that does not exist, or that cannot be asked for, is an error with its name."""
-    with pytest.raises(AttributeError, match=r"^record has no 'user' to be chosen by; nearest: cluster, user_id"):
+    with pytest.raises(AttributeError, match=r"^record has no 'user' to filter by; nearest: cluster, user_id"):
         JOBS.where(user=7)
-    with pytest.raises(TypeError, match=r"^records cannot be chosen by argv"):
+    with pytest.raises(TypeError, match=r"^records cannot be filtered by argv"):
         JOBS.where(argv=["x"])
     with pytest.raises(TypeError, match=r"^partition takes"):
         JOBS.where(partition=None)
-    with pytest.raises(ValueError, match=r"^resizing is of the same bits of job_state"):
+    with pytest.raises(ValueError, match=r"^resizing: another condition tests the same bits of job_state"):
         JOBS.where(job_state_flags=JobStateFlag(0), resizing=True)
     with pytest.raises(ValueError, match=r"^at most 8 fields"):
         JOBS.where(

@@ -32,7 +32,7 @@ def _command(hook: str, function: str) -> click.Command:
             raise click.UsageError(str(error)) from error
         before = job.site_factor
         registry = load(sysconfdir, files)
-        notes = [] if registry.handlers(hook) else [f"no handler of hook.{hook}: Slurm goes on as without it"]
+        notes = [] if registry.handlers(hook) else [f"no handler of hook.{hook}: no effect"]
         result = run(registry, hook, record=job)
         changes: dict[str, Any] = {name: (before, value) for name, value in result.changes.items()}
         if output.wants_json():

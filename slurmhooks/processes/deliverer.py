@@ -65,7 +65,7 @@ def start(spool: Path) -> subprocess.Popen[bytes]:
     where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
     with (spool / LOG).open("ab") as lines:
         return subprocess.Popen(
-            (sys.executable, "-I", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
+            (sys.executable, "-I", "-X", "utf8", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
             stdin=subprocess.DEVNULL,
             stdout=lines,
             stderr=lines,

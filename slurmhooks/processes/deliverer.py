@@ -109,7 +109,7 @@ def _is_locked(spool: Path) -> bool:
     """Tell whether a process delivers; one that finds the lock taken by this look is replaced by the caller's."""
     with (spool / LOCK).open("a") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False

@@ -33,6 +33,9 @@ def note(text):
 def resume(nodes, jobs, event, features):
     note(f"begin {{event.id}} {{os.getpid()}}")
     time.sleep({pause})
+    if "pool" in nodes and not os.fork():
+        note(f"forked {{os.getpid()}}")
+        time.sleep(1000)
     while os.path.exists("{folder}/hold"):
         time.sleep(0.01)
     if "lost" in nodes:
@@ -137,9 +140,9 @@ class Site:
                 found.append(int(entry.parent.name))
         return found
 
-    def kill(self) -> None:
-        """Kill every process that delivers."""
-        killed = self.processes()
+    def kill(self, *spared: int) -> None:
+        """Kill every process that delivers, except those with some ids."""
+        killed = [pid for pid in self.processes() if pid not in spared]
         for pid in killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -328,6 +331,21 @@ def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
     hold.unlink()
     site.wait(site.empty)
     assert [line.split()[0] for line in site.notes()] == ["begin"] * 3 + ["resume"]
+
+
+def test_a_process_that_a_handler_has_forked_keeps_no_lock(site: Site) -> None:
+    """After a kill of the delivery, such a process, as a ProcessPoolExecutor has, does not keep others from it."""
+    (site.folder / "hold").touch()
+    site.call("resume", "pool")
+    site.wait(lambda: len(site.notes()) == 2)
+    forked = int(site.notes()[1].removeprefix("forked "))
+    site.kill(forked)
+    (site.folder / "hold").unlink()
+    site.call("suspend", "c1")
+    try:
+        site.wait(lambda: "suspend c1" in site.notes() and site.empty())
+    finally:
+        site.kill()
 
 
 def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def opened(path: Path, flags: int = 0) -> int:
+def opened(path: Path | str, flags: int = 0) -> int:
     """Return a descriptor to read a regular file.
 
     Args:
@@ -29,7 +29,7 @@ def opened(path: Path, flags: int = 0) -> int:
     return fd
 
 
-def read(path: Path) -> bytes:
+def read(path: Path | str) -> bytes:
     """Return the content of a regular file.
 
     Raises:

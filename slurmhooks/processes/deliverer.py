@@ -79,6 +79,7 @@ class Keeper:
     def __init__(self) -> None:
         """Look at once."""
         self._next = 0.0
+        self._trouble: str | None = None
         self._spool: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -99,10 +100,13 @@ class Keeper:
             if waits(spool) and not self.pid and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)
+            self._trouble = None
         except FileNotFoundError:
-            return
+            self._trouble = None
         except (OSError, ConfigError) as error:
-            log.error("power calls may wait in vain: %s", error)
+            if str(error) != self._trouble:
+                log.error("power calls may wait in vain: %s", error)
+            self._trouble = str(error)
 
 
 def _is_locked(spool: Path) -> bool:

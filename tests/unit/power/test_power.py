@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
+from slurmhooks.log import log
 from slurmhooks.processes import deliverer
 from tests.unit.worker.supervisors import Supervisor
 
@@ -357,6 +358,23 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
         keeper.look()
         assert keeper.pid == 0
         assert site.spool.exists() == there
+
+
+def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spool that cannot be read is named in the log once, and again after it could be read."""
+    lines: list[str] = []
+    monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
+    monkeypatch.setattr(log, "_sink", lambda _, text: lines.append(text))
+    keeper = deliverer.Keeper()
+    site.spool.parent.mkdir()
+    for count in (1, 2):
+        site.spool.touch()
+        for _ in range(3):
+            keeper.look()
+        assert len(lines) == count
+        assert f"'{site.spool}'" in lines[-1]
+        site.spool.unlink()
+        keeper.look()
 
 
 def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:

@@ -5,7 +5,8 @@
 #include <sys/types.h>
 
 /* The first words of a command, for which build_config.h must be included: a Python that heeds no user's settings. */
-#define ISOLATED_PYTHON SLURMHOOKS_PYTHON_EXECUTABLE, "-I", "-X", "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR
+#define ISOLATED_PYTHON \
+    SLURMHOOKS_PYTHON_EXECUTABLE, "-I", "-X", "utf8", "-X", "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR
 
 /*
  * Start Python. Safe in a process with threads, since no code of ours runs between fork and exec.

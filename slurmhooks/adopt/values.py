@@ -81,7 +81,7 @@ class Value:
 
     def joined(self, other: Value) -> Value:
         """Return what is known of a value that is one of the two."""
-        if self == other:
+        if self is other or self == other:
             return self
         return Value(
             nil=self.nil or other.nil,

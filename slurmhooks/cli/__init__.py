@@ -8,6 +8,7 @@ the command ``try``. The other modules here are shared by commands.
 
 import errno
 import importlib
+import io
 import os
 import sys
 from contextlib import suppress
@@ -41,6 +42,8 @@ class Commands(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as a program; if it has run hook files, end at once, whatever threads and exit functions they left."""
+        if isinstance(sys.stdout, io.TextIOWrapper):  # users choose names that the terminal's encoding may not have
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().__call__(*args, **kwargs)
         except SystemExit as ended:

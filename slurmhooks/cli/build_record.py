@@ -84,7 +84,7 @@ class BuildRecord:
             return documents.build(cls, json.loads(path.read_bytes()))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise Finding(f"{path} is not a valid build record: {str(error).splitlines()[0]}; {AGAIN}") from error
 
     def save(self, folder: Path) -> None:

@@ -54,7 +54,7 @@ def _start(text: str, page: Page) -> dict[str, Any]:
         wanted = json.loads(text)
         what = {name: wanted[name] for name in ("file", "size", "with", "tables")}
         page.begin({"number": number, "until": time.time() + wanted["seconds"], **what})
-    except ValueError:  # the request was cut off, or the page has no room for it
+    except (ValueError, RecursionError):  # the request was cut off, or the page has no room for it
         return {"findings": ["the name of FILE is too long"]}
     except (KeyError, TypeError):
         return {"findings": ["the command is of another release of slurmhooks"]}

@@ -38,6 +38,9 @@ LUA = ".lua"
 OWN = ("slurmhooks", "pydantic", "pydantic_core")
 """Modules that slurmhooks imports also after it has loaded hook files, in some processes."""
 
+begun: Callable[[str], None] | None = None
+"""Called with the name of each source whose code is about to run. Commands set it: a source may end their process."""
+
 
 class Source:
     """A hook file, an installed module, or a folder of packages that hook files and modules may import.
@@ -169,6 +172,8 @@ class _Loading:
             except LoadError as error:
                 self._findings += error.findings
                 return
+        if begun is not None:
+            begun(source.name)
         handlers = self._contents.setdefault(source.name, [])
         if source.path is not None and source.read is not None:
             try:

@@ -14,6 +14,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.files import regular
 from slurmhooks.jobcomp.frames import Frame, frames, key_of
 from slurmhooks.jobcomp.layout import FORMER, HEAD, MAGIC
 from slurmhooks.processes import deliverer
@@ -92,10 +93,10 @@ class Segment:
         """Open the file.
 
         Raises:
-            OSError: the file cannot be opened.
+            OSError: it cannot be opened, or is no file.
         """
         self._file = self._state = -1
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = regular.opened(path, os.O_NOFOLLOW)
         self.path = path
         self.records: dict[int, Record] = {}
         self._key = b""

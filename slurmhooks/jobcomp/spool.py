@@ -8,6 +8,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.files import regular
 from slurmhooks.files.durable import force, write
 from slurmhooks.jobcomp.layout import FORMER, HEAD
 from slurmhooks.jobcomp.segment import SEGMENT, STATE, Record, Segment
@@ -81,7 +82,7 @@ class Spool:
         """
         tables = self._tables.get(identity)
         if tables is None:
-            text = (self.folder / f"{identity:016x}.table").read_text()
+            text = regular.read(self.folder / f"{identity:016x}.table").decode()
             tables = self._tables[identity] = parse(text)
         return tables
 
@@ -121,7 +122,7 @@ class Spool:
             name = path.name.removesuffix(SEGMENT)
             about: object = None
             with suppress(OSError, ValueError, RecursionError):  # the letter itself is what matters
-                about = json.loads((self._dead / f"{name}.json").read_bytes())
+                about = json.loads(regular.read(self._dead / f"{name}.json"))
             letters.append({"reasons": {}, **(_sound(about) if isinstance(about, dict) else {}), "id": name})
         return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
 
@@ -132,7 +133,7 @@ class Spool:
             FileNotFoundError: there is no such letter.
         """
         about = next((each for each in self.letters() if each["id"] == letter), {})
-        with open(self._dead / f"{letter}{SEGMENT}", "rb") as file:
+        with open(regular.opened(self._dead / f"{letter}{SEGMENT}"), "rb") as file:
             position = 0 if file.read(len(FORMER)) == FORMER else HEAD
         passed = "".join(f"{json.dumps([position, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"
@@ -154,7 +155,7 @@ class Spool:
     def lost(self) -> list[dict[str, Any]]:
         """Return the jobs whose records were not kept, each with job_id, hook, time and reason."""
         try:
-            lines = (self.folder / LOST).read_bytes().split(b"\n")
+            lines = regular.read(self.folder / LOST).split(b"\n")
         except FileNotFoundError:
             return []
         jobs = []

@@ -9,6 +9,7 @@ Scripts get the values of the struct: NO_VAL is a number, and nice includes NICE
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import JobFields, PartitionFields, RecordFields, ReservationFields
@@ -96,7 +97,8 @@ BESIDES = (*ARRAYS, "environment")
 """Fields of a request that are not rows."""
 
 
-def names(kind: str, release: Release) -> dict[str, Field[Any]]:
+@cache
+def names(kind: str, release: Release) -> Mapping[str, Field[Any]]:
     """Return the fields that a script can read or write, with their rows.
 
     Args:
@@ -122,6 +124,7 @@ def _exists(row: Field[Any], release: Release) -> bool:
     return not (row.since and release_of(row.since) > release) and not (until and release_of(until) < release)
 
 
+@cache
 def writable(release: Release) -> frozenset[str]:
     """Return the fields of a request that a script can write."""
     fields = names("job_desc", release)

@@ -168,7 +168,7 @@ def table(text: str) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InvalidAnswerError("the answer is not a JSON object")

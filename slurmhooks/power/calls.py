@@ -36,6 +36,6 @@ def _jobs(job_id: str, resume_file: str) -> list[dict[str, Any]]:
     """
     try:
         jobs = json.loads(resume_file)["jobs"]
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, RecursionError):
         return [{"job_id": int(job_id)}] if job_id.isdecimal() else []
     return [job for job in jobs if isinstance(job, dict) and "job_id" in job] if isinstance(jobs, list) else []

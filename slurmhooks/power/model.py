@@ -26,7 +26,14 @@ def scontrol(*words: str) -> str:
         SlurmhooksError: it failed, or slurmctld did not answer within a minute.
     """
     try:
-        done = subprocess.run(("scontrol", *words), capture_output=True, text=True, timeout=LONGEST, check=False)
+        done = subprocess.run(
+            ("scontrol", *words),
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=LONGEST,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SlurmhooksError(f"scontrol {words[0]}: {error}") from None
     if done.returncode:

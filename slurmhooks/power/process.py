@@ -47,12 +47,13 @@ def main(spool: Path) -> None:
     with (spool / LOCK).open("w") as lock:
         while waits(spool):
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Not flock(): processes that handlers have forked, and left behind, would keep it.
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
             deliver(spool)
             # A call that came since the last look found the lock taken, so look again without it.
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            fcntl.lockf(lock, fcntl.LOCK_UN)
 
 
 def _line(level: int, text: str) -> None:

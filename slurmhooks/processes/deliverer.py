@@ -65,7 +65,7 @@ def start(spool: Path) -> subprocess.Popen[bytes]:
     where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
     with (spool / LOG).open("ab") as lines:
         return subprocess.Popen(
-            (sys.executable, "-I", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
+            (sys.executable, "-I", "-X", "utf8", "-X", where, "-m", "slurmhooks.power.process", str(spool)),
             stdin=subprocess.DEVNULL,
             stdout=lines,
             stderr=lines,
@@ -79,6 +79,7 @@ class Watchdog:
     def __init__(self) -> None:
         """Check at once."""
         self._next = 0.0
+        self._trouble: str | None = None
         self._spool: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -99,17 +100,20 @@ class Watchdog:
             if waits(spool) and not self.pid and not _is_locked(spool):
                 log.info("power calls wait in %s: starting their delivery", spool)
                 self._process = start(spool)
+            self._trouble = None
         except FileNotFoundError:
-            return
+            self._trouble = None
         except (OSError, ConfigError) as error:
-            log.error("power calls may wait in vain: %s", error)
+            if str(error) != self._trouble:
+                log.error("power calls may wait in vain: %s", error)
+            self._trouble = str(error)
 
 
 def _is_locked(spool: Path) -> bool:
     """Tell whether a process delivers; one that finds the lock taken by this look is replaced by the caller's."""
     with (spool / LOCK).open("a") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from signal import ITIMER_REAL, setitimer
 from typing import TYPE_CHECKING
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
@@ -104,6 +105,7 @@ class InWorker(Around):
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
+        _end_timer(handler)
         outcome = None
         if self._modes is None or not self._modes.tried(handler, error, before):
             outcome = self._judged(handler, error, view, before)
@@ -151,7 +153,9 @@ class InWorker(Around):
                 if handler.after_refusal == SKIP or not self._enforces(handler) or not self.begin(handler):
                     continue
                 before = view.savepoint()
-                also = self._judged(handler, called(handler, arguments, self), view, before)
+                error = called(handler, arguments, self)
+                _end_timer(handler)
+                also = self._judged(handler, error, view, before)
                 if also is not None:
                     self._undo(view, before)
                     if also.error_id is None:
@@ -172,6 +176,12 @@ class InWorker(Around):
     def close(self) -> None:
         """Also after a refusal: the handler must not be blamed for what ends the worker from here on."""
         worker.doing("")
+
+
+def _end_timer(handler: Handler) -> None:
+    """End a timer that a handler has left: its signal would end the worker, or interrupt another handler."""
+    if setitimer(ITIMER_REAL, 0)[0]:
+        log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)
 
 
 def with_id(text: str | None, handler: Handler) -> str | None:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from enum import IntEnum
 
 from slurmhooks.errors import ConfigError
-from slurmhooks.files import durable, slurm_conf
+from slurmhooks.files import durable, regular, slurm_conf
 from slurmhooks.log import log, visible
 from slurmhooks.processes import control, descriptors
 from slurmhooks.processes.control import Message
@@ -244,11 +244,10 @@ def _read(path: str) -> dict[str, tuple[int, str]]:
         ValueError: it is damaged.
     """
     try:
-        with open(path, "rb") as file:
-            runs = json.load(file)
+        runs = json.loads(regular.read(path))
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(runs, dict):
         raise ValueError(f"{path}: not a table")

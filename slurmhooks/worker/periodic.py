@@ -47,7 +47,7 @@ class State:
         """Return what was written; empty if a process was killed while it wrote."""
         try:
             value = json.loads(os.pread(self._fd, os.fstat(self._fd).st_size, 0) or b"{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 

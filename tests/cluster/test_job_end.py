@@ -201,6 +201,35 @@ def test_a_wrong_next_plugin(site: Cluster) -> None:
     site.wait(lambda: len(delivered(site)) == before + 1, what="delivery without the other plugin")
 
 
+REFUSES = """
+from slurmhooks import Reject
+
+@hook.job_end
+def refuse(event):
+    if not os.path.exists("/var/lib/slurm/delivered/ready"):
+        raise Reject("not ready")
+    note(id=event.id, name="redelivered")
+"""
+
+
+def test_what_root_delivers_again(site: Cluster) -> None:
+    """A dead letter that root has delivered again reaches the handler, and later records are delivered as before."""
+    site.put(START + REFUSES, "/etc/slurm/hooks.d/refuses.py")
+    site.root("slurmhooks", "reload", check=True)
+
+    def dead() -> int:
+        return len(json.loads(site.root("slurmhooks", "spool", "--json").stdout)["dead"])
+
+    job(site)
+    site.wait(lambda: dead() == 1, what="a dead letter")
+    shell(site, f"touch {FOLDER}/ready; slurmhooks spool redeliver")
+    site.wait(lambda: delivered(site, "redelivered"), what="its delivery")
+    before = len(delivered(site))
+    job(site)
+    site.wait(lambda: len(delivered(site)) == before + 1, what="the delivery of a later record")
+    shell(site, "echo '# none' >/etc/slurm/hooks.d/refuses.py; slurmhooks reload")
+
+
 SCRIPT = """
 function slurm_jobcomp_log_record(job_rec)
    job_rec.admin_comment = "seen " .. job_rec.name

@@ -79,3 +79,18 @@ def test_a_limit_that_is_never_reached_is_told(host: Host) -> None:
     """The log names a handler whose own limit is larger than that of the request, and both limits."""
     run = submitted(host, "@hook.job_submit(timeout=5)\ndef slow(job): pass\n", 1.5)
     assert "handler hooks:slow: timeout=5 is never reached: [job_submit] timeout = 1.5" in run
+
+
+def test_a_timer_is_not_left(host: Host) -> None:
+    """A timer of a handler neither interrupts a later one, also of the next request, nor ends the worker."""
+    hooks = """
+import signal
+
+@hook.job_submit(order=1)
+def leaves(job): signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+@hook.job_submit(order=2)
+def other(job): time.sleep(0.2)
+"""
+    run = submitted(host, hooks)
+    assert [result.rc for result in run.of("job_submit")] == [0, 0], run.log
+    assert run.lines("ERROR").count("slurmhooks: job_submit handler hooks:leaves has left a timer, which is ended") == 2

@@ -2,6 +2,9 @@
 """Texts that are not UTF-8, long, or have NUL bytes, control characters or formats."""
 
 import random
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +54,37 @@ def test_job_submit(each_host: Host) -> None:
     assert run.said("refused") == ["nul=True"] * 4
     assert (nul.rc, nul["comment"], nul.lists["argv"], nul.lists["environment"]) == (0, None, ["x"], ["A=1"])
     assert run.one("balance")["alive"] == 0
+
+
+LOCALES = {"de_DE.ISO-8859-1": ("de_DE", "ISO-8859-1"), "en_US.UTF-8": ("en_US", "UTF-8")}
+
+
+@pytest.mark.skipif(shutil.which("localedef") is None, reason="NOT TESTED: no localedef")
+@pytest.mark.parametrize("name", LOCALES)
+def test_the_locale_of_slurmctld_does_not_matter(name: str, host: Host, tmp_path: Path) -> None:
+    """Handlers print and encode any text as UTF-8, as in the processes of a launch, whatever the locale is."""
+    language, encoding = LOCALES[name]
+    subprocess.run(["localedef", "-i", language, "-f", encoding, tmp_path / name], check=True)
+    host.site(
+        """
+        import os
+
+        @hook.job_submit
+        def submit(job):
+            print("name", job.name)
+            job.comment = os.fsencode(job.name).hex()
+        """
+    )
+    run = host.run(
+        r"""
+        open js $job_submit
+        job_submit js script=x name=\xc3\xa4\xe2\x82\xac\xff
+        """,
+        env={"LOCPATH": str(tmp_path), "LC_ALL": name},
+    )
+    result = run.one("job_submit")
+    assert (result.rc, result["comment"]) == (0, "c3a4e282acff"), run.log
+    assert ("INFO", "name ä€?") in run.log
 
 
 def test_messages(each_host: Host) -> None:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The content of a bundle: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
-import errno
 import os
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import home, misplaced, paths, plugstack
+from slurmhooks.files import home, misplaced, paths, plugstack, regular
 from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 
@@ -103,19 +101,7 @@ def of_folder(folder: Path) -> dict[str, bytes]:
         OSError: a file cannot be read.
     """
     names = (Path(place, name) for place, _, files in _walk(folder) for name in files)
-    return {str(name.relative_to(folder)): _read(name) for name in names}
-
-
-def _read(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        OSError: it cannot be read, or is a device, or a FIFO, for whose writer this would wait.
-    """
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.ENOTSUP, "not a regular file", str(path))
-        return file.read()
+    return {str(name.relative_to(folder)): regular.read(name) for name in names}
 
 
 def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
@@ -151,7 +137,7 @@ class _Contents:
             self.findings.append(f"{key} names {name}: a bundle has no hidden files; rename it")
             return
         try:
-            self.files[plain] = _read(self.base / plain)
+            self.files[plain] = regular.read(self.base / plain)
         except OSError as error:
             self.findings.append(f"{self.base / plain}: {error.strerror}; {key} names it")
 

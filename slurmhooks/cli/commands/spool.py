@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,9 +13,10 @@ import click
 
 from slurmhooks.cli import documents, output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.files import slurm_conf
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
-from slurmhooks.processes import deliverer
+from slurmhooks.processes import deliverer, process
 from slurmhooks.site import sources as site
 
 
@@ -51,8 +53,8 @@ class Report:
 def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     """Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters.
 
-    Run this command as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or
-    lost records, 2 wrong use.
+    Run this command as root or SlurmUser on the machine of slurmctld; it works as SlurmUser. Exit codes: 0 fine, 1
+    there are dead letters or lost records, 2 wrong use.
     """
     parameters.use(sysconfdir)
     if of_power:
@@ -60,6 +62,9 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     else:
         folder = Path(spool_folder(site.read_config(site.config_name()).job_end))
         maker = "slurmctld with JobCompType=jobcomp/python makes it"
+    user = slurm_conf.slurm_user()
+    if os.getuid() == 0 and user:
+        process.become(user)  # slurmctld and its workers must be able to read and remove what this command writes
     context.obj = Spool(folder)
     if context.invoked_subcommand is not None:
         return

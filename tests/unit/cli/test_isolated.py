@@ -52,11 +52,14 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.mark.parametrize("text", ENDS.values(), ids=ENDS)
 def test_a_file_that_ends_its_process(text: str, write: Callable[[str], Path], run: Callable[..., Result]) -> None:
-    """It is a finding, and the exit code is 1."""
-    result = run("check", "--hooks", write(text), "--json")
+    """It is a finding that names the file, and the exit code is 1."""
+    path = write(text)
+    before = path.with_name("a.py")
+    before.write_text(START)
+    result = run("check", "--hooks", before, "--hooks", path, "--json")
     assert result.exit_code == 1
     (finding,) = json.loads(result.stdout)["findings"]
-    assert "ended the process" in finding or "ValueError" in finding
+    assert ("ended the process" in finding and finding.endswith(f" {path}")) or "ValueError" in finding
 
 
 def documents(path: Path, *words: str) -> str:

@@ -2,6 +2,11 @@
 """``slurmhooks spool``: its output, and its actions on dead letters."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -105,3 +110,41 @@ def test_lost_records(folder: SpoolFolder) -> None:
     done = call(folder)
     assert done.exit_code == 1
     assert "1 records were not kept" in done.output
+
+
+NAMES = ("0000000000.spool", "dead/1.1.json", "dead/2.2.spool", "lost.jsonl")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_file(name: str, folder: SpoolFolder) -> None:
+    """A FIFO in place of a file is never waited for, by no action; what is known without it is shown."""
+    folder.append(7)
+    spool = folder.read()
+    spool.bury(next(spool.records()))
+    path = folder.path / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    for arguments in ((), ("redeliver",)):
+        done = call(folder, *arguments)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_root_works_as_slurm_user() -> None:
+    """What root writes belongs to SlurmUser, whose workers deliver it."""
+    with tempfile.TemporaryDirectory() as name:
+        site = Path(name)
+        site.chmod(0o755)
+        (site / "slurm.conf").write_text(f"StateSaveLocation={site}\nSlurmUser=nobody\n")
+        folder = SpoolFolder(site / "slurmhooks")
+        folder.append(7)
+        spool = folder.read()
+        record = next(spool.records())
+        record.passed.add("site:handler")
+        spool.bury(record)
+        for path in (folder.path, *folder.path.rglob("*")):
+            shutil.chown(path, "nobody")
+        command = [sys.executable, "-m", "slurmhooks.cli", "spool", "--sysconfdir", name, "redeliver"]
+        subprocess.run(command, env=os.environ | {"SLURM_CONF": ""}, check=True, timeout=60)
+        owners = {path.owner() for path in folder.path.glob("again-*")}
+        assert owners == {"nobody"}

@@ -2,7 +2,10 @@
 """``slurmhooks why``: what happened to a request, in words."""
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,15 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
 def call(written: Written, *arguments: str) -> Result:
     """Run the command."""
     return CliRunner().invoke(main, ["why", "--sysconfdir", str(written.folder.parent), *arguments])
+
+
+def test_names_that_the_terminal_does_not_have(written: Written) -> None:
+    """Characters that the encoding of standard output lacks are escaped: a user cannot hide decisions by a name."""
+    written.add(NOON, user="alice", name="\u65e5\u672c")
+    command = [sys.executable, "-m", "slurmhooks.cli", "why", "--last=1", "--sysconfdir", str(written.folder.parent)]
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1", "SLURM_CONF": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert r"\u65e5\u672c" in done.stdout
 
 
 def test_a_refusal_in_words(written: Written) -> None:

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
+from slurmhooks.log import log
 from slurmhooks.processes import deliverer
 from tests.unit.worker.supervisors import Supervisor
 
@@ -33,6 +34,9 @@ def note(text):
 def resume(nodes, jobs, event, features):
     note(f"begin {{event.id}} {{os.getpid()}}")
     time.sleep({pause})
+    if "pool" in nodes and not os.fork():
+        note(f"forked {{os.getpid()}}")
+        time.sleep(1000)
     while os.path.exists("{folder}/hold"):
         time.sleep(0.01)
     if "lost" in nodes:
@@ -137,9 +141,9 @@ class Site:
                 found.append(int(entry.parent.name))
         return found
 
-    def kill(self) -> None:
-        """Kill every process that delivers."""
-        killed = self.processes()
+    def kill(self, *spared: int) -> None:
+        """Kill every process that delivers, except those with some ids."""
+        killed = [pid for pid in self.processes() if pid not in spared]
         for pid in killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -330,6 +334,21 @@ def test_a_supervisor_starts_the_delivery_again(site: Site) -> None:
     assert [line.split()[0] for line in site.notes()] == ["begin"] * 3 + ["resume"]
 
 
+def test_a_process_that_a_handler_has_forked_keeps_no_lock(site: Site) -> None:
+    """After a kill of the delivery, such a process, as a ProcessPoolExecutor has, does not keep others from it."""
+    (site.folder / "hold").touch()
+    site.call("resume", "pool")
+    site.wait(lambda: len(site.notes()) == 2)
+    forked = int(site.notes()[1].removeprefix("forked "))
+    site.kill(forked)
+    (site.folder / "hold").unlink()
+    site.call("suspend", "c1")
+    try:
+        site.wait(lambda: "suspend c1" in site.notes() and site.empty())
+    finally:
+        site.kill()
+
+
 def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:
     """Without a spool, or without calls in it, nothing is started and nothing is made."""
     for there in (False, True):
@@ -339,6 +358,23 @@ def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> Non
         watchdog.check()
         assert watchdog.pid == 0
         assert site.spool.exists() == there
+
+
+def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spool that cannot be read is named in the log once, and again after it could be read."""
+    lines: list[str] = []
+    monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
+    monkeypatch.setattr(log, "_sink", lambda _, text: lines.append(text))
+    keeper = deliverer.Keeper()
+    site.spool.parent.mkdir()
+    for count in (1, 2):
+        site.spool.touch()
+        for _ in range(3):
+            keeper.look()
+        assert len(lines) == count
+        assert f"'{site.spool}'" in lines[-1]
+        site.spool.unlink()
+        keeper.look()
 
 
 def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:

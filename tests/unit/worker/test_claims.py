@@ -227,7 +227,10 @@ def no_locks(*_: object) -> None:
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
 
-@pytest.mark.parametrize("fault", ["no folder", "a file", "no locks", "damaged", "other content", "too large", "full"])
+FAULTS = ("no folder", "a file", "no locks", "damaged", "nested", "other content", "too large", "a FIFO", "full")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_without_lock_and_notes_nothing_runs(
     state: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
@@ -247,6 +250,9 @@ def test_without_lock_and_notes_nothing_runs(
         elif fault == "no locks":
             patch.setattr(fcntl, "lockf", no_locks)
             named = "No locks available: '" + str(runs.parent / "lock")
+        elif fault == "a FIFO":
+            runs.unlink()
+            os.mkfifo(runs)
         elif fault == "full":
 
             def full(*_: object, **__: object) -> None:
@@ -254,7 +260,12 @@ def test_without_lock_and_notes_nothing_runs(
 
             patch.setattr(durable, "write", full)
         else:
-            content = {"damaged": b"{", "other content": b'{"a": 1}', "too large": b'{"a": [4294967296, "one"]}'}
+            content = {
+                "damaged": b"{",
+                "nested": b"[" * 100_000,
+                "other content": b'{"a": 1}',
+                "too large": b'{"a": [4294967296, "one"]}',
+            }
             runs.write_bytes(content[fault])
         assert [asking.kind(2), asking.kind(2, take_over=True)] == [Claim.LOCKED] * 2
         (line,) = logged()
@@ -264,6 +275,7 @@ def test_without_lock_and_notes_nothing_runs(
     if fault in ("no folder", "a file"):
         state.unlink(missing_ok=True) if fault == "a file" else None
         (state.parent / "away").rename(state)
+    runs.unlink()
     runs.write_bytes(before)
     assert asking.kind(2) == Claim.GRANTED
     assert claims.trouble is None

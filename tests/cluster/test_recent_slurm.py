@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is new in recent releases of Slurm: asynchronous steps, expedited requeues, batch steps that wait, metrics."""
+"""What is new in recent releases: asynchronous steps, expedited requeues, prologs in the job or waited for, metrics."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as metrics
 
-from tests.cluster.spank.site import RECORDS, Site, settle, site
+from tests.cluster.spank.site import RECORDS, RECORDS_D, SLURM_CONF, Site, settle, site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -160,3 +161,100 @@ def test_metrics_of_slurm(lent: Site) -> None:
         assert not any(name.startswith("slurmhooks") for name in slurms)
     finally:
         lent.root("cat /root/toml > /etc/slurm/slurmhooks.toml")
+
+
+GROUP = "/run/cgroup"
+CGROUPS = f"""
+    mkdir -p /run/freezer {GROUP}/freezer
+    mount -t cgroup -o freezer freezer /run/freezer
+    mkdir -p /run/freezer/$1
+    mount --bind /run/freezer/$1 {GROUP}/freezer
+    printf 'CgroupPlugin=cgroup/v1\\nCgroupMountpoint={GROUP}\\n' > /etc/slurm/cgroup.conf
+"""
+"""Gives the cluster cgroups: the tree of this machine is a hybrid, which Slurm's cgroup/v2 refuses."""
+IN_JOB = (
+    NOTE
+    + """
+from slurmhooks import Reject
+
+def note_call(spank):
+    group = open("/proc/self/cgroup").read()
+    note(place=f"{spank.step_name} {spank.callback}", root=os.getuid() == 0, job=f"/job_{spank.job_id}" in group)
+
+@hook.spank.task_post_fork
+def begin(spank):
+    note_call(spank)
+    if spank.step_name == "extern" and os.path.exists("/opt/spank/refuse"):
+        raise Reject("this node is not ready")
+
+@hook.spank.exit(contexts="remote")
+def end(spank):
+    note_call(spank)
+
+@hook.spank.job_prolog
+def prolog(spank):
+    note(place="job_prolog")
+
+@hook.spank.job_epilog
+def epilog(spank):
+    note(place="job_epilog")
+"""
+)
+SCRIPT = f"""#!/bin/sh
+case $(cat /proc/self/cgroup) in */job_$SLURM_JOB_ID*) job=true ;; *) job=false ;; esac
+echo "{{\\"place\\": \\"$SLURM_SCRIPT_CONTEXT\\", \\"root\\": true, \\"job\\": $job}}" >> {RECORDS}
+"""
+
+
+@pytest.fixture
+def in_job(lent: Site) -> Iterator[Site]:
+    """The cluster with a prolog and an epilog that run in the job, and with cgroups."""
+    if lent.since < (24, 5):
+        pytest.skip("this release has no PrologFlags=RunInJob")
+    changed = ("ProctrackType", "PrologFlags", "Prolog", "Epilog")
+    before = lent.root(f"cat {SLURM_CONF} /dev/null")
+    groups = lent.root("cat /etc/slurm/cgroup.conf")
+    rows = [row for row in before.splitlines() if row.partition("=")[0] not in changed]
+    rows += ["ProctrackType=proctrack/cgroup", "PrologFlags=RunInJob", "Prolog=/opt/script", "Epilog=/opt/script", ""]
+    lent.cluster.put(SCRIPT, "/opt/script", 0o755)
+    lent.cluster.put("\n".join(rows), SLURM_CONF)
+    lent.cluster.root("sh", "-ec", CGROUPS, "sh", f"slurmhooks-{lent.cluster.name}-{lent.cluster.release}", check=True)
+    lent.cluster.restart()
+    yield lent
+    lent.cluster.put(before, SLURM_CONF)
+    lent.cluster.put(groups, "/etc/slurm/cgroup.conf")
+    lent.cluster.restart()
+    lent.root(f"umount {GROUP}/freezer; find /run/freezer/slurmhooks-* -depth -type d -delete; umount /run/freezer")
+
+
+def test_a_prolog_in_the_job(in_job: Site) -> None:
+    """With PrologFlags=RunInJob, slurmstepd runs Prolog and Epilog, and no hook of prolog and epilog.
+
+    Hooks of the extern step run as root in the job's cgroup, before Prolog and before Epilog; a refusal before Prolog
+    keeps the job from starting.
+    """
+    use(in_job, IN_JOB)
+    found = in_job.cluster.root("slurmhooks", "check")
+    assert found.returncode == 1
+    assert "with PrologFlags=RunInJob, Slurm never calls the 2 handlers of hook.spank.job_epilog" in found.stderr
+    assert in_job.shell("sbatch --wait -N1 -o /dev/null --wrap true").returncode == 0
+    rows = in_job.wait_for_records(1, place="epilog_slurmd") and in_job.records()
+    calls = [row["place"] for row in rows]
+    batch = ["batch task_post_fork", "batch exit"]
+    assert [call for call in calls if call not in batch] == [
+        "extern task_post_fork", "prolog_slurmd", "extern exit", "epilog_slurmd"
+    ]  # fmt: skip
+    assert calls.index("prolog_slurmd") < calls.index(batch[0])
+    assert calls.index(batch[1]) < calls.index("epilog_slurmd")
+    assert all(row["root"] and row["job"] for row in rows), rows
+    in_job.forget_records()
+    in_job.root(f"touch {RECORDS_D}/refuse")
+    try:
+        said = in_job.shell("srun -N1 -t1 sh -c 'echo it runs'")
+        assert said.returncode != 0
+        assert "it runs" not in said.stdout
+        places = {row["place"] for row in in_job.wait_for_records(1, place="epilog_slurmd") and in_job.records()}
+        assert places == {"extern task_post_fork", "extern exit", "epilog_slurmd"}
+        assert in_job.drained() == []
+    finally:
+        in_job.root(f"rm {RECORDS_D}/refuse")

@@ -31,6 +31,21 @@ def policy(job):
 def marks(job):
     job.admin_comment = "the policy was here"
 """
+EVERY = "/var/lib/slurm/slurmctld/slurmhooks/every"
+RULES = f"""
+import time
+
+@hook.every("10s")
+def where(jobs):
+    try:
+        os.listdir("{EVERY}")
+    except PermissionError:
+        dies = os.path.exists("/var/tmp/dies")
+        with open("/var/tmp/ran", "a") as file:
+            file.write(f"{{time.time() // 10:.0f}} {{os.getuid()}} {{'dies' if dies else 'whole'}}\\n")
+        if dies:
+            os.kill(os.getpid(), 9)
+"""
 OWN = "/etc/own"
 STEAL = """
 libc = ctypes.CDLL(None, use_errno=True)
@@ -170,3 +185,30 @@ def test_recordings_still_work(site: Site) -> None:
     site.submit()
     site.cluster.wait(lambda: "1 request" in whole(site, "slurmhooks record --status"))
     whole(site, "slurmhooks record --stop")
+
+
+def test_periodic_rules(site: Site) -> None:
+    """Rules run as that user, who may not touch lock and notes: each run happens once, also one that was killed."""
+    if not site.cluster.has_sources:
+        pytest.skip("the build has only public headers")
+    whole(site, "rm -f /var/tmp/ran; install -m 666 /dev/null /var/tmp/ran")
+    site.hooks(RULES, "rules.py")
+
+    def ran(what: str = "") -> list[str]:
+        return [line for line in whole(site, "cat /var/tmp/ran").splitlines() if what in line]
+
+    site.cluster.wait(lambda: len(ran("whole")) >= 2, what="two runs")
+    whole(site, "touch /var/tmp/dies")
+    site.cluster.wait(lambda: ran("dies"), what="a run that is killed")
+    whole(site, "rm /var/tmp/dies")
+    before = len(ran())
+    site.cluster.wait(lambda: len(ran()) >= before + 2, what="more runs")
+    times, users, _ = zip(*(line.split() for line in ran()), strict=True)
+    assert len(set(times)) == len(times)
+    assert set(users) == {whole(site, "id -u nobody")}
+    assert whole(site, f"stat -c '%U %a' {EVERY} {EVERY}/lock {EVERY}/runs.json").split("\n") == [
+        "root 700",
+        "root 600",
+        "root 600",
+    ]
+    assert "periodic rules" not in whole(site, "slurmhooks status || true")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slurm
 from slurmhooks.cli.checks import plugins
+from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.registry import Handler
 
 POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
@@ -38,6 +39,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
         waiting["scrun"] = ""
     findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
+    findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
         findings += [
             f"{folder / POINTS[point]}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
@@ -78,6 +80,20 @@ def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | 
         if what and not setting.present:
             findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
     return findings
+
+
+def _prologs(handlers: Sequence[Handler], sysconfdir: Path) -> list[str]:
+    """Return a finding if slurmstepd runs prolog and epilog: SPANK has no callbacks for them there."""
+    conf = configuration.file_in(sysconfdir)
+    flags = (slurm_conf.value(str(conf), "PrologFlags") or "").lower().split(",")
+    lost = [each for each in handlers if each.spec.name in ("spank.job_prolog", "spank.job_epilog")]
+    if not lost or "runinjob" not in flags:
+        return []
+    what = _count(lost, " and ".join(sorted({f"hook.{each.spec.name}" for each in lost})))
+    return [
+        f"{conf}: with PrologFlags=RunInJob, Slurm never calls {what}: remove this flag, or use task_post_fork and exit"
+        " of the extern step instead"
+    ]
 
 
 def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:

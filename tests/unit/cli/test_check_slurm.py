@@ -37,6 +37,27 @@ def test_handlers_of_jobs_that_end_need_no_job_submit(site: Site) -> None:
     assert any("JobCompType=jobcomp/python" in finding for finding in site.found())
 
 
+PROLOG = "@hook.spank.job_prolog\ndef prolog(spank): pass\n"
+
+
+@pytest.mark.parametrize("name", ["", "hooks.d/other.py"])
+def test_prologs_that_run_in_the_job(site: Site, name: str) -> None:
+    """With PrologFlags=RunInJob, in any case, Slurm calls no prolog of SPANK, which other handlers do not need."""
+    others = ("JobSubmitPlugins=python", f"PluginDir={site.plugins}")
+    site.plugstack(f"required spank_python.so {name}")
+    file = site.file(PROLOG, Path(name or "a.py").name)
+    for flags in ("Alloc,RunInJob", "runinjob", "Contain", ""):
+        site.conf(*others, f"PrologFlags={flags}")
+        wanted = [
+            f"{site.etc}/slurm.conf: with PrologFlags=RunInJob, Slurm never calls handler {file.stem}:prolog of"
+            " hook.spank.job_prolog: remove this flag, or use task_post_fork and exit of the extern step instead"
+        ]
+        assert site.found() == (wanted if "job" in flags.lower() else [])
+    site.conf(*others, "PrologFlags=RunInJob")
+    site.file(INIT, file.name)
+    assert site.found() == []
+
+
 @pytest.mark.parametrize("text", [INIT, 'hook.spank.option("x", usage="")\n'])
 def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
     """The line may be in an included file; without a line, Slurm calls no SPANK handler."""

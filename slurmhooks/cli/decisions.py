@@ -109,19 +109,22 @@ class Log:
                         if decision is not None:
                             yield decision
 
-    def find(self, accept: Callable[[Decision], bool], needle: str = "", most: int | None = None) -> list[Decision]:
+    def find(
+        self, accept: Callable[[Decision], bool], may: Callable[[str], object], most: int | None = None
+    ) -> list[Decision]:
         """Return decisions, oldest first.
 
         Args:
             accept: selects decisions.
-            needle: a text that the lines of selected decisions contain; other lines are not parsed.
+            may: tells of a line whether its decision may be one of them; others are not parsed, which takes much longer
+                than to look for a text in a line, and a log has millions of lines.
             most: maximum number of decisions, of which the newest are returned; None: no maximum.
         """
         decisions: list[Decision] = []
         for current in self._folder.glob("*.jsonl"):
             newest: list[Decision] = []
             for line in _backwards(current):
-                if needle in line:
+                if may(line):
                     decision = _parse(line)
                     if decision is not None and accept(decision):
                         newest.append(decision)
@@ -134,31 +137,47 @@ class Log:
     def submissions(self, job: Job) -> list[Decision]:
         """Return the accepted submissions that may be a job's; several if they cannot be distinguished."""
 
+        def is_then(seconds: float) -> bool:
+            return -BEFORE <= seconds - job.submit_time < 1
+
         def fits(decision: Decision) -> bool:
             return (
                 decision.hook == "job_submit"
                 and (decision.verdict or "").startswith(("accepted", "unavailable, accepted"))
-                and -BEFORE <= decision.time.timestamp() - job.submit_time < 1
+                and is_then(decision.time.timestamp())
                 and _same(decision.user_id if decision.user_id is not None else decision.by, job.user_id)
                 and _same(decision.name, job.name)
             )
 
-        candidates = self.find(fits, "job_submit")
+        def may(line: str) -> bool:
+            seconds = _time_of(line)
+            return seconds is None or is_then(seconds)
+
+        candidates = self.find(fits, may)
         # slurmctld notes the time of submission right after the hooks, unless it has to wait.
         exact = [each for each in candidates if int(_end(each)) == job.submit_time]
         return exact or candidates
 
     def observed(self, decisions: list[Decision]) -> list[Decision]:
         """Return what handlers with mode "observe" did after the answers to these requests."""
-        ids = {decision.id for decision in decisions}
-        return self.find(lambda each: each.event == "observed" and each.id in ids, '"observed"') if ids else []
+        ids = {decision.id for decision in decisions if decision.id is not None}
 
-    def job(self, job_id: int) -> Job | None:
-        """Return data about a job's submission from later decisions about the job, which have its id."""
-        for decision in self.find(lambda each: each.job_id == job_id, str(job_id)):
-            if decision.submit_time:
-                return Job(decision.submit_time, decision.user_id, decision.name)
-        return None
+        def may(line: str) -> bool:
+            return any(each in line for each in ids)
+
+        return self.find(lambda each: each.event == "observed" and each.id in ids, may) if ids else []
+
+    def of_job(self, job_id: int) -> list[Decision]:
+        """Return the decisions that have the id of a job: those after its submission."""
+        return self.find(lambda each: each.job_id == job_id, re.compile(rf'"job_id":\s*{job_id}\b').search)
+
+
+def submitted(decisions: list[Decision]) -> Job | None:
+    """Return what decisions about a job, made after its submission, say about the submission."""
+    for decision in decisions:
+        if decision.submit_time:
+            return Job(decision.submit_time, decision.user_id, decision.name)
+    return None
 
 
 def _end(decision: Decision) -> float:
@@ -183,6 +202,15 @@ def _backwards(current: Path) -> Iterator[str]:
         except FileNotFoundError:
             continue  # the file has been rotated meanwhile
         yield from reversed(text.split("\n")[:-1])
+
+
+def _time_of(line: str) -> float | None:
+    """Return the time of a line in seconds since the epoch, without parsing the rest; None: it is not that simple."""
+    time = re.search(r'"time":\s*"([^"\\]*)"', line)
+    try:
+        return None if time is None else datetime.fromisoformat(time.group(1)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _parse(line: str) -> Decision | None:

@@ -3,6 +3,7 @@
 
 import json
 import socket
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from slurmhooks.cli import hosts, main
+from slurmhooks.cli import decisions, hosts, main
 from slurmhooks.cli.commands import why
 from slurmhooks.cli.decisions import Job, accounted, described
 
@@ -104,6 +105,31 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
     done = call(written, "17", "--json")
     assert [each["event"] for each in json.loads(done.output)] == ["decision", "observed", "decision"]
     assert json.loads(done.output)[0]["id"] == "aaaaaaaaaaaa"
+
+
+@pytest.mark.parametrize(
+    "question", [["4"], ["abcdef012345"], ["57dad26a"], ["--user", "mary-ann"], ["--user", "mary-ann", "--last", "1"]]
+)
+def test_only_lines_that_may_be_meant_are_parsed(
+    written: Written, monkeypatch: pytest.MonkeyPatch, question: list[str]
+) -> None:
+    """However long the log is, why parses a few lines, because a site's log has millions."""
+    lines = Counter[str]()
+    parse = decisions._parse
+    monkeypatch.setattr(decisions, "_parse", lambda line: lines.update([line]) or parse(line))
+    mary: dict[str, Any] = {"user": "mary-ann", "user_id": 2001, "name": "test"}
+    step = {"handler": "limits:gpu", "outcome": "passed", "error": "57dad26a"}
+    for number in range(300):
+        written.add(NOON + 60 * number, id=f"{number:012}", user="bob", user_id=2002, name="4", submit_time=NOON)
+        written.add(NOON + 60 * number, "prep.jsonl", id=f"{number:012}", job_id=400 + number, user="bob", user_id=4)
+        if number == 150:
+            written.add(NOON + 60 * number + 0.2, id="abcdef012345", handlers=[step], **mary)
+            written.add(NOON + 60 * number + 0.1, event="observed", id="abcdef012345", verdict=None, **mary)
+            later = {**mary, "job_id": 4, "submit_time": NOON + 60 * number}
+            written.add(NOON + 60 * number + 1, "prep.jsonl", hook="controller_prolog", id="0" * 12, **later)
+    shown = json.loads(call(written, "--json", *question).output)
+    assert {each["user"] for each in shown} == {"mary-ann"}
+    assert sum(lines.values()) < 12, lines
 
 
 STAMP = "2026-11-25 12:00:00.000+01:00"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,14 +100,18 @@ class Log:
         """
         return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
 
-    def __iter__(self) -> Iterator[Decision]:
-        """Iterate over all decisions, in no order; a log may also be a single file."""
+    def between(self, since: datetime | None, until: datetime | None) -> Iterator[Decision]:
+        """Iterate over the decisions of a time, in no order; a log may also be a single file."""
+        least = -inf if since is None else since.timestamp()
+        end = inf if until is None else until.timestamp()
         for current in [self._folder] if self._folder.is_file() else self._folder.glob("*.jsonl"):
             for path in [current] if current == self._folder else [current, *_rotated(current)]:
                 with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
                     for line in stream:
-                        decision = _parse(line) if line.endswith("\n") else None
-                        if decision is not None:
+                        if not line.endswith("\n") or not _may_be_between(line, least, end):
+                            continue
+                        decision = _parse(line)
+                        if decision is not None and least <= decision.time.timestamp() < end:
                             yield decision
 
     def find(
@@ -136,24 +141,18 @@ class Log:
 
     def submissions(self, job: Job) -> list[Decision]:
         """Return the accepted submissions that may be a job's; several if they cannot be distinguished."""
-
-        def is_then(seconds: float) -> bool:
-            return -BEFORE <= seconds - job.submit_time < 1
+        least, end = job.submit_time - BEFORE, job.submit_time + 1
 
         def fits(decision: Decision) -> bool:
             return (
                 decision.hook == "job_submit"
                 and (decision.verdict or "").startswith(("accepted", "unavailable, accepted"))
-                and is_then(decision.time.timestamp())
+                and least <= decision.time.timestamp() < end
                 and _same(decision.user_id if decision.user_id is not None else decision.by, job.user_id)
                 and _same(decision.name, job.name)
             )
 
-        def may(line: str) -> bool:
-            seconds = _time_of(line)
-            return seconds is None or is_then(seconds)
-
-        candidates = self.find(fits, may)
+        candidates = self.find(fits, lambda line: _may_be_between(line, least, end))
         # slurmctld notes the time of submission right after the hooks, unless it has to wait.
         exact = [each for each in candidates if int(_end(each)) == job.submit_time]
         return exact or candidates
@@ -204,13 +203,13 @@ def _backwards(current: Path) -> Iterator[str]:
         yield from reversed(text.split("\n")[:-1])
 
 
-def _time_of(line: str) -> float | None:
-    """Return the time of a line in seconds since the epoch, without parsing the rest; None: it is not that simple."""
+def _may_be_between(line: str, least: float, end: float) -> bool:
+    """Tell whether a line may be of a time, in seconds since the epoch, without parsing all of it."""
     time = re.search(r'"time":\s*"([^"\\]*)"', line)
     try:
-        return None if time is None else datetime.fromisoformat(time.group(1)).timestamp()
+        return time is None or least <= datetime.fromisoformat(time.group(1)).timestamp() < end
     except (ValueError, OverflowError):
-        return None
+        return True
 
 
 def _parse(line: str) -> Decision | None:

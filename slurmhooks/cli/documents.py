@@ -58,7 +58,7 @@ def _builder(kind: Any) -> Builder:
     return lambda value, where: _checked(value, kind, where)
 
 
-def _build_dataclass(kind: type[Any], value: Any, where: str) -> Any:
+def _build_dataclass(kind: Any, value: Any, where: str) -> Any:
     given = _checked(value, dict, where)
     values = {name: build_value(given[name], name) for name, build_value in _keys(kind).items() if name in given}
     try:

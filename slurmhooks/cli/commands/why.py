@@ -65,7 +65,9 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
             # JSON may write other characters in several ways.
             needle = user if user is not None and re.fullmatch(r"[\w.@+-]+", user, re.ASCII) else ""
             decisions = log.find(
-                lambda each: user is None or each.user == user, lambda line: needle in line, most=last or 10
+                lambda each: not _is_run(each) and (user is None or each.user == user),
+                lambda line: needle in line,
+                most=last or 10,
             )
         else:
             decisions = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
@@ -89,6 +91,11 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
         others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
         raise Finding(text + more)
+
+
+def _is_run(decision: Decision) -> bool:
+    """Tell whether it is a run of a periodic rule that succeeded: they are many, and about nobody; actions follow."""
+    return decision.hook == "every" and decision.verdict == "done"
 
 
 def _folder() -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,29 +100,36 @@ class Log:
         """
         return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
 
-    def __iter__(self) -> Iterator[Decision]:
-        """Iterate over all decisions, in no order; a log may also be a single file."""
+    def between(self, since: datetime | None, until: datetime | None) -> Iterator[Decision]:
+        """Iterate over the decisions of a time, in no order; a log may also be a single file."""
+        least = -inf if since is None else since.timestamp()
+        end = inf if until is None else until.timestamp()
         for current in [self._folder] if self._folder.is_file() else self._folder.glob("*.jsonl"):
             for path in [current] if current == self._folder else [current, *_rotated(current)]:
                 with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
                     for line in stream:
-                        decision = _parse(line) if line.endswith("\n") else None
-                        if decision is not None:
+                        if not line.endswith("\n") or not _may_be_between(line, least, end):
+                            continue
+                        decision = _parse(line)
+                        if decision is not None and least <= decision.time.timestamp() < end:
                             yield decision
 
-    def find(self, accept: Callable[[Decision], bool], needle: str = "", most: int | None = None) -> list[Decision]:
+    def find(
+        self, accept: Callable[[Decision], bool], may: Callable[[str], object], most: int | None = None
+    ) -> list[Decision]:
         """Return decisions, oldest first.
 
         Args:
             accept: selects decisions.
-            needle: a text that the lines of selected decisions contain; other lines are not parsed.
+            may: tells of a line whether its decision may be one of them; others are not parsed, which takes much longer
+                than to look for a text in a line, and a log has millions of lines.
             most: maximum number of decisions, of which the newest are returned; None: no maximum.
         """
         decisions: list[Decision] = []
         for current in self._folder.glob("*.jsonl"):
             newest: list[Decision] = []
             for line in _backwards(current):
-                if needle in line:
+                if may(line):
                     decision = _parse(line)
                     if decision is not None and accept(decision):
                         newest.append(decision)
@@ -133,32 +141,42 @@ class Log:
 
     def submissions(self, job: Job) -> list[Decision]:
         """Return the accepted submissions that may be a job's; several if they cannot be distinguished."""
+        least, end = job.submit_time - BEFORE, job.submit_time + 1
 
         def fits(decision: Decision) -> bool:
             return (
                 decision.hook == "job_submit"
                 and (decision.verdict or "").startswith(("accepted", "unavailable, accepted"))
-                and -BEFORE <= decision.time.timestamp() - job.submit_time < 1
+                and least <= decision.time.timestamp() < end
                 and _same(decision.user_id if decision.user_id is not None else decision.by, job.user_id)
                 and _same(decision.name, job.name)
             )
 
-        candidates = self.find(fits, "job_submit")
+        candidates = self.find(fits, lambda line: _may_be_between(line, least, end))
         # slurmctld notes the time of submission right after the hooks, unless it has to wait.
         exact = [each for each in candidates if int(_end(each)) == job.submit_time]
         return exact or candidates
 
     def observed(self, decisions: list[Decision]) -> list[Decision]:
         """Return what handlers with mode "observe" did after the answers to these requests."""
-        ids = {decision.id for decision in decisions}
-        return self.find(lambda each: each.event == "observed" and each.id in ids, '"observed"') if ids else []
+        ids = {decision.id for decision in decisions if decision.id is not None}
 
-    def job(self, job_id: int) -> Job | None:
-        """Return data about a job's submission from later decisions about the job, which have its id."""
-        for decision in self.find(lambda each: each.job_id == job_id, str(job_id)):
-            if decision.submit_time:
-                return Job(decision.submit_time, decision.user_id, decision.name)
-        return None
+        def may(line: str) -> bool:
+            return any(each in line for each in ids)
+
+        return self.find(lambda each: each.event == "observed" and each.id in ids, may) if ids else []
+
+    def of_job(self, job_id: int) -> list[Decision]:
+        """Return the decisions that have the id of a job: those after its submission."""
+        return self.find(lambda each: each.job_id == job_id, re.compile(rf'"job_id":\s*{job_id}\b').search)
+
+
+def submitted(decisions: list[Decision]) -> Job | None:
+    """Return what decisions about a job, made after its submission, say about the submission."""
+    for decision in decisions:
+        if decision.submit_time:
+            return Job(decision.submit_time, decision.user_id, decision.name)
+    return None
 
 
 def _end(decision: Decision) -> float:
@@ -183,6 +201,15 @@ def _backwards(current: Path) -> Iterator[str]:
         except FileNotFoundError:
             continue  # the file has been rotated meanwhile
         yield from reversed(text.split("\n")[:-1])
+
+
+def _may_be_between(line: str, least: float, end: float) -> bool:
+    """Tell whether a line may be of a time, in seconds since the epoch, without parsing all of it."""
+    time = re.search(r'"time":\s*"([^"\\]*)"', line)
+    try:
+        return time is None or least <= datetime.fromisoformat(time.group(1)).timestamp() < end
+    except (ValueError, OverflowError):
+        return True
 
 
 def _parse(line: str) -> Decision | None:

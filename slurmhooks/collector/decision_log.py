@@ -14,8 +14,9 @@ import random
 import stat
 import time
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.log import log
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping
 
 REPEAT = 60.0
-"""Seconds before the same error is logged again."""
+"""Seconds before the same error is logged again, and an unknown user is looked up again."""
+USERS = 4096
+"""Most names that are kept."""
 COUNTED = frozenset({"priority"})
 """Hooks whose calls are counted but not logged: they are too many, and decide about no request."""
 WOULD = frozenset({"would refuse", "would fail"})
@@ -156,6 +159,7 @@ class DecisionLog:
         self._complete: Callable[[dict[str, Any]], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
+        self._users = UserNames()
         self._file: _File | None = None
         self._second, self._clock = 0, ("", "")
         self.order(orders)
@@ -187,7 +191,7 @@ class DecisionLog:
         line = {**first, **content, **first}
         line.pop("observed", None)
         if "user_id" in line and "user" not in line:
-            line["user"] = user_name(line["user_id"])
+            line["user"] = self._users.get(line["user_id"])
         self._file.add(self._render(event, line=line) + b"\n")
 
     @cached_property
@@ -247,10 +251,26 @@ def _unremarkable(content: dict[str, Any]) -> bool:
     return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
 
 
-@lru_cache(4096)
-def user_name(uid: int) -> str | None:
-    """Return the name of a user, or None. Ask the name service only once for each user."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except (KeyError, OverflowError):
-        return None
+class UserNames:
+    """Names of users; the name service is asked once for each user whom it knows."""
+
+    def __init__(self) -> None:
+        """Ask nothing yet."""
+        self._names: dict[int, tuple[str | None, float]] = {}
+
+    def get(self, uid: int) -> str | None:
+        """Return the name of a user; None if there is none, or the name service has failed in the last minute.
+
+        It does not tell one from the other, and may take long to fail.
+        """
+        name, until = self._names.get(uid, (None, 0.0))
+        if time.monotonic() < until:
+            return name
+        try:
+            name, until = pwd.getpwuid(uid).pw_name, inf
+        except (KeyError, OverflowError):
+            name, until = None, time.monotonic() + REPEAT
+        if len(self._names) >= USERS:
+            self._names.clear()
+        self._names[uid] = (name, until)
+        return name

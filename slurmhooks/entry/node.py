@@ -13,7 +13,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, visible
-from slurmhooks.node import children, ready, run
+from slurmhooks.node import children, ready, run, verdict
 from slurmhooks.node.draining import Asked, Brake, Unanswered
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State, StateFile
@@ -57,7 +57,7 @@ def _run(has_manifest: bool) -> int:
     loaded = _load(has_manifest)
     if loaded is None:
         return FAILED
-    checks, settings = loaded
+    checks, settings = verdict.of_node(loaded[0], name), loaded[1]
     file = StateFile(name)
     state = State()
     try:

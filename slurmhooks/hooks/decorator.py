@@ -170,8 +170,8 @@ class Decorator:
             rollout: job_submit, job_modify and every only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
                 is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
-                "observe" by default. ``note``: what users read after a warning. Health checks have ``mode``, ``every``
-                and ``fails``, see slurmhooks.hooks.terms.
+                "observe" by default. ``note``: what users read after a warning. Health checks have ``mode``, ``every``,
+                ``fails`` and ``nodes``, see slurmhooks.hooks.terms.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The terms of a health check: its mode, how often it runs, and how often it must fail before the node is drained."""
+"""The terms of a health check: its mode, its nodes, how often it runs, and how often it must fail before a drain."""
 
 from __future__ import annotations
 
+from slurmhooks.hooks.node_lists import NodeList
 from slurmhooks.hooks.rollout import ENFORCE, MODES
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -20,15 +21,24 @@ class Terms:
         every: least seconds between two runs of the check; 0: whenever slurmd runs the program. As a text, a number
             with its unit, such as "30s", "10m", "6h" or "1d".
         fails: how often in sequence it must refuse before the node is drained.
+        nodes: the nodes that it is for, a list such as "gpu[01-16],viz*", in which ``*`` stands for any characters;
+            None: all.
     """
 
-    __slots__ = ("every", "fails", "mode")
+    __slots__ = ("every", "fails", "mode", "nodes")
 
-    def __init__(self, *, mode: str = ENFORCE, every: float | str = 0, fails: int = 1) -> None:
+    def __init__(
+        self, *, mode: str = ENFORCE, every: float | str = 0, fails: int = 1, nodes: str | None = None
+    ) -> None:
         """Store the values, which :meth:`faults` checks."""
         self.mode = mode
         self.every: object = seconds(every)
         self.fails = fails
+        self.nodes = nodes
+
+    def concern(self, node: str) -> bool:
+        """Tell whether the check is for a node."""
+        return self.nodes is None or NodeList(self.nodes).has(node)
 
     @property
     def pause(self) -> float:
@@ -46,6 +56,8 @@ class Terms:
             faults.append(f'every takes seconds or a text such as "10m", at most 30 days; not {every!r}')
         if type(self.fails) is not int or not 1 <= self.fails <= MOST_FAILS:
             faults.append(f"fails takes a number from 1 to {MOST_FAILS}, not {self.fails!r}")
+        if self.nodes is not None and not _is_list(self.nodes):
+            faults.append(f'nodes takes a list of nodes such as "gpu[01-16],viz*", not {self.nodes!r}')
         return faults
 
 
@@ -54,3 +66,10 @@ def seconds(value: object) -> object:
     if isinstance(value, str) and value[:-1].isdecimal() and value[-1] in _UNITS:
         return int(value[:-1]) * _UNITS[value[-1]]
     return value
+
+
+def _is_list(nodes: object) -> bool:
+    try:
+        return isinstance(nodes, str) and bool(NodeList(nodes))
+    except ValueError:
+        return False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SPEC = HOOKS["node.health_check"]
 KINDS: dict[str, Callable[..., None]] = {function.__name__: function for function in checks.CHECKS}
-TERMS = ("mode", "every", "fails")
+TERMS = ("mode", "every", "fails", "nodes")
 KEYS = ("check", "name", *TERMS, "timeout", "contexts", "on_error")
 """The keys that all checks have; ``check`` is the name of the function, ``name`` that of the check in messages."""
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {

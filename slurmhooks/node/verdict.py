@@ -22,6 +22,11 @@ def terms_of(check: Handler) -> Terms:
     return check.terms
 
 
+def of_node(checks: Iterable[Handler], node: str) -> list[Handler]:
+    """Return the checks that are for a node; the others are as if the site had none."""
+    return [check for check in checks if terms_of(check).concern(node)]
+
+
 def due(
     checks: Iterable[Handler], state: State, contexts: Iterable[str], now: float, alive: Callable[[str], bool]
 ) -> list[Handler]:

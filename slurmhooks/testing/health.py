@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurmhooks.node import children, run
+from slurmhooks.node import children, run, verdict
 from slurmhooks.node.draining import Asked, Brake
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
@@ -94,8 +94,8 @@ def health(
     Raises:
         LoadError: the file does not load.
     """
-    checks = registry_of(source).handlers("node.health_check")
     node = FakeNode() if node is None else node
+    checks = verdict.of_node(registry_of(source).handlers("node.health_check"), node.name)
     ran: dict[str, Result] = {}
 
     def execute(chosen: Sequence[Handler], arguments: dict[str, object]) -> list[Result]:

@@ -257,6 +257,21 @@ def test_a_disk_that_takes_no_state(lab: Lab) -> None:
 
 
 @pytest.mark.one_release
+def test_checks_for_some_nodes(lab: Lab) -> None:
+    """All nodes share the files; a check runs on the nodes that it names, with and without a manifest."""
+    lab.configure(hooks=HOOKS.replace("health_check\ndef file", 'health_check(nodes="n[2-9],gpu*")\ndef file'))
+    table = '[[health.checks]]\ncheck = "file"\npath = "/absent"\nnodes = "n2"\nname = "absent"\n'
+    lab.cluster.put(CONFIG.format(at_most=2) + table, "/etc/slurm/slurmhooks.toml")
+    lab.say("sick", "n1", "sick")
+    lab.say("sick", "n2", "sick")
+    for command in (("rm", "-f", "/etc/slurm/slurmhooks.manifest"), ("slurmhooks", "compile")):
+        lab.cluster.root(*command, check=True)
+        lab.run("n1", code=0)
+        lab.run("n2")
+        assert lab.state("n1") == (False, None)
+        assert lab.state("n2") == (True, "/absent does not exist; sick")
+
+
 def test_the_brake(lab: Lab) -> None:
     """If all nodes fail at the same time, as many are drained as at_most says."""
     lab.configure(at_most=1)

@@ -106,7 +106,10 @@ def command(
     except RecursionError as error:  # Lua itself allows about 200 levels
         raise Finding(f"{file}: its expressions or blocks are nested too deeply") from error
     if script.family not in ("job_submit", "cli_filter", "spank"):
-        raise Finding(f"{file}: defines no function that Slurm calls in job_submit.lua, cli_filter.lua or spank-lua")
+        raise Finding(
+            f"{file}: defines no function that Slurm calls in job_submit.lua, cli_filter.lua or spank-lua;"
+            " docs/scripts.md says where other scripts belong, such as prologs, health checks and cron jobs"
+        )
     path = str(file.absolute())
     comparisons, why = _compared(script, path, recording, count)
     changes = _changes(script, path, str(sysconfdir), version)

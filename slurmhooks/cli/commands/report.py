@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
 
 from slurmhooks.cli import output, parameters, progress
-from slurmhooks.cli.decisions import Decision, Log
+from slurmhooks.cli.decisions import Log
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.names import Numbered, plain
 from slurmhooks.cli.tally import KEPT, KINDS, Report, Tally
@@ -78,8 +78,9 @@ def command(
         raise Finding(f"{missing[0]}: there is no decision log: see [decisions] of slurmhooks.toml")
     tally = Tally(change)
     with progress.waiting("reading the decision log"):
-        for decision in _between(_all(logs), since, until):
-            tally.add(decision)
+        for log in logs:
+            for decision in log.between(since, until):
+                tally.add(decision)
     report = tally.report(top, Numbered(KEPT) if anonymous else plain)
     if html is not None:
         from slurmhooks.cli.pages import of_decisions
@@ -89,17 +90,6 @@ def command(
         output.document(report)
     elif html is None:
         show(report, notes)
-
-
-def _all(logs: Iterable[Log]) -> Iterator[Decision]:
-    for log in logs:
-        yield from log
-
-
-def _between(decisions: Iterator[Decision], since: datetime | None, until: datetime | None) -> Iterator[Decision]:
-    for decision in decisions:
-        if (since is None or decision.time >= since) and (until is None or decision.time < until):
-            yield decision
 
 
 def show(report: Report, notes: Iterable[str]) -> None:

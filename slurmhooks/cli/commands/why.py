@@ -62,7 +62,13 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
 
     with progress.waiting("reading the decision log"):
         if what is None:
-            decisions = log.find(lambda each: user is None or each.user == user, most=last or 10)
+            # JSON may write other characters in several ways.
+            needle = user if user is not None and re.fullmatch(r"[\w.@+-]+", user, re.ASCII) else ""
+            decisions = log.find(
+                lambda each: not _is_run(each) and (user is None or each.user == user),
+                lambda line: needle in line,
+                most=last or 10,
+            )
         else:
             decisions = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
             decisions = decisions[-last:] if last else decisions
@@ -85,6 +91,11 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
         others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
         raise Finding(text + more)
+
+
+def _is_run(decision: Decision) -> bool:
+    """Tell whether it is a run of a periodic rule that succeeded: they are many, and about nobody; actions follow."""
+    return decision.hook == "every" and decision.verdict == "done"
 
 
 def _folder() -> Path:
@@ -117,15 +128,17 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
     Raises:
         Finding: the id has none of these forms.
     """
-    decisions = log.find(lambda each: what in _ids(each), what) if re.fullmatch(ID, what) else []
+    from slurmhooks.cli.decisions import submitted
+
+    decisions = log.find(lambda each: what in _ids(each), lambda line: what in line) if re.fullmatch(ID, what) else []
     job = re.fullmatch(JOB, what)
     if decisions or job is None:
         if job is None and not re.fullmatch(ID, what):
             raise Finding(f"{what}: not a job id, nor the 8 or 12 hexadecimal digits of an error or a request")
         return decisions
     job_id = int(job.group(1))
-    decisions = log.find(lambda each: each.job_id == job_id, str(job_id))
-    facts = log.job(job_id) or _ask_slurm(what)
+    decisions = log.of_job(job_id)
+    facts = submitted(decisions) or _ask_slurm(what)
     if facts is None:
         notes.append(f"its submission cannot be found: neither the log nor scontrol nor sacct knows job {what}")
         return decisions

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from slurmhooks.cli import main
 from slurmhooks.cli.pages import charts
 from tests.unit.cli.pages.reading import is_harmless
-from tests.unit.cli.test_why import NOON, Written
+from tests.unit.cli.test_why import NOON, Written, parsed_lines
 
 REFUSED = [{"handler": "limits:time", "outcome": "refused", "text": "<b>", "microseconds": 40}]
 WARNED = [{"handler": "limits:gpu", "outcome": "would refuse", "mode": "warn", "microseconds": 20}]
@@ -70,6 +70,14 @@ def test_times(written: Written) -> None:
     assert json.loads(call(written.folder, "--since", f"{max(days, 1)}d", "--json").stdout)["total"]["requests"] == 3
     for wrong in ("yesterday", "2027-13-01", "99999999999w", "d"):
         assert call(written.folder, "--since", wrong).exit_code == 2
+
+
+def test_lines_of_other_times_are_not_parsed(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--since and --until look at the time of a line first, because a log has millions of lines."""
+    lines = parsed_lines(monkeypatch)
+    middle = datetime.fromtimestamp(NOON + 30).isoformat()
+    assert json.loads(call(written.folder, "--since", middle, "--json").stdout)["total"]["requests"] == 2
+    assert len([line for line in lines if '"time"' in line and "naive" not in line]) == 2, lines
 
 
 def test_page(written: Written, tmp_path: Path) -> None:

@@ -40,6 +40,17 @@ def test_all_checks_run(run: Run, tmp_path: Path) -> None:
     assert found["reason"] == "no scratch on n5"
 
 
+def test_checks_of_other_nodes_do_not_run(run: Run, tmp_path: Path) -> None:
+    """A check that names nodes has a row only for these."""
+    folder = configured(tmp_path)
+    (folder / "scratch.py").write_text(HOOK.replace("fails=3", 'nodes="gpu*"'))
+    path = folder / "slurmhooks.toml"
+    path.write_text(path.read_text().replace('free = "0%"', 'free = "0%"\nnodes = "n[1-4]"'))
+    for node, rows in (("n5", 1), ("n4", 2), ("gpu7", 2)):
+        result = run("try", "health", "--sysconfdir", folder, "--node", node, "--json")
+        assert len(answer(result)["checks"]) == rows
+
+
 def test_one_context(run: Run, tmp_path: Path) -> None:
     """Checks for other contexts do not run; people read the same as programs."""
     arguments = ("--sysconfdir", configured(tmp_path), "--node", "n5")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from slurmhooks.cli import hosts, main
+from slurmhooks.cli import decisions, hosts, main
 from slurmhooks.cli.commands import why
 from slurmhooks.cli.decisions import Job, accounted, described
 
@@ -57,6 +57,19 @@ def test_names_that_the_terminal_does_not_have(written: Written) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1", "SLURM_CONF": ""}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert r"\u65e5\u672c" in done.stdout
+
+
+def parsed_lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets each line that is parsed from now on."""
+    lines = []
+    parse = decisions._parse
+
+    def kept(line: str) -> Any:
+        lines.append(line)
+        return parse(line)
+
+    monkeypatch.setattr(decisions, "_parse", kept)
+    return lines
 
 
 def test_a_refusal_in_words(written: Written) -> None:
@@ -116,6 +129,41 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
     done = call(written, "17", "--json")
     assert [each["event"] for each in json.loads(done.output)] == ["decision", "observed", "decision"]
     assert json.loads(done.output)[0]["id"] == "aaaaaaaaaaaa"
+
+
+def test_runs_of_periodic_rules_do_not_crowd_out_requests(written: Written) -> None:
+    """--last shows requests, actions and runs that failed, but not the runs in which nothing went wrong."""
+    written.add(NOON, id="aaaaaaaaaaaa", user="alice")
+    written.add(NOON + 1, id="bbbbbbbbbbbb", hook="every", verdict="failed")
+    written.add(NOON + 2, id="cccccccccccc", hook="every", verdict="cancelled", job_id=7, user="alice")
+    for number in range(30):
+        written.add(NOON + 10 * number, id=f"{number:012}", hook="every", verdict="done")
+    shown = json.loads(call(written, "--last", "5", "--json").output)
+    assert [each["id"][0] for each in shown] == ["a", "b", "c"]
+    assert call(written, "000000000029").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "question", [["4"], ["abcdef012345"], ["57dad26a"], ["--user", "mary-ann"], ["--user", "mary-ann", "--last", "1"]]
+)
+def test_only_lines_that_may_be_meant_are_parsed(
+    written: Written, monkeypatch: pytest.MonkeyPatch, question: list[str]
+) -> None:
+    """However long the log is, why parses a few lines, because a site's log has millions."""
+    lines = parsed_lines(monkeypatch)
+    mary: dict[str, Any] = {"user": "mary-ann", "user_id": 2001, "name": "test"}
+    step = {"handler": "limits:gpu", "outcome": "passed", "error": "57dad26a"}
+    for number in range(300):
+        written.add(NOON + 60 * number, id=f"{number:012}", user="bob", user_id=2002, name="4", submit_time=NOON)
+        written.add(NOON + 60 * number, "prep.jsonl", id=f"{number:012}", job_id=400 + number, user="bob", user_id=4)
+        if number == 150:
+            written.add(NOON + 60 * number + 0.2, id="abcdef012345", handlers=[step], **mary)
+            written.add(NOON + 60 * number + 0.1, event="observed", id="abcdef012345", verdict=None, **mary)
+            later = {**mary, "job_id": 4, "submit_time": NOON + 60 * number}
+            written.add(NOON + 60 * number + 1, "prep.jsonl", hook="controller_prolog", id="0" * 12, **later)
+    shown = json.loads(call(written, "--json", *question).output)
+    assert {each["user"] for each in shown} == {"mary-ann"}
+    assert len(lines) < 12, lines
 
 
 STAMP = "2026-11-25 12:00:00.000+01:00"

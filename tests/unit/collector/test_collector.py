@@ -11,10 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks.collector import collector
+from slurmhooks.collector import collector, decision_log
 from slurmhooks.collector.collector import Collector
 from slurmhooks.config.model import Config
 from slurmhooks.config.sections import Decisions, Metrics
@@ -288,3 +289,33 @@ def test_a_plugin_that_decides_nothing_needs_no_structlog(tmp_path: Path) -> Non
     arguments = [json.dumps(each) for each in (orders(tmp_path / "log" / "job_submit.jsonl"), DECISION)]
     assert subprocess.check_output([sys.executable, "-c", code, *arguments], text=True) == "False True\n"
     assert (tmp_path / "log" / "job_submit.jsonl").exists()
+
+
+def test_a_user_is_known_again_after_an_outage_of_the_name_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user is asked for again a minute after the name service knew nobody, and not more often; a name is kept."""
+    asked: list[int] = []
+    clock, is_up = [1000.0], [False]
+
+    def getpwuid(uid: int) -> SimpleNamespace:
+        asked.append(uid)
+        if not is_up[0] or uid > 9:
+            raise KeyError(uid)
+        return SimpleNamespace(pw_name=f"user{uid}")
+
+    monkeypatch.setattr("pwd.getpwuid", getpwuid)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    names = decision_log.UserNames()
+    assert [names.get(7) for _ in range(3)] == [None] * 3
+    is_up[0] = True
+    clock[0] += decision_log.REPEAT - 1
+    assert names.get(7) is None
+    assert asked == [7]
+    clock[0] += 2
+    assert names.get(7) == "user7"
+    is_up[0] = False
+    clock[0] += 1e6
+    assert names.get(7) == "user7"
+    assert asked == [7, 7]
+    for uid in range(10, 10 + 2 * decision_log.USERS):
+        names.get(uid)
+    assert len(names._names) <= decision_log.USERS

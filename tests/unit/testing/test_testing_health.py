@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import testing
+from slurmhooks.errors import LoadError
 
 HOOKS = """
 import os
@@ -44,6 +45,22 @@ def test_a_node_over_several_runs(hooks: Path) -> None:
     node.clock += 3600
     assert testing.health(hooks, node).results == {"hooks:disk": "passed", "hooks:slow": "passed"}
     assert (node.drained, node.reason) == (False, None)
+
+
+def test_checks_for_some_nodes(hooks: Path) -> None:
+    """A check runs on the nodes that it names; a node that it no longer names is undrained."""
+    text = hooks.read_text()
+    hooks.write_text(text.replace("fails=2", 'nodes="gpu[01-16],n7"'))
+    (hooks.parent / "full").touch()
+    node = testing.FakeNode("n7")
+    assert testing.health(hooks, node).drained
+    assert testing.health(hooks, testing.FakeNode("gpu16")).drained
+    assert testing.health(hooks, testing.FakeNode("gpu17")).results == {"hooks:slow": "passed"}
+    hooks.write_text(text.replace("fails=2", 'nodes="gpu*"'))
+    assert not testing.health(hooks, node).drained
+    hooks.write_text(text.replace("fails=2", 'nodes="gpu["'))
+    with pytest.raises(LoadError, match="nodes takes a list of nodes"):
+        testing.health(hooks, node)
 
 
 def test_what_a_test_can_decide(hooks: Path) -> None:

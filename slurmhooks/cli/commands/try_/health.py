@@ -75,7 +75,7 @@ def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysco
     here = contexts or HEALTH
     checks = [
         check
-        for check in (*ready_made, *registry.handlers("node.health_check"))
+        for check in verdict.of_node((*ready_made, *registry.handlers("node.health_check")), node)
         if set(here).intersection(check.contexts) and verdict.terms_of(check).mode != "off"
     ]
     results = children.run(checks, {"node": HealthNode(node, here)}, seconds, lambda: None, _show)

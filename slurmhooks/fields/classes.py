@@ -129,7 +129,9 @@ def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
         state = view._state
         raw = state.writes[member] if member in state.writes else state.struct.text(place)
         if raw:
-            return decode(raw)
+            value = decode(raw)
+            if value:
+                return value
         return "" if raw is not None and view._keeps_empty else None
 
     def number(view: Any) -> Any:

@@ -158,10 +158,18 @@ class Lowered(Text):
         return old if old is not None and new is not None and old.lower() == new else new
 
 
+EMPTY_ITEMS = frozenset({b"", b"gres", b"gres/", b"gres:", b"license", b"license/"})
+"""Items of a list of TRES in which Slurm finds none; clients send ``gres/`` for ``--gres=``."""
+
+
 class Tres(Text):
     """A list of TRES, which a handler may write in the notation of any release."""
 
     __slots__ = ()
+
+    def decoder(self) -> Callable[[bytes], str]:
+        """See Field: a list without an item reads as the empty text."""
+        return lambda raw: "" if EMPTY_ITEMS.issuperset(raw.split(b",")) else text_from_c(raw)
 
     def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field: before 23.11, write ``gres/gpu:a100=2`` as ``gres:gpu:a100:2``, which older releases read."""

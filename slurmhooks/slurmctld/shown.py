@@ -165,7 +165,8 @@ def _shown(row: Row, value: Reported, empty: bool) -> Any:
     if is_text and isinstance(value, str):
         if is_as_sent and value and len(value) <= LONGEST_TEXT and value.isascii() and value.isprintable():
             return value
-        return plain(decode(value.encode("latin-1"))) if value or empty else None
+        text = plain(decode(value.encode("latin-1")))
+        return text if text or empty else None
     if isinstance(value, list):
         return value[0]
     shown = decode(value)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from slurmhooks.fields.rows import EMPTY_ITEMS
 from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
 from slurmhooks.job_submit.strings.notation import MAX_AMOUNT, NUMBER, NotationError
 
@@ -17,7 +18,7 @@ TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"
 COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
 ANY_COUNT = re.compile(r"\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
 """A count, or an invalid one with more digits, which is not a type either: strtoull() skips any number of zeros."""
-NOTHING = ("gres", "gres/", "gres:", "license", "license/")
+NOTHING = frozenset(item.decode() for item in EMPTY_ITEMS)
 """Items in which Slurm finds no TRES."""
 HIDDEN = re.compile(r"(?<!^)(?:gres|license)|^(?:gres|license)(?![/:])", re.DOTALL)
 """Where slurm_get_next_tres(), which searches the text for a kind of TRES, would find one inside of a word."""

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.rows import Lowered, Text, rows
+from slurmhooks.fields.rows import Lowered, Text, Tres, rows
 from slurmhooks.handlers import loader
+from slurmhooks.job_submit import strings
 from slurmhooks.lua import job_submit
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.job_submit.views import raw, view_of
@@ -24,6 +25,19 @@ def test_an_empty_text_is_unset_in_a_submission(name: str) -> None:
     assert getattr(fake, name) is None
     assert getattr(view_of(fake, "job_submit"), name) is None
     assert getattr(view_of(fake, "job_modify"), name) == ""
+
+
+@pytest.mark.parametrize("name", [name for name, row in rows(JobFields).items() if type(row) is Tres])
+def test_a_list_without_tres_is_empty(name: str) -> None:
+    """``--gres=`` sends ``gres/``, in which Slurm finds nothing: it reads as an empty text does."""
+    seen = {name, "gres"} if name == "tres_per_node" else {name}
+    for text in ("gres/", "gres:", "gres/,gres/", ",", "license/"):
+        assert len(strings.Tres.parse(text)) == 0
+        fake = FakeJob(release="24.11", **{name: text})
+        for each in seen:
+            assert getattr(view_of(fake, "job_submit"), each) is None
+            assert getattr(view_of(fake, "job_modify"), each) == ""
+    assert getattr(FakeJob(release="24.11", **{name: "gres/gpu:0,"}), name) == "gres/gpu:0,"
 
 
 def test_handlers_see_no_empty_account(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 #include <slurm/spank.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,8 @@ struct given_option {
 };
 
 static struct given_option *waiting_options;
+/* For the list only: scrun processes options in one thread while another one calls init_post_opt. */
+static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* RET for Python: the address of the manifest that has the line, or 0. */
 static intptr_t manifest_of(const struct line *line)
@@ -96,15 +99,25 @@ static int ask_option(const struct given_option *option)
     return outcome.rc;
 }
 
+/* RET the first of waiting_options, which now belongs to the caller, or NULL. */
+static struct given_option *first_waiting(void)
+{
+    pthread_mutex_lock(&waiting_lock);
+    struct given_option *option = waiting_options;
+    if (option)
+        waiting_options = option->next;
+    pthread_mutex_unlock(&waiting_lock);
+    return option;
+}
+
 /* Let Python take all options in waiting_options. RET the first failure code, or 0. */
 static int tell_waiting(void)
 {
+    struct given_option *option;
     int rc = 0;
 
-    while (waiting_options) {
-        struct given_option *option = waiting_options;
+    while ((option = first_waiting())) {
         int failed = ask_option(option);
-        waiting_options = option->next;
         free(option->argument);
         free(option);
         if (!rc)
@@ -116,7 +129,7 @@ static int tell_waiting(void)
 /* Keep an option until Python starts. RET 0, or a failure code for Slurm. */
 static int keep(int value, const char *argument, enum slurmhooks_origin origin)
 {
-    struct given_option *option = calloc(1, sizeof(*option)), **last = &waiting_options;
+    struct given_option *option = calloc(1, sizeof(*option)), **last;
 
     if (!option || (argument && !(option->argument = strdup(argument)))) {
         free(option);
@@ -124,9 +137,12 @@ static int keep(int value, const char *argument, enum slurmhooks_origin origin)
     }
     option->value = value;
     option->origin = origin;
+    pthread_mutex_lock(&waiting_lock);
+    last = &waiting_options;
     while (*last)
         last = &(*last)->next;
     *last = option;
+    pthread_mutex_unlock(&waiting_lock);
     return 0;
 }
 

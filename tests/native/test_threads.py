@@ -4,6 +4,7 @@
 import pytest
 
 from tests.native.hosting import Host
+from tests.native.manifests import compile_manifest
 from tests.native.test_fork import NO_LEAK_CHECK, SPINNING
 
 pytestmark = pytest.mark.slow
@@ -120,3 +121,52 @@ def test_what_a_thread_says_later_reaches_nobody_else(each_host: Host) -> None:
     run = each_host.run("open js $job_submit\njob_submit js name=alice\njob_submit js name=bob\nbalance")
     assert [result["err_msg"] for result in run.of("job_submit")] == [None, "for bob"]
     assert run.said("no user waits for this:") == ["for alice", "two"]
+
+
+def test_options_while_a_callback_runs(host: Host) -> None:
+    """An option that scrun processes in a second thread is converted once, and with the user's text.
+
+    scrun requests its job, for which it reads options from variables, while its first thread calls init_post_opt
+    (src/scrun/anchor.c:_anchor_child).
+    """
+    host.site(
+        """
+        import os, pathlib, time
+        FOLDER = pathlib.Path(__file__).parent
+        level = hook.spank.option("level", "TEXT", usage="for a test")
+
+        @level.check
+        def check(value):
+            log.info("checks", value=value)
+            if (FOLDER / "started").exists():
+                return value
+            (FOLDER / "started").touch()
+            # Until the first thread waits for this call.
+            while "futex" not in pathlib.Path(f"/proc/self/task/{os.getpid()}/wchan").read_text():
+                time.sleep(0.001)
+            return value
+
+        @hook.spank.init_post_opt(contexts="allocator")
+        @hook.spank.exit(contexts="allocator")
+        def show(spank):
+            log.info(spank.callback, level=level.value)
+        """
+    )
+    compile_manifest(host)
+    text = "x" * 100
+    run = host.run(
+        f"""
+        open sp $spank hooks.py
+        context allocator
+        call sp init
+        background
+        option sp level {text}
+        end
+        await started
+        call sp init_post_opt
+        join
+        call sp exit
+        """
+    )
+    assert run.said("checks") == [f"value='{text}'"]
+    assert run.said("exit") == [f"level='{text}'"]

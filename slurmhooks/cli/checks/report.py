@@ -117,6 +117,7 @@ def _report(
     state: str | None,
     running: list[controllers.Running],
 ) -> Report:
+    from slurmhooks.cli.checks import options as names
     from slurmhooks.handlers import refusals
 
     findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
@@ -139,7 +140,7 @@ def _report(
             f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
             for name, option in options.items()
         ],
-        notes=loaded.notes,
+        notes=[*loaded.notes, *names.taken(options.values())],
         manifest=state,
         running=running,
         findings=list(dict.fromkeys(findings)),

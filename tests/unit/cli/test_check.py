@@ -349,3 +349,20 @@ def test_it_loads_no_stand_ins() -> None:
     imported = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "slurmhooks.handlers.refusals" in imported
     assert not [name for name in imported if name.startswith(("slurmhooks.testing", "pycparser"))]
+
+
+def test_an_option_of_slurms_own(site: Site) -> None:
+    """An option with the name of one of Slurm's own is noted, with the commands that ignore it."""
+    path = site.file(
+        "hook.spank.option('nodes', 'N', usage='')\n"
+        "hook.spank.option('label', usage='', contexts=['allocator'])\n"
+        "hook.spank.option('array', 'N', usage='')\n",
+        "a.py",
+    )
+    notes = [line for line in site.check().output.splitlines() if "use another name" in line]
+    assert [note.partition(": in some releases ")[0] for note in notes] == [
+        f"note: {path}:2: option --nodes",
+        f"note: {path}:4: option --array",
+    ]
+    assert "srun, sbatch, salloc, scrontab have" in notes[0]
+    assert "releases sbatch have" in notes[1]

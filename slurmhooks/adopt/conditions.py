@@ -43,7 +43,7 @@ def _is_impossible(flow: Following, condition: Expr, truth: bool, state: State) 
     """Tell whether a condition would need a number of Slurm to be nil."""
     if not isinstance(condition, Binary) or condition.operator not in OPPOSITE:
         return False
-    first, second = flow.look(condition.left, state), flow.look(condition.right, state)
+    first, second = flow.peek(condition.left, state), flow.peek(condition.right, state)
     kinds = {first.kind, second.kind}
     return kinds == {"nil", "number"} and not (first.nil or second.nil) and (condition.operator == "==") == truth
 
@@ -65,7 +65,7 @@ def note_parts(flow: Following, condition: Binary, state: State) -> None:
     """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
     for part in inside(condition):
         if isinstance(part, Binary) and part.operator in OPPOSITE:
-            values = flow.look(part.left, state), flow.look(part.right, state)
+            values = flow.peek(part.left, state), flow.peek(part.right, state)
             if any(map(is_unset, values)):
                 note_checks(flow, part, values, state)
 
@@ -130,7 +130,7 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
         case Binary(operator="==" | "~=" as operator, left=left, right=right):
             return _equal(flow, left, right, (operator == "==") == truth, state)
         case Name() | Index():
-            facts, clean = _of_exits(flow.look(condition, state).exits, truth)
+            facts, clean = _of_exits(flow.peek(condition, state).exits, truth)
             key = flow.key(condition, state)
             if truth and key:
                 facts.add(key)
@@ -151,7 +151,7 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
 
 
 def _call(flow: Following, call: Call, truth: bool, state: State) -> Facts:
-    facts, clean = _of_exits(flow.look(call, state).exits, truth)
+    facts, clean = _of_exits(flow.peek(call, state).exits, truth)
     if not truth:
         return facts, clean
     subject = _searched(call)
@@ -195,7 +195,7 @@ def _is_strict(call: Call) -> bool:
 def _equal(flow: Following, left: Expr, right: Expr, equal: bool, state: State) -> Facts:
     facts: set[str] = set()
     clean: set[str] = set()
-    first, second = flow.look(left, state), flow.look(right, state)
+    first, second = flow.peek(left, state), flow.peek(right, state)
     for part, value, other, of_other in ((left, first, right, second), (right, second, left, first)):
         text = constant_text(other, of_other)
         if not text or text == SOME:

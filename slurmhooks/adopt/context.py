@@ -56,7 +56,7 @@ class Following(Protocol):
     def value(self, expression: Expr, state: State, *, index: bool = False) -> Value:
         """Return what is known of an expression, and report what is dangerous in it."""
 
-    def look(self, expression: Expr, state: State, /) -> Value:
+    def peek(self, expression: Expr, state: State, /) -> Value:
         """Return what is known of an expression without reporting anything."""
 
     def key(self, expression: Expr, state: State, /) -> str:

@@ -360,13 +360,13 @@ class Flow:
         if isinstance(expression, Index) and isinstance(expression.key, Constant):
             if not isinstance(expression.key.value, str):
                 return ""
-            role = self.look(expression.of, state).role
+            role = self.peek(expression.of, state).role
             start = role if members.is_of_request(f"{role}.") else self.key(expression.of, state)
             member = expression.key.value
             return f"{start}.{names.same_as(member) if role == 'job_desc' else member}" if start else ""
         return ""
 
-    def look(self, expression: Expr, state: State) -> Value:
+    def peek(self, expression: Expr, state: State) -> Value:
         """Return the value of an expression without reporting anything."""
         noted = {name: getattr(self, name) for name in NOTED}
         for name, old in noted.items():

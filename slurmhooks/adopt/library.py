@@ -49,9 +49,9 @@ def never_returns(flow: Following, expression: Expr, state: State) -> bool:
     """Tell whether a call ends the function."""
     if not isinstance(expression, Call) or expression.method is not None:
         return False
-    if flow.look(expression.function, state).role in ("lib:error", "lib:os.exit"):
+    if flow.peek(expression.function, state).role in ("lib:error", "lib:os.exit"):
         return True
-    function = flow.look(expression.function, state).function
+    function = flow.peek(expression.function, state).function
     return function is not None and function in flow.ended
 
 
@@ -62,7 +62,7 @@ def elements(flow: Following, values: Sequence[Expr], results: Sequence[Value], 
         return []
     name = name_of(walked.function)
     if name in ("pairs", "next", "ipairs") and walked.arguments:
-        of = flow.look(walked.arguments[0], state)
+        of = flow.peek(walked.arguments[0], state)
         kind = {"part_list": "part", "jobs": "job_rec", "reservations": "reservation"}.get(of.role)
         if kind is not None:
             return [Value(kind="text"), Value(kind="table", role=kind)]

@@ -46,7 +46,7 @@ class Running:
     periodic: str | None = field(default=None, kw_only=True)
 
 
-def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
+def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
     """Ask the slurmctld processes of this machine which hooks they have in force.
 
     Args:

@@ -129,7 +129,7 @@ class Collector:
         if self._configured:
             self.order(self._configured | {"fault": True})
 
-    def look(self, leave: Callable[[], None]) -> None:
+    def tend(self, leave: Callable[[], None]) -> None:
         """Start the collector if there is something to do and it is not running.
 
         Args:

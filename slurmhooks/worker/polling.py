@@ -61,14 +61,14 @@ class FilePoller:
             check = Check(watch)
             self._running = weakref.ref(check)
             with suppress(RuntimeError):  # no thread can be started: try again at the next check
-                _thread.start_new_thread(self._look, (check,))
+                _thread.start_new_thread(self._check, (check,))
         return self._changed is watch
 
     def pause(self, seconds: float) -> None:
         """Start no check for some time, and forget the result of the last one."""
         self._next, self._changed = time.monotonic() + seconds, None
 
-    def _look(self, check: Check) -> None:
+    def _check(self, check: Check) -> None:
         if check.watch.changed():
             self._changed = check.watch
             with suppress(OSError):

@@ -75,7 +75,7 @@ class Supervisor:
             signal.signal(number, signal.SIG_IGN)
         self._load()
         while self._turn():
-            self._look()
+            self._tend()
         self._end()
 
     def _turn(self) -> bool:
@@ -315,10 +315,10 @@ class Supervisor:
 
     # Time
 
-    def _look(self) -> None:
+    def _tend(self) -> None:
         """Load files that have changed, and kill generations that take too long."""
         now = time.monotonic()
-        self._collector.look(self._leave)
+        self._collector.tend(self._leave)
         self._power.check()
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:

@@ -87,7 +87,7 @@ def this(sysconfdir: Path) -> Machine:
         findings += error.findings
     except OSError as error:
         findings.append(f"{error.filename}: {error.strerror}")
-    running, notes = controllers.look(sysconfdir)
+    running, notes = controllers.find_running(sysconfdir)
     return Machine(
         name=os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0],
         at=datetime.now(UTC),

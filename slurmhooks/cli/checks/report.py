@@ -104,7 +104,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         state = manifests.manifest_state(loaded, sysconfdir, record, folder)
     running: list[controllers.Running] = []
     if not staged:
-        running, notes = controllers.look(sysconfdir)
+        running, notes = controllers.find_running(sysconfdir)
         findings += controllers.findings(running)
         loaded.notes += notes
     return _report(loaded, rows(loaded), findings, state, running)

@@ -40,13 +40,13 @@ class Report:
 @output.json_option(Report)
 def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
-    report = look(plugin_dir, sysconfdir)
+    report = collect(plugin_dir, sysconfdir)
     output.result(report, show)
     if report.findings:
         raise Findings(report.findings)
 
 
-def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
+def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     """Collect the report about this machine."""
     folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder else None
@@ -57,7 +57,7 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
     findings += site.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
-    running, notes = controllers.look(sysconfdir)
+    running, notes = controllers.find_running(sysconfdir)
     findings += controllers.findings(running)
     scrun = slurm.find_program("scrun")
     return Report(

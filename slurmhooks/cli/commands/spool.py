@@ -70,7 +70,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
         return
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
-    report = look(context.obj)
+    report = collect(context.obj)
     output.result(report, show)
     findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []
     if report.lost:
@@ -106,7 +106,7 @@ def _each(spool: Spool, ids: tuple[str, ...], act: Callable[[str], None]) -> Non
         act(name)
 
 
-def look(spool: Spool) -> Report:
+def collect(spool: Spool) -> Report:
     """Collect the report; remove only segments that are finished."""
     spool.refresh()
     records = list(spool.records())

@@ -96,7 +96,7 @@ def test_a_full_disk_is_a_document(run: Call, monkeypatch: pytest.MonkeyPatch) -
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "/var/log/x")
 
-    monkeypatch.setattr("slurmhooks.cli.commands.info.look", full)
+    monkeypatch.setattr("slurmhooks.cli.commands.info.collect", full)
     assert json.loads(run("info", "--json").stdout) == {"findings": ["/var/log/x: No space left on device"]}
     assert run("info").stdout == ""
 

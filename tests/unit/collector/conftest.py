@@ -63,7 +63,7 @@ def running(
     kept = os.dup(2)
     with errors.open("w") as stderr:
         os.dup2(stderr.fileno(), 2)
-    found.look(lambda: None)
+    found.tend(lambda: None)
     os.dup2(kept, 2)
     os.close(kept)
     yield found

@@ -124,7 +124,7 @@ def test_a_killed_collector_is_replaced(running: Collector, lines: Lines) -> Non
     assert running.ended(*os.waitpid(before, 0))
     assert not running.ended(before, 0)
     report(running, id="second")
-    running.look(lambda: None)
+    running.tend(lambda: None)
     wait_for(lambda: len(lines()) == 2, "the line that was reported meanwhile")
     assert [line["id"] for line in lines()] == ["first", "second"]
 
@@ -212,7 +212,7 @@ def test_without_orders_it_ends(running: Collector) -> None:
     pid, status = os.waitpid(running.pid, 0)
     assert status == 0
     assert running.ended(pid, status)
-    running.look(lambda: None)
+    running.tend(lambda: None)
     assert not running.pid
 
 
@@ -223,7 +223,7 @@ def test_it_ends_with_the_supervisor(file: Path, lines: Lines) -> None:
     if not pid:
         found = Collector()
         found.order(orders(file))
-        found.look(lambda: None)
+        found.tend(lambda: None)
         theirs.send(str(found.pid).encode())
         signal.pause()
     with ours, theirs:

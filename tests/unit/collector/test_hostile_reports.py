@@ -67,7 +67,7 @@ def test_a_socket_that_was_shut_down_is_replaced(running: Collector, lines: Line
     wait_for(lambda: os.waitid(os.P_PID, first, os.WEXITED | os.WNOHANG | os.WNOWAIT), "the end of the collector")
     assert running.ended(*os.waitpid(first, 0))
     assert running.is_renewed
-    running.look(lambda: None)
+    running.tend(lambda: None)
     report(running, id="after")
     assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the next decision")
 

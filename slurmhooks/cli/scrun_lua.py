@@ -30,7 +30,7 @@ def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) ->
     if target.exists() and target.read_bytes() == content:
         return f"{target}: unchanged"
     if not target.exists() or MARK in target.read_text(errors="replace"):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        durable.make(target.parent)
         durable.write(target, content, 0o644)
         return f"{target}: written"
     other = folder / "scrun.lua.slurmhooks"

@@ -47,6 +47,18 @@ def write(path: Path | str, data: bytes, mode: int = 0o600, *, sync: bool = True
         force(folder or ".")
 
 
+def make(folder: Path) -> None:
+    """Make a folder, and those above it, if need be; everybody can enter what was made, whatever the umask is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if not folder.is_dir():
+        make(folder.parent)
+        folder.mkdir()
+        folder.chmod(0o755)
+
+
 def link(path: Path, target: str) -> None:
     """Create a symbolic link, or change its target, by one rename.
 

@@ -93,7 +93,7 @@ def _copy(source: Path, target: Path) -> bool:
     if target.exists() and filecmp.cmp(source, target, shallow=False):
         return False
     mode = 0o755 if source.suffix == ".so" or source.name in build_record.PROGRAMS else 0o644
-    target.parent.mkdir(parents=True, exist_ok=True)
+    durable.make(target.parent)
     durable.write(target, source.read_bytes(), mode)
     return True
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,23 @@ def test_everything_lands_in_the_plugin_folder(run: Run, machine: Machine, build
     assert installed == {*record.files, "slurmhooks/build.json"} - {"scrun.lua.in"}
     assert (plugins / "spank_python.so").stat().st_mode & 0o777 == 0o755
     assert (plugins / "slurmhooks/build.json").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("umask", [0o027, 0o077])
+def test_root_may_have_any_umask(run: Run, machine: Machine, build: Path, tmp_path: Path, umask: int) -> None:
+    """Users can enter all folders that are made, and read all files."""
+    before = os.umask(umask)
+    try:
+        places = ("--plugin-dir", "/usr/lib/plugins", "--destdir", tmp_path / "dest", "--sysconfdir", machine.etc)
+        result = run("install", "--from", build, *places)
+    finally:
+        os.umask(before)
+    assert result.exit_code == 0, result.output
+    made = list((tmp_path / "dest").rglob("*"))
+    assert any(path.name == "spank_python.so" for path in made)
+    for path in made:
+        wanted = 0o055 if path.is_dir() else 0o044
+        assert path.stat().st_mode & wanted == wanted, path
 
 
 def test_files_are_replaced_never_rewritten(run: Run, machine: Machine, build: Path, plugins: Path) -> None:

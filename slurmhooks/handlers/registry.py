@@ -85,6 +85,11 @@ class Handler:
         self.timeout = timeout
         self.rollout = rollout
         self.names = names
+        self._several: Callable[[dict[str, object]], tuple[object, ...]] | None = None
+        if len(names) > 1:  # of one name, the function would return no tuple
+            from _operator import itemgetter  # launches do not need it: their handlers have one argument
+
+            self._several = itemgetter(*names)
         self.spec = spec
         self.order = order
         self.lenient = lenient
@@ -104,10 +109,9 @@ class Handler:
 
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with the arguments that it takes."""
-        names = self.names
-        if len(names) == 1:  # the usual case: CPython 3.11 would create a function for the list below
-            return self.function(arguments[names[0]])
-        return self.function(*[arguments[name] for name in names])
+        if self._several is not None:
+            return self.function(*self._several(arguments))
+        return self.function(*map(arguments.__getitem__, self.names))
 
 
 class Registry:

@@ -163,8 +163,8 @@ class Job(JobFields, View):
 
     def _mapping(self, member: str) -> Environment:
         state = self._state
-        mapping = state.mappings.get(member)
-        if not isinstance(mapping, Environment):
+        mapping: Environment | None = state.mappings.get(member)
+        if mapping is None:
             mapping = state.mappings[member] = Environment(state, member)
         return mapping
 
@@ -205,9 +205,8 @@ class Job(JobFields, View):
         state = self._state
         mappings: dict[str, object] = {}
         for name, mapping in state.mappings.items():
-            staged = mapping.savepoint()
-            if staged:
-                mappings[name] = staged
+            if mapping._staged:
+                mappings[name] = mapping.savepoint()
         return state.writes.copy(), state.argv, mappings
 
     def rollback(self, savepoint: object) -> None:
@@ -254,9 +253,8 @@ class Job(JobFields, View):
     def close(self) -> None:
         """Make every later use raise StaleHandleError; for dispatch."""
         mappings = self._state.mappings
-        for mapping in mappings.values():
-            mapping.close()
-        mappings.clear()  # each refers to the state
+        while mappings:  # each refers to the state
+            mappings.popitem()[1].close()
         object.__delattr__(self, "_state")
 
 

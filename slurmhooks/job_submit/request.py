@@ -73,8 +73,11 @@ class Request:
         Raises:
             MessageError: a handler takes the record, and the update has none.
         """
-        self._records = self._views.arguments(names, self._asking, self._record) if names else {}
-        return {"job": job, SENDERS[self._number]: self.sender, **self._records}
+        arguments = {"job": job, SENDERS[self._number]: self.sender}
+        if names:
+            self._records = self._views.arguments(names, self._asking, self._record)
+            arguments |= self._records
+        return arguments
 
     def close_records(self) -> None:
         """Make every later use of the last arguments raise StaleHandleError, except for the request itself."""

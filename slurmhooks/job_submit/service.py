@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
@@ -43,7 +44,7 @@ class Service(PointService):
         self._views = Views(tables) if views is None else views
         self._recording = Recording(tables, settings.hooks, self.followers)
         self._subject: Callable[[Job], Subject] | None = None
-        if any(has_modes for has_modes, _ in self._kinds.values()):
+        if any(each.has_modes for each in self._of_hooks.values()):
             from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
 
             self._subject = Subject
@@ -71,13 +72,14 @@ class Service(PointService):
     def _handle(self, request: bytes, query: Query) -> bytes:
         message, items, excluded = self._open(request, len(HOOKS))
         asking = begin(self._tables, query)
-        structs = [asking.struct(tag, value) for tag, value in items]
+        structs = list(starmap(asking.struct, items))
         self._request = Request(message, self._views, asking, structs)
         done = self._run(self._request, excluded)
-        if self.call is not None:
-            self.call.request = request
-            if self.call.observers:
-                self.call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
+        call = self.call
+        if call is not None:
+            call.request = request
+            if call.observers:
+                call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
         return done
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
@@ -129,6 +131,7 @@ def _is_quiet(job: Job) -> bool:
 
 def _of_submission(request: Request) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
-    if request.structs[0].data.find(TEST_MARK) < 0:  # "in" makes an exception first, see quick_json.py
+    struct = request.structs[0]
+    if not (struct.contains("submit_line", TEST_MARK) or struct.contains("script", TEST_MARK)):
         return {}
     return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.slurmctld.model import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.handlers.view import StagedMapping
     from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.slurmctld.asking import Struct
     from slurmhooks.slurmctld.model import Record
@@ -47,7 +46,7 @@ class JobState(State):
         self.argv: list[bytes] | None = None
         self.cluster: Cluster | None = None
         self.make_cluster = make_cluster
-        self.mappings: dict[str, StagedMapping] = {}
+        self.mappings: dict[str, Any] = {}
         self.modify = modify
         self.owner = owner
         self.sender = sender

@@ -36,7 +36,8 @@ class Environment(StagedMapping):
             job: the request that contains the member.
             member: name of the member.
         """
-        super().__init__()
+        self._alive = True  # not by super().__init__(), which takes as long as the rest
+        self._staged = {}
         self._base: dict[str, str] | None = None
         self._job = job
         self._member = member

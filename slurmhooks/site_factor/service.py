@@ -146,7 +146,7 @@ class Service(PointService):
         failed: set[int] = set()
         call = Call("priority", None)
         handlers = self._registry.handlers("priority")
-        around = InWorker(handlers, excluded)
+        around = InWorker(self._of_hooks["priority"].flags, excluded)
         try:
             for handler in handlers:
                 if around.begin(handler):

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from signal import ITIMER_REAL, setitimer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
 from slurmhooks.handlers.registry import SKIP, STOP
@@ -49,7 +48,7 @@ class InWorker(Around):
 
     def __init__(
         self,
-        handlers: tuple[Handler, ...],
+        flags: int,
         excluded: Container[bytes | None] = (),
         call: Call | None = None,
         modes: Modes | None = None,
@@ -61,7 +60,7 @@ class InWorker(Around):
         """Prepare for the handlers of one call.
 
         Args:
-            handlers: all of its hook.
+            flags: of all handlers of its hook, see :func:`flags_of`.
             excluded: the names, as on a status page, of handlers that ended a worker and must not run again. That
                 worker may have had other hook files, so a name is ignored if its handler is not lenient.
             call: records what handlers do, if it has followers.
@@ -71,7 +70,7 @@ class InWorker(Around):
             rule_ids: end the first line of each refusal with the label of the handler.
             max_seconds: time limit in seconds of each handler; None: of those that have one of their own.
         """
-        self._flags = flags_of(handlers)
+        self._flags = flags
         self._excluded = excluded
         self._call = call
         self._modes = modes
@@ -199,17 +198,32 @@ def _unheard(text: str) -> None:
     """Drop what a rule tells the user of a request that is refused already."""
 
 
-@lru_cache(64)
 def flags_of(handlers: tuple[Handler, ...]) -> int:
     """Return the flag that says whether all handlers of a hook are lenient."""
     lenient = all(handler.lenient or not can_enforce(handler) for handler in handlers)
     return int(Flag.ALL_LENIENT) if lenient else 0
 
 
-def kinds_of(handlers: tuple[Handler, ...]) -> tuple[bool, bool]:
-    """Return whether any handler of a hook has a mode, and whether any may give users notices."""
-    has_modes = any(handler.rollout is not None for handler in handlers)
-    return has_modes, has_modes or any(handler.informs for handler in handlers)
+class OfHook(NamedTuple):
+    """What each call of a hook needs to know of its handlers.
+
+    Attributes:
+        handlers: in the order in which they run.
+        flags: see :func:`flags_of`.
+        has_modes: any of them has a mode.
+        has_notices: any of them may give users notices.
+    """
+
+    handlers: tuple[Handler, ...]
+    flags: int
+    has_modes: bool
+    has_notices: bool
+
+    @classmethod
+    def of(cls, handlers: tuple[Handler, ...]) -> OfHook:
+        """Return that of handlers, which no longer change."""
+        has_modes = any(handler.rollout is not None for handler in handlers)
+        return cls(handlers, flags_of(handlers), has_modes, has_modes or any(each.informs for each in handlers))
 
 
 def can_enforce(handler: Handler) -> bool:

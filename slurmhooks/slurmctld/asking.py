@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
@@ -19,7 +18,7 @@ from slurmhooks.wire.message import (
     read_text,
     text_value,
 )
-from slurmhooks.wire.protocol import MAX_MESSAGE, PAGE_END, Fact, Status, Type, What
+from slurmhooks.wire.protocol import DEFERRED, MAX_MESSAGE, PAGE_END, Fact, Status, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -133,7 +132,7 @@ class Asking:
         """
         if not tag < len(self.tables.tables):
             raise MessageError("a struct of no table")
-        return Struct(self.tables.tables[tag], value, self, fetch or partial(self._member, tag))
+        return Struct(self.tables.tables[tag], value, self, fetch or (lambda place: self._member(tag, place)))
 
     def _member(self, tag: int, place: int) -> bytes:
         """Return a long member of the request."""
@@ -167,7 +166,7 @@ class Struct(Packed):
         self, table: Table, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
     ) -> None:
         """Store the packed struct; see Packed."""
-        super().__init__(table, data, fetch)
+        Packed.__init__(self, table, data, fetch)  # super() would take longer than the rest
         self.asking = asking
         self.written: dict[str, Raw] = {}
 
@@ -175,15 +174,23 @@ class Struct(Packed):
         """Return an array of texts."""
         return self.texts(self.table.places[member])
 
+    def contains(self, member: str, part: bytes) -> bool:
+        """Tell whether a text has a part; False if slurmctld left the text out because of its length."""
+        place = self.table.places[member]
+        span = None if self.slots[place] == DEFERRED else self._span(place)
+        return span is not None and span[0].find(part, span[1], span[2]) >= 0
+
     def find(self, member: str, start: bytes) -> bytes | None:
         """Return the rest of the first text of an array that begins with ``start``, or None, by one search."""
-        value = self.value(self.table.places[member]) or b""
-        at = 0
-        if not value.startswith(start):
-            at = value.find(b"\0" + start) + 1
+        span = self._span(self.table.places[member])
+        if span is None:
+            return None
+        data, at, last = span
+        if not data.startswith(start, at, last):
+            at = data.find(b"\0" + start, at, last) + 1
             if not at:
                 return None
-        end = value.find(b"\0", at)
+        end = data.find(b"\0", at, last)
         if end < 0:
             raise MessageError(f"the last text of {member} has no end")
-        return value[at + len(start) : end]
+        return data[at + len(start) : end]

@@ -11,7 +11,7 @@ from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.slurmctld.shown import OF_A_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from slurmhooks.handlers.dispatch import Outcome, View
@@ -97,6 +97,8 @@ class Call:
     dropped = 0
     outcome: Outcome = PASSED
     texts: Sequence[str] = ()
+    observers: tuple[tuple[Handler, object], ...] = ()
+    members: Mapping[tuple[int, int], bytes] = {}
     request = b""
     number: int | None = None
     about: Callable[[], dict[str, object]] | None = None
@@ -112,8 +114,6 @@ class Call:
             view: the argument that handlers can write to, if there is one. None of them has run yet.
         """
         self.hook = hook
-        self.observers: list[tuple[Handler, object]] = []
-        self.members: dict[tuple[int, int], bytes] = {}
         self.time = time.time()
         self.steps: list[Step] = []
         self._view = view
@@ -161,7 +161,7 @@ class Call:
     def observe(self, handler: Handler) -> None:
         """Note that a handler is to observe the request, in its present state, after the answer."""
         state = self._view.savepoint() if self._state is None and self._view is not None else self._state
-        self.observers.append((handler, state))
+        self.observers += ((handler, state),)
 
     def end(self, outcome: Outcome, texts: Sequence[str]) -> None:
         """Note how the call ended."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slurmhooks.errors import Reject, StaleHandleError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from slurmhooks.wire.message import Packed
     from slurmhooks.worker.service import Query
@@ -34,7 +34,7 @@ class Observation(NamedTuple):
     id: str
     time: float
     request: bytes
-    members: dict[tuple[int, int], bytes]
+    members: Mapping[tuple[int, int], bytes]
     observers: list[tuple[int, object]]
 
     def pack(self) -> bytes:

@@ -17,7 +17,7 @@ from slurmhooks.log import log
 from slurmhooks.processes import confinement, process
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, every, libslurm, notices
-from slurmhooks.slurmctld.around import InWorker, kinds_of
+from slurmhooks.slurmctld.around import InWorker, OfHook
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
@@ -66,7 +66,7 @@ class PointService:
         self._refuses_all = settings.policy.refusals == "all"
         self._rule_ids = settings.policy.rule_ids
         self._wanted = {hook: PRIVATE_ARGUMENTS.intersection(registry.wanted(hook)) for hook in HOOKS}
-        self._kinds = {hook: kinds_of(registry.handlers(hook)) for hook in HOOKS}
+        self._of_hooks = {hook: OfHook.of(registry.handlers(hook)) for hook in HOOKS}
         self.followers: list[Callable[[Call], None]] = []
         self.call: Call | None = None
         self.texts: list[str] = []
@@ -173,13 +173,12 @@ class PointService:
         self._messages.clear()
         self._calling = get_ident()
         call = Call(hook, view) if self.followers else None
-        handlers = self._registry.handlers(hook)
-        has_modes, has_notices = self._kinds[hook]
+        handlers, flags, has_modes, has_notices = self._of_hooks[hook]
         modes = Modes(call, view, subject(view)) if has_modes and subject is not None else None
         notices = None
         if has_notices and quiet is not None and self.settings.policy.notices == "daily":
             notices = Notices(self._messages, sender, partial(quiet, view))
-        around = InWorker(handlers, excluded, call, modes, notices, self._refuses_all, self._rule_ids)
+        around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids)
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:
@@ -210,11 +209,12 @@ class PointService:
             MessageError: it is damaged, or comes from another build.
         """
         message = decode(request, self._tables)
-        if message.type != _REQUEST or not message.items or message.hook >= hooks:
+        kind, hook, _, _, parts = message
+        if kind != _REQUEST or not parts or hook >= hooks:
             raise MessageError("not a request")
         structs: list[tuple[int, bytes]] = []
         excluded: set[bytes | None] = set()
-        for item in message.items:
+        for item in parts:
             if item[0] == EXCLUDED_HANDLER:
                 excluded.add(read_text(item[1]))
             else:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _HEADER = Struct("=4sIQIIII")
 _ITEM = Struct("=II")
 _NUMBER = Struct("=Q")
+_NUMBER_ITEM = Struct("=IIQ")
 _HEADER_SIZE, _ITEM_SIZE = _HEADER.size, _ITEM.size
 _PADDINGS = tuple(bytes(-length % 8) for length in range(8))
 """What follows a value, by its length modulo 8."""
@@ -134,17 +135,27 @@ class Packed:
 
     def value(self, place: int) -> bytes | None:
         """Return the item's value for a text or texts; None for a null pointer."""
+        span = self._span(place)
+        if span is None:
+            return None
+        data, start, end = span
+        return data[start:end]
+
+    def _span(self, place: int) -> tuple[bytes, int, int] | None:
+        """Return bytes that contain the item's value for a text or texts, its start and its end; see :meth:`value`."""
         slot = self.slots[place]
         if not slot:
             return None
         if slot == DEFERRED:
             if self._fetch is None:
                 raise MessageError(f"{self.table.members[place].name} was left out for its length")
-            return self._fetch(place)
-        start, size = slot & 0xFFFFFFFF, slot >> 32
-        if start + size > len(self.data) or start < self.table.size:
+            value = self._fetch(place)
+            return value, 0, len(value)
+        start = slot & 0xFFFFFFFF
+        end = start + (slot >> 32)
+        if end > len(self.data) or start < self.table.size:
             raise MessageError(f"{self.table.members[place].name} lies outside of its message")
-        return self.data[start : start + size]
+        return self.data, start, end
 
     def text(self, place: int) -> bytes | None:
         """Return the text of a member, or None."""
@@ -342,7 +353,7 @@ def decode(data: bytes, tables: Tables) -> Message:
         if position > end:
             raise MessageError("the message ends within an item")
         items.append((tag, data[start : start + length]))
-    return Message(kind, first, second, third, tuple(items))
+    return tuple.__new__(Message, (kind, first, second, third, tuple(items)))  # Message(...) would run Python code
 
 
 def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> bytes:
@@ -365,7 +376,10 @@ def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping
         index = tables.tables[0].index
         for member, raw in writes.items():
             place, _, kind = index[member]
-            value = text_value(raw) if kind == "text" else texts_value(raw) if kind == "texts" else number_value(raw)
+            if kind in WIDTHS:
+                parts.append(_NUMBER_ITEM.pack(place, _NUMBER.size, raw))
+                continue
+            value = text_value(raw) if kind == "text" else texts_value(raw)
             length = len(value)
-            parts += (_ITEM.pack(place, length), value, _PADDINGS[length & 7])
+            parts.append(_ITEM.pack(place, length) + value + _PADDINGS[length & 7])
     return _whole(tables, _ANSWER, parts, code % (1 << 32))

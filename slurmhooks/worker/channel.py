@@ -12,7 +12,7 @@ import socket
 from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from mmap import mmap
 from struct import Struct
 
@@ -93,17 +93,16 @@ class Channel:
         """
         try:
             data = self._connection.recv(1 << 16)
-            while data and len(data) < _SIZE:
-                more = self._connection.recv(1 << 16)
-                data = data + more if more else b""
-            if not data:
-                return None
+            while len(data) < _SIZE:
+                more = self._connection.recv(1 << 16) if data else b""
+                if not more:
+                    return None
+                data += more
             length, kind = HEADER.unpack_from(data)
-            if kind != expected or not len(data) - _SIZE <= length <= MAX_MESSAGE:
+            data = data[_SIZE:]
+            if kind != expected or not len(data) <= length <= MAX_MESSAGE:
                 raise ProtocolError(f"message {kind} of {length} bytes instead of message {expected}")
-            if len(data) == _SIZE + length:
-                return data[_SIZE:]
-            return self._rest(data[_SIZE:], length)
+            return data if len(data) == length else self._rest(data, length)
         except ConnectionError:
             return None
 
@@ -158,11 +157,11 @@ class Channel:
         Returns:
             the function that asks slurmctld questions until :meth:`end`.
         """
-        self._begun = self._open = self._begun + 1
+        number = self._begun = self._open = self._begun + 1
         self._limited = False
         if self.page is not None:
-            _BEGUN.pack_into(self.page, 0, self._begun & 0xFFFFFFFF)
-        return partial(self._query, self._begun)
+            _BEGUN.pack_into(self.page, 0, number & 0xFFFFFFFF)
+        return lambda question: self._query(number, question)
 
     def end(self) -> None:
         """Let no more questions be asked during the request; wait for one that another thread is asking.

@@ -227,16 +227,16 @@ def test_a_supervisor_says_once_that_it_cannot_look(site: Site, monkeypatch: pyt
     lines: list[str] = []
     monkeypatch.setattr(deliverer, "INTERVAL", 0.0)
     monkeypatch.setattr(log, "_sink", lambda _, text: lines.append(text))
-    keeper = deliverer.Keeper()
+    watchdog = deliverer.Watchdog()
     site.spool.parent.mkdir()
     for count in (1, 2):
         site.spool.touch()
         for _ in range(3):
-            keeper.look()
+            watchdog.check()
         assert len(lines) == count
         assert f"'{site.spool}'" in lines[-1]
         site.spool.unlink()
-        keeper.look()
+        watchdog.check()
 
 
 def test_a_site_without_power_hooks_pays_nothing(site: Site) -> None:

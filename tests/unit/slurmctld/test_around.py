@@ -139,7 +139,7 @@ def test_modes_after_a_refusal(tmp_path: Path) -> None:
     rules += "".join(f'[[policies]]\nrule = "require_time"\nname = "{name}"\nmessage = "{name}"\n' for name in "abcd")
     worker = Worker(tmp_path, ALL + rules)
     assert worker.submit() == ["a [policies:a]", "d [policies:d]"]
-    assert worker.calls[-1].observers == []
+    assert worker.calls[-1].observers == ()
 
 
 def test_a_bug_after_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

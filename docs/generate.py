@@ -20,6 +20,7 @@ from slurmhooks.fields import flag_rows, number_rows, rows
 from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, POINTS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
+from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.spank import callbacks
 from slurmhooks.testing.option_names import NAMES
 
@@ -236,7 +237,7 @@ def configuration_page() -> str:
         lines = list(map(describe.coded, describe.keys_of(kind)))
         parts.append(table(describe.TITLES, lines) if lines else "It has no keys yet.\n")
     return page(
-        f"# Keys of {config.FILE_NAME}\n",
+        f"# Keys of {FILE_NAME}\n",
         "The file is in the folder of `slurm.conf`.\n"
         "An unknown key, or a value of a wrong type, is an error that names the key.\n",
         *parts,

@@ -22,6 +22,7 @@ from slurmhooks.fields.rows import release_of
 from slurmhooks.lua import cli_filter, finding
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.runtime import read_script
+from slurmhooks.lua.slurm_table import LOG_USER_SINCE
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.option_names import NAMES
@@ -57,8 +58,6 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 """Texts for options that have a form; all others get ``x``."""
 SEED = 21
-LOG_USER_SINCE = (25, 11)
-"""The first release in which scripts of all plugins have ``slurm.log_user``, which fails in commands."""
 
 
 @dataclass(frozen=True)

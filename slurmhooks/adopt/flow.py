@@ -43,12 +43,10 @@ if TYPE_CHECKING:
 
 PASSES = 6
 """Enough for values that are handed on through as many functions; scripts have two or three."""
-ARITHMETIC = {"+", "-", "*", "/", "//", "%", "^", "&", "|", "~", "<<", ">>"}
 NOTED = (
     *("remarks", "uses", "_sites", "_callers", "early_reads", "undefined", "nil_checks", "unset_checks", "kept"),
 )  # fmt: skip
 """Attributes of a flow that say what the script does, and that only an evaluation in its place changes."""
-ORDER = {"<", "<=", ">", ">="}
 
 
 class Flow:

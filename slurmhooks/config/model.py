@@ -17,9 +17,8 @@ from slurmhooks.config.sections import Config, Policy, Section
 from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import paths, trusted
 
-__all__ = ("FILE_NAME", "Config", "findings", "read", "sections")
+__all__ = ("Config", "findings", "read", "sections")
 
-FILE_NAME = "slurmhooks.toml"
 MOST = 1 << 63
 """Limit of numbers: those of TOML have 64 bits."""
 

@@ -7,14 +7,12 @@ import posix
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import paths, slurm_conf
+from slurmhooks.files.trusted import MOST_LINKS
 from slurmhooks.log import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-MOST_LINKS = 40
-"""As many as the kernel follows."""
 
 
 def findings(link: str, path: str, names: Iterable[str]) -> list[str]:

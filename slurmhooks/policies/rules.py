@@ -28,6 +28,7 @@ from slurmhooks.policies import (
     times,
 )
 from slurmhooks.policies.base import Rule
+from slurmhooks.site.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,4 +124,4 @@ def file_model() -> type[config.Config]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of slurmhooks.toml."""
     own = file_model().model_json_schema()
-    return {"$schema": "http://json-schema.org/draft-07/schema#", **own, "title": config.FILE_NAME}
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **own, "title": FILE_NAME}

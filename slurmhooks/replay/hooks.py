@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.config import plain
-from slurmhooks.config.model import FILE_NAME
 from slurmhooks.entry.sources import named_in, of_files
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import loading, reload
+from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.slurmctld.service import unserved
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ import errno
 import os
 import stat
 
+from slurmhooks.files.trusted import ALL_USERS, MOST_LINKS, OVERFLOW_UID, UID_MAP
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +22,6 @@ HANDLE = os.O_PATH | os.O_NOFOLLOW
 """Flags to open an entry without any permission for it, to get its status or for :func:`handle_path`."""
 PLACE = os.O_PATH | os.O_DIRECTORY
 """Flags to open a folder from which a path starts."""
-MOST_LINKS = 40
-"""Symbolic links on one path before it counts as a loop, as in Linux."""
-OVERFLOW_UID = "/proc/sys/kernel/overflowuid"
-UID_MAP = "/proc/self/uid_map"
-ALL_USERS = (1 << 32) - 1
-"""Number of user ids that the initial namespace maps."""
 
 
 def handle_path(handle: int) -> str:

@@ -11,10 +11,8 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.findings import shown
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.power.handover import HOOKS
 from slurmhooks.testing import power
-
-HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is new in recent releases: asynchronous steps, expedited requeues, prologs in the job or waited for, metrics."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,27 @@ REQUEST = (
 @hook.job_submit
 def submitted(job):
     note(expedited=bool(job.bitflags & JobFlag.EXPEDITED_REQUEUE), requeue=job.requeue)
+"""
+)
+EPILOG = (
+    NOTE
+    + """
+from slurmhooks import Reject
+
+@hook.job_submit
+def submitted():
+    note(place="job_submit")
+
+@hook.spank.task_init
+def task(spank):
+    note(place="task_init")
+
+@hook.spank.job_epilog
+def epilog(spank):
+    note(place="job_epilog")
+    if not os.path.exists("/opt/spank/refused"):
+        open("/opt/spank/refused", "w").close()
+        raise Reject("the GPU is gone")
 """
 )
 PROLOG = (
@@ -115,6 +137,21 @@ def test_an_expedited_requeue(lent: Site) -> None:
     assert seen == [(True, True), (False, True), (False, False)]
 
 
+def test_a_refused_epilog_of_an_expedited_requeue(lent: Site) -> None:
+    """If the script of such a job fails and job_epilog refuses, Slurm starts it again on another node, unasked."""
+    if lent.since < (25, 11):
+        pytest.skip("this release has no --requeue=expedite")
+    use(lent, EPILOG)
+    fails_once = """--wrap 'test -n "$SLURM_RESTART_COUNT"'"""
+    said = lent.shell(f"sbatch --requeue=expedite -N1 -o /dev/null {fails_once}")
+    assert said.returncode == 0, said.stdout
+    rows = lent.wait_for_records(2, place="job_epilog") and lent.records()
+    once = ["task_init", "job_epilog"]
+    assert [row["place"] for row in rows] == ["job_submit", *once, *once]
+    (node,) = set(lent.drained())
+    assert "the GPU is gone" in lent.root(f"scontrol show node {node}")
+
+
 def test_a_batch_step_waits_for_all_prologs(lent: Site) -> None:
     """With PrologFlags=DeferBatch, the script starts after the prologs of SPANK on all nodes of the job."""
     use(lent, PROLOG)
@@ -122,6 +159,58 @@ def test_a_batch_step_waits_for_all_prologs(lent: Site) -> None:
     said = lent.shell(f'sbatch --wait -N2 -o /dev/null --wrap "{script}"')
     assert said.returncode == 0, said.stdout
     assert [row["place"] for row in lent.records()] == ["prolog", "prolog", "script"]
+
+
+NAMESPACES = (
+    NOTE
+    + """
+with open("/opt/spank/node") as file:
+    NODE = file.read().strip()
+
+def note_call(spank):
+    place = spank.step_name if spank.context == "remote" else "node"
+    note(place=f"{place} {spank.callback}", inside=os.readlink("/proc/self/ns/mnt") != NODE)
+
+for name in ("job_prolog", "init_post_opt", "task_init", "exit", "job_epilog"):
+    exec(f"def at_{name}(spank): note_call(spank)")
+    mark = getattr(hook.spank, name)
+    mark = mark(contexts=["remote"]) if name in ("init_post_opt", "exit") else mark
+    mark(globals()[f"at_{name}"])
+"""
+)
+NAMESPACE_YAML = """
+defaults:
+  auto_base_path: true
+  base_path: /run/namespaces/%n
+  dirs: /tmp
+  shared: true
+  init_script: /opt/ns_init
+  clone_ns_script: /opt/ns_begin
+  clone_ns_epilog: /opt/ns_end
+"""
+NAMESPACE_SCRIPT = f"""#!/bin/sh
+echo "{{\\"place\\": \\"script ${{0##*_}}\\", \\"inside\\": false}}" >> {RECORDS}
+"""
+
+
+def test_scripts_of_namespace_linux(lent: Site) -> None:
+    """Slurm starts them between job_prolog and the extern step; hooks of other steps run in the job's namespace."""
+    if lent.since < (26, 5):
+        pytest.skip("this release has no namespace/linux, or Debian's packages lack it")
+    lent.cluster.put(NAMESPACE_YAML, "/etc/slurm/namespace.yaml")
+    for name in ("init", "begin", "end"):
+        lent.cluster.put(NAMESPACE_SCRIPT, f"/opt/ns_{name}", 0o755)
+    with changed(lent, NamespaceType="namespace/linux", PrologFlags="Contain"):
+        lent.root(f"readlink /proc/1/ns/mnt > {RECORDS_D}/node")
+        use(lent, NAMESPACES)
+        assert lent.shell("srun -n1 -t1 true").returncode == 0
+        rows = lent.wait_for_records(1, place="node job_epilog") and lent.records()
+    calls = [(row["place"], row["inside"]) for row in rows]
+    step = [(f"0 {name}", True) for name in ("init_post_opt", "task_init", "exit")]
+    outside = ["node job_prolog", "script init", "script begin", "extern init_post_opt", "extern exit", "script end",
+               "node job_epilog"]  # fmt: skip
+    assert [call for call in calls if call not in step] == [(name, False) for name in outside]
+    assert [call for call in calls if call in step] == step
 
 
 GET = """
@@ -206,24 +295,33 @@ echo "{{\\"place\\": \\"$SLURM_SCRIPT_CONTEXT\\", \\"root\\": true, \\"job\\": $
 """
 
 
+@contextlib.contextmanager
+def changed(lent: Site, **parameters: str) -> Iterator[None]:
+    """Let slurm.conf have other parameters."""
+    before = lent.root(f"cat {SLURM_CONF}")
+    rows = [row for row in before.splitlines() if row.partition("=")[0] not in parameters]
+    rows += [f"{name}={value}" for name, value in parameters.items()]
+    lent.cluster.put("\n".join([*rows, ""]), SLURM_CONF)
+    try:
+        lent.cluster.restart()
+        yield
+    finally:
+        lent.cluster.put(before, SLURM_CONF)
+        lent.cluster.restart()
+
+
 @pytest.fixture
 def in_job(lent: Site) -> Iterator[Site]:
     """The cluster with a prolog and an epilog that run in the job, and with cgroups."""
     if lent.since < (24, 5):
         pytest.skip("this release has no PrologFlags=RunInJob")
-    changed = ("ProctrackType", "PrologFlags", "Prolog", "Epilog")
-    before = lent.root(f"cat {SLURM_CONF} /dev/null")
-    groups = lent.root("cat /etc/slurm/cgroup.conf")
-    rows = [row for row in before.splitlines() if row.partition("=")[0] not in changed]
-    rows += ["ProctrackType=proctrack/cgroup", "PrologFlags=RunInJob", "Prolog=/opt/script", "Epilog=/opt/script", ""]
     lent.cluster.put(SCRIPT, "/opt/script", 0o755)
-    lent.cluster.put("\n".join(rows), SLURM_CONF)
+    groups = lent.root("cat /etc/slurm/cgroup.conf")
     lent.cluster.root("sh", "-ec", CGROUPS, "sh", f"slurmhooks-{lent.cluster.name}-{lent.cluster.release}", check=True)
-    lent.cluster.restart()
-    yield lent
-    lent.cluster.put(before, SLURM_CONF)
-    lent.cluster.put(groups, "/etc/slurm/cgroup.conf")
-    lent.cluster.restart()
+    scripts = {"Prolog": "/opt/script", "Epilog": "/opt/script"}
+    with changed(lent, ProctrackType="proctrack/cgroup", PrologFlags="RunInJob", **scripts):
+        yield lent
+        lent.cluster.put(groups, "/etc/slurm/cgroup.conf")
     lent.root(f"umount {GROUP}/freezer; find /run/freezer/slurmhooks-* -depth -type d -delete; umount /run/freezer")
 
 

@@ -47,14 +47,18 @@ belongs to a higher layer."""
 class _File:
     """A file that only its owner can read, in a folder that only its owner can write to."""
 
-    def __init__(self, path: str, size: int, keep: int) -> None:
+    def __init__(self, path: str, size: int, keep: int, gap: Callable[[int], bytes], lost: int = 0) -> None:
         """Prepare; the file is opened for the first line.
 
         Args:
             path: of the file.
             size: maximum bytes, unless one line has more.
             keep: how many full files are kept, as PATH.1 and so on.
+            gap: returns a line that says how many lines are missing before it.
+            lost: how many lines are missing so far.
         """
+        self._gap = gap
+        self.lost = lost
         self._path = path
         self._most = size
         self._keep = keep
@@ -74,21 +78,26 @@ class _File:
     def flush(self) -> None:
         """Write all lines; errors are logged at most every REPEAT seconds, and the file is opened anew afterwards."""
         lines, self._lines, self._waiting = self._lines, [], 0
+        gap = [self._gap(self.lost)] if lines and self.lost else []
+        lines, count = gap + lines, len(lines)
         try:
             while lines:
-                lines = self._write(lines)
+                self._write(lines)
+            self.lost = 0 if gap else self.lost
         except OSError as error:
             self.close()
+            # Once the gap has been written, only what comes after it is missing.
+            self.lost = self.lost + count if len(lines) > count else len(lines)
             now = time.monotonic()
             if not self._told_at or now - self._told_at > REPEAT:
                 self._told_at = now
-                log.error("the decision log cannot be written: %s", error)
+                log.error("%s: the decision log cannot be written: %s", self._path, error)
 
-    def _write(self, lines: list[bytes]) -> list[bytes]:
-        """Write as many lines as the file may hold; return the others, for which there is a new file.
+    def _write(self, lines: list[bytes]) -> None:
+        """Write as many lines as the file may hold, and remove them from the list; there is a new file for the others.
 
         Raises:
-            OSError: they cannot be written.
+            OSError: they cannot be written; what could be is removed from the list.
         """
         fd = self._opened()
         count = size = 0
@@ -97,13 +106,15 @@ class _File:
                 break
             size += len(line)
             count += 1
-        data = b"".join(lines[:count])
-        if data and os.write(fd, data) < size:
-            raise OSError(f"{self._path}: only a part could be written; the disk is full")
-        self._size += size
-        if count < len(lines):
+        written = os.write(fd, b"".join(lines[:count])) if count else 0
+        self._size += written
+        is_short = written < size
+        while lines and written >= len(lines[0]) - 1 > 0:  # _opened() adds a newline that is missing
+            written -= len(lines.pop(0))
+        if is_short:
+            raise OSError("only a part could be written; the disk is full")
+        if lines:
             self._rotate()
-        return lines[count:]
 
     def _opened(self) -> int:
         """Return the descriptor of the file, which somebody may have renamed, removed or emptied meanwhile.
@@ -169,7 +180,8 @@ class DecisionLog:
         self.close()
         settings = orders["decisions"]
         self._sample = settings["sample"]
-        self._file = _File(settings["file"], settings["max_size"], settings["keep"])
+        lost = 0 if self._file is None else self._file.lost
+        self._file = _File(settings["file"], settings["max_size"], settings["keep"], self._gap, lost)
 
     def decision(self, content: dict[str, Any]) -> None:
         """Write a line, unless it is one of the accepted requests that are left out."""
@@ -193,6 +205,13 @@ class DecisionLog:
         if "user_id" in line and "user" not in line:
             line["user"] = self._users.get(line["user_id"])
         self._file.add(self._render(event, line=line) + b"\n")
+
+    def _gap(self, count: int) -> bytes:
+        """Return a line that says how many lines are missing before it."""
+        assert self._render is not None  # a line was lost after it had been rendered
+        return (
+            self._render("dropped", line={"time": self._time(time.time()), "event": "dropped", "count": count}) + b"\n"
+        )
 
     @cached_property
     def _render(self) -> Callable[..., bytes] | None:

@@ -45,7 +45,7 @@ def page(report: Report, notes: Sequence[str] = ()) -> Page:
     for note in notes:
         made.note(note)
     if report.lost:
-        made.note(f"{report.lost} lines are missing in the log: it could not be written fast enough.")
+        made.note(f"{report.lost} lines are missing in the log: it could not be written, or not fast enough.")
     deciding = [rule for rule in report.rules if any(_counts(rule))]
     made.section("By rule", f"Requests that each rule refused, or would have refused. {MEANING}")
     _bars(made, [rule.rule for rule in deciding], deciding)

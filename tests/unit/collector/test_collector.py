@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector, a process for which no other process waits."""
 
+import errno
 import json
 import os
+import random
 import signal
 import socket
 import stat
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -319,3 +322,38 @@ def test_a_user_is_known_again_after_an_outage_of_the_name_service(monkeypatch: 
     for uid in range(10, 10 + 2 * decision_log.USERS):
         names.get(uid)
     assert len(names._names) <= decision_log.USERS
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_full_disk_has_cost_is_counted(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After lines could not be written, or only in part, the next line says how many are missing."""
+    path = tmp_path / "log" / "job_submit.jsonl"
+    wanted = orders(path)
+    wanted["decisions"]["max_size"], wanted["decisions"]["keep"] = 3000, 100
+    chance, write = random.Random(seed), os.write
+
+    def write_or_not(fd: int, data: bytes) -> int:
+        what = chance.random()
+        if what < 0.3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, data[: chance.randrange(1, len(data) - 1)] if what < 0.6 and len(data) > 2 else data)
+
+    log = decision_log.DecisionLog(wanted)
+    monkeypatch.setattr("os.write", write_or_not)
+    for _ in range(50):
+        for _ in range(chance.randrange(4)):
+            log.decision(dict(DECISION))
+            wanted["total"] = wanted.get("total", 0) + 1
+        log.turn()
+        if chance.random() < 0.1:
+            log.order(wanted)
+    monkeypatch.setattr("os.write", write)
+    log.decision(dict(DECISION))
+    log.close()
+    lines = []
+    for text in (line for each in path.parent.iterdir() for line in each.read_text().splitlines()):
+        with suppress(ValueError):
+            lines.append(json.loads(text))
+    kept = sum(line["event"] == "decision" for line in lines)
+    assert 0 < kept < wanted["total"]
+    assert kept + sum(line["count"] for line in lines if line["event"] == "dropped") == wanted["total"] + 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
+from slurmhooks.testing.job_submit import DEFAULTS
 from slurmhooks.testing.option_values import SbatchError, number
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 
@@ -27,13 +28,6 @@ ALWAYS = {
     "task_dist": int(TaskDist.SLURM_DIST_UNKNOWN),
 }
 """Fields that sbatch sends without any option."""
-DEFAULTS = {
-    "account": JobFlag.USE_DEFAULT_ACCT,
-    "partition": JobFlag.USE_DEFAULT_PART,
-    "qos": JobFlag.USE_DEFAULT_QOS,
-    "wckey": JobFlag.USE_DEFAULT_WCKEY,
-}
-"""Flags that slurmctld sets before its plugins run, if the request lacks a field."""
 WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 """The script of ``--wrap``."""
 LONGEST_TRES = 64 << 10

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from slurmhooks.fields import COUNTERS
 from slurmhooks.fields.classes import bind
+from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.flag_rows import Bit, Enumerated
 from slurmhooks.fields.number_rows import Plain, Real, Time
 from slurmhooks.fields.rows import (
@@ -137,14 +138,39 @@ class FakeJob(_OfRelease, model.Job):
         fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
 
-def request_of(job: FakeJob, hook: str) -> FakeStruct:
-    """Return the struct that slurmctld would send for a hook; commits pending writes of the job."""
+UPDATE_ZERO = (
+    *("boards_per_node", "het_job_offset", "immediate", "mem_update_delay", "mem_update_margin", "ntasks_per_board"),
+    *("oom_kill_step", "power_flags", "resv_port_cnt", "segment_size", "sockets_per_board"),
+)
+"""Fields of an update that scontrol sends as 0."""
+DEFAULTS = {
+    "account": JobFlag.USE_DEFAULT_ACCT,
+    "partition": JobFlag.USE_DEFAULT_PART,
+    "qos": JobFlag.USE_DEFAULT_QOS,
+    "wckey": JobFlag.USE_DEFAULT_WCKEY,
+}
+"""Flags that slurmctld sets before its plugins run, if the request lacks a field."""
+
+
+def request_of(job: FakeJob, hook: str, record: FakeRecord | None = None) -> FakeStruct:
+    """Return the struct that slurmctld would send for a hook; commits pending writes of the job.
+
+    To an update, slurmctld itself adds the owner of the job, see _update_job() of job_mgr.c; by default that of
+    ``FakeRecord()``.
+    """
     job._state.modify = hook == "job_modify"
     job.commit()
     struct = struct_of(job)
     struct.settle()
-    if hook == "job_modify":
-        struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in job._given})
+    if job._state.modify:
+        record = record or FakeRecord(release=release_of_view(job))
+        flags = sum(int(flag) for name, flag in DEFAULTS.items() if getattr(job, name) is None)
+        sent: dict[str, object] = {
+            name: 0 for name in UPDATE_ZERO if name not in job._missing and getattr(job, name) is None
+        }
+        sent |= {"user_id": record.user_id, "group_id": None, "user_name": record.user_name}
+        sent |= {"bitflags": int(job.bitflags or 0) | flags, "job_id_str": job.job_id_str or str(record.job_id)}
+        fill(job, {name: value for name, value in sent.items() if name not in job._given})
     return struct
 
 

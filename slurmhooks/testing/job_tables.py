@@ -21,6 +21,7 @@ from slurmhooks.testing.job_submit import (
     table_name,
 )
 from slurmhooks.testing.tables import tables_of
+from slurmhooks.testing.usual import usual
 from slurmhooks.wire.message import read_number, read_text
 
 if TYPE_CHECKING:
@@ -162,7 +163,10 @@ def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], 
     structs = {}
     for key, fields in records.items():
         structs[key] = new_struct(bound)
-        fill(bound(structs[key]), {field: key, **fields})
+        set_by_slurm = {
+            name: value for name, value in usual(table_name(bound), fields).items() if name not in bound._missing
+        }
+        fill(bound(structs[key]), {**set_by_slurm, field: key, **fields})
     return FakeTable(bound, structs)
 
 

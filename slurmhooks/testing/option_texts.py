@@ -117,7 +117,7 @@ def printed(name: str, text: str, release: tuple[int, ...] = NEWEST) -> str:
 
 def _parsed_int(text: str, lowest: int) -> str:
     """Return what parse_int() makes of a text."""
-    match = re.fullmatch(r"\s*\+?(\d*)", text, re.ASCII)
+    match = re.fullmatch(r"\s*\+?0*(\d{0,10})", text, re.ASCII)
     if match is None or not lowest <= int(match[1] or 0) < 1 << 31:
         raise EndedError(text)
     return str(int(match[1] or 0))

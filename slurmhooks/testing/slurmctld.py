@@ -121,7 +121,7 @@ def submit(
     update = hook == "job_modify"
     owner = (record.user_id if update else job.user_id) or 0
     sender = given["modify_uid" if update else "submit_uid"]
-    struct = request_of(job, hook)
+    struct = request_of(job, hook, record)
     before = fields_of(job)
     items = [(0, struct.data)]
     if update:

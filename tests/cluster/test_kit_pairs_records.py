@@ -14,6 +14,7 @@ import pytest
 from slurmhooks.fields import RecordFields
 from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.testing import FakeJob, FakeRecord, run
+from slurmhooks.testing.job_tables import MAKERS
 from slurmhooks.values import UNLIMITED
 from tests.cluster import kit_pairs
 from tests.cluster.kit_pairs import Allowed, differences
@@ -29,9 +30,15 @@ HOOKS = (
     + """
 from slurmhooks import hook
 
+@hook.job_submit
+def tables(partitions, nodes, licenses):
+    for name, table in (("partitions", partitions), ("nodes", nodes), ("licenses", licenses)):
+        record(place="table", name=name, rows={key: dict(row) for key, row in table.items()})
+
 @hook.job_modify
 def modify(job, record, modify_uid):
     record_of("job_modify", record, modify_uid)
+    globals()["record"](place="update", fields=dict(job), record=dict(record))
 
 @hook.priority
 def rate(record):
@@ -61,6 +68,8 @@ JOBS = (
 TASKS = 3
 """How many records of an end the jobs have."""
 CONF = """
+PartitionName=plain Nodes=ALL
+Licenses=matlab:10
 JobCompType=jobcomp/python
 PriorityType=priority/multifactor
 PriorityCalcPeriod=1
@@ -108,6 +117,7 @@ def given(fields: dict[str, Any]) -> dict[str, Any]:
 def test_records(cluster: "Cluster", seen: list[dict[str, Any]], tmp_path: Path) -> None:
     """A handler of the kit sees each field of a real record as the handler in Slurm did."""
     assert {row["place"] for row in seen} >= {*HOOKS_OF_RECORDS}
+    seen = [row for row in seen if row["place"] in HOOKS_OF_RECORDS]
     hooks = tmp_path / "kit.py"
     hooks.write_text(HOOKS.replace("@FOLDER@", str(tmp_path)))
     wrong = []
@@ -117,7 +127,8 @@ def test_records(cluster: "Cluster", seen: list[dict[str, Any]], tmp_path: Path)
         job: Any = {"job": FakeJob(release=cluster.release, comment="x")} if row["place"] == "job_modify" else {}
         result = run(hooks, row["place"], record=record, **job)
         assert result.accepted, result
-        (mine,) = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
+        lines = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
+        (mine,) = [line for line in lines if line["place"] == row["place"]]
         wrong += [f"{row['place']}: {text}" for text in differences(mine, row, ())]
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
@@ -134,3 +145,53 @@ def test_fields_that_nothing_sets(cluster: "Cluster", seen: list[dict[str, Any]]
             wrong += [name] if f"unset.{name}" not in allowed else []
     assert not allowed.unseen, f"no longer different: {allowed.unseen}"
     assert not wrong, [(name, plain[name], kit[name]) for name in wrong]
+
+
+def test_updates(cluster: "Cluster", seen: list[dict[str, Any]], tmp_path: Path) -> None:
+    """A handler of the kit sees each field of an update by scontrol as the handler in Slurm did."""
+    hooks = tmp_path / "kit.py"
+    hooks.write_text(HOOKS.replace("@FOLDER@", str(tmp_path)))
+    release = ".".join(cluster.release.split(".")[:2])
+    real = next(row for row in seen if row["place"] == "update" and row["fields"]["comment"] == "x")
+    job, record = FakeJob(release=release, comment="x"), FakeRecord(release=release, **given(real["record"]))
+    assert run(hooks, "job_modify", job=job, record=record).accepted
+    mine = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()][-1]
+    for row in (mine, real):
+        row["fields"] = {name: value for name, value in row["fields"].items() if name not in OF_CLUSTER}
+    wrong = list(differences(mine["fields"], real["fields"], ()))
+    assert not wrong, "\n".join(wrong)
+
+
+CONFIGURED = {
+    "partitions": ("nodes", "total_cpus", "total_nodes", "tres_fmt_str"),
+    "nodes": ("arch", "comm_name", "cpus", "node_hostname", "os", "partitions", "port", "real_memory", "resv_name",
+              "tres_fmt_str", "version"),
+    "licenses": ("total",),
+}  # fmt: skip
+"""Fields that the configuration or the machine of these rows decide."""
+OF_TIME = (
+    *("boot_time", "cpu_load", "free_mem", "last_busy", "last_response", "last_update", "reason_uid"),
+    "slurmd_start_time",
+)
+"""Fields that depend on what has happened to the node."""
+OF_CLUSTER = ("alloc_node", "default_partition", "groups")
+"""Fields of an update that the client's machine and the configuration decide."""
+
+
+def plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as the handler writes them."""
+    return {name: "UNLIMITED" if value is UNLIMITED else value for name, value in fields.items()}
+
+
+def test_rows_of_tables(cluster: "Cluster", seen: list[dict[str, Any]]) -> None:
+    """A row of a table in the kit, with what slurm.conf says, is that of slurmctld."""
+    release = ".".join(cluster.release.split(".")[:2])
+    wrong = []
+    for row in [row for row in seen if row["place"] == "table"][:3]:
+        table = row["name"]
+        key = {"partitions": "plain", "nodes": "n1", "licenses": "matlab"}[table]
+        real = row["rows"][key]
+        fields = {name: value for name, value in given(real).items() if name in CONFIGURED[table]}
+        kit = dict(MAKERS[table]({key: fields}, release=release)[key])
+        wrong += [f"{table}: {text}" for text in differences(plain(kit), real, OF_TIME)]
+    assert not wrong, "\n".join(wrong)

@@ -207,11 +207,13 @@ def ask(text: str) -> dict[str, Any]:
 
 def show(recording: Recording | None) -> None:
     """Print the status of a recording."""
+    from slurmhooks.policies.kinds import counted
+
     if recording is None:
         click.echo("nothing is recorded")
         return
     lost = f", {recording.lost} lost" if recording.lost else ""
-    counts = f"{recording.file}: {recording.requests} requests, {recording.bytes} bytes{lost}"
+    counts = f"{recording.file}: {counted(recording.requests, 'request')}, {recording.bytes} bytes{lost}"
     if recording.ended is not None:
         click.echo(visible(f"{counts}; ended: {recording.ended}"))
         return

@@ -94,11 +94,12 @@ def command(
 
 def show(report: Report, notes: Iterable[str]) -> None:
     """Print the report for people."""
+    from slurmhooks.policies.kinds import counted
+
     total = report.total
     span = "" if report.first is None else f", {report.first:%Y-%m-%d %H:%M} to {report.last:%Y-%m-%d %H:%M}"
-    click.echo(
-        f"{total.requests} requests{span}: {total.refused} refused, {total.failed} failed, {total.warned} warned"
-    )
+    requests = counted(total.requests, "request")
+    click.echo(f"{requests}{span}: {total.refused} refused, {total.failed} failed, {total.warned} warned")
     for note in notes:
         click.echo(note)
     rules = [rule for rule in report.rules if any(getattr(rule, kind) for kind in KINDS)]
@@ -113,7 +114,8 @@ def show(report: Report, notes: Iterable[str]) -> None:
         )
     if report.change is not None:
         change = report.change
-        click.echo(f"changed {change.time:%Y-%m-%d %H:%M}: {change.before} requests before, {change.after} after")
+        before = counted(change.before, "request")
+        click.echo(f"changed {change.time:%Y-%m-%d %H:%M}: {before} before, {change.after} after")
         output.table(
             ("rule", "refused before", "refused after"),
             [(each.rule, str(each.before), str(each.after)) for each in change.rules],

@@ -15,7 +15,7 @@ from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing import command_lines
 from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import missing_fields
-from slurmhooks.testing.option_texts import ENDING, EndedError
+from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
 from slurmhooks.testing.option_values import SbatchError, words_of
 from slurmhooks.testing.sbatch import spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
@@ -118,7 +118,11 @@ def _set(given: Iterable[Given], fields: Fields, notes: list[str]) -> None:
             notes.append(f"{each.how}: no effect here")
             continue
         try:
+            if each.name in LOWEST and each.text is not None:
+                printed(each.name, each.text)
             OPTIONS[each.name](fields, each.text or "")
+        except EndedError as error:
+            raise SbatchError(f"{each.how}: invalid number {each.text!r}") from error
         except (NotationError, SbatchError) as error:
             raise SbatchError(f"{each.how}: {error}") from error
 

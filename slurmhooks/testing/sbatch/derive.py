@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
+from slurmhooks.testing.job_submit import DEFAULTS
 from slurmhooks.testing.option_values import SbatchError, number
+from slurmhooks.testing.sbatch import gres
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 
 if TYPE_CHECKING:
@@ -27,13 +29,6 @@ ALWAYS = {
     "task_dist": int(TaskDist.SLURM_DIST_UNKNOWN),
 }
 """Fields that sbatch sends without any option."""
-DEFAULTS = {
-    "account": JobFlag.USE_DEFAULT_ACCT,
-    "partition": JobFlag.USE_DEFAULT_PART,
-    "qos": JobFlag.USE_DEFAULT_QOS,
-    "wckey": JobFlag.USE_DEFAULT_WCKEY,
-}
-"""Flags that slurmctld sets before its plugins run, if the request lacks a field."""
 WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 """The script of ``--wrap``."""
 LONGEST_TRES = 64 << 10
@@ -59,6 +54,7 @@ def derive(fields: Fields, work_dir: str, release: str) -> None:
     layout, old = "_extra" in fields, release_of(release) < LAYOUT_SINCE
     bound = "tres_bind" in fields
     join(fields)
+    gres.check(fields, release)
     if old:
         _of_old_release(fields, bound=bound)
     _files(fields, work_dir)
@@ -91,6 +87,8 @@ def _of_old_release(fields: Fields, *, bound: bool) -> None:
     """Change fields to those that releases before LAYOUT_SINCE send; ``bound``: an option sets ``tres_bind``."""
     if "tres_per_task" in fields and not bound:
         fields.pop("tres_bind", None)
+    if "tres_bind" in fields:
+        fields["tres_bind"] = fields["tres_bind"].removeprefix("gres/")
     if fields.get("cpu_freq_gov") == CpuFreq.CPU_FREQ_USERSPACE and "cpu_freq_min" not in fields:
         del fields["cpu_freq_gov"]
     least, most, each = fields.get("min_nodes"), fields.get("max_nodes"), fields.get("ntasks_per_node")

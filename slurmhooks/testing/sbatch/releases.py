@@ -20,6 +20,8 @@ LAST_SINCE = (26, 5)
 """Since then the last --mail-type counts, more options exclude --hint, and --export-file needs another --export."""
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 """Options that exclude each other."""
+EXCLUDING = {("exclusive", "oversubscribe"): LAYOUT_SINCE, ("core-spec", "thread-spec"): (0, 0)}
+"""Options of which a command or script may give only one, and since when."""
 OLD_GRES_FLAGS = ("disable-binding", "enforce-binding")
 
 
@@ -30,6 +32,10 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
         SbatchError: the release would refuse one.
     """
     version, names = release_of(release), {each.name for each in given}
+    written = {each.name for each in given if each.how.startswith("-")}
+    for pair, since in EXCLUDING.items():
+        if version >= since and written.issuperset(pair):
+            raise SbatchError(f"--{pair[0]} and --{pair[1]} are mutually exclusive")
     excluding = {"ntasks-per-core", "threads-per-core", "extra-node-info"}
     layout = {"sockets-per-node", "cores-per-socket"}
     dropped: set[str] = set()
@@ -58,5 +64,7 @@ def _refuse(given: Given) -> None:
     text = given.text or ""
     if given.name == "nodes" and {*",:"} & {*text}:
         raise SbatchError(f"{given.how}: {text!r} is not a valid node count in this release")
+    if given.name == "exclusive" and text.lower() == "topo":
+        raise SbatchError(f"{given.how}: {text!r} does not exist in this release")
     if given.name == "gres-flags" and text.lower() not in OLD_GRES_FLAGS:
         raise SbatchError(f"{given.how}: {text!r} is not one of {', '.join(OLD_GRES_FLAGS)} in this release")

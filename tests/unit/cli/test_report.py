@@ -66,6 +66,8 @@ def test_times(written: Written) -> None:
     assert (newer["total"]["requests"], older["total"]["requests"]) == (2, 1)
     changed = json.loads(call(written.folder, "--change", middle, "--json").stdout)["change"]
     assert (changed["before"], changed["after"]) == (1, 2)
+    assert "1 request, " in call(written.folder, "--until", middle).stdout
+    assert "1 request before, 2 after" in call(written.folder, "--change", middle).stdout
     days = (datetime.now() - datetime.fromtimestamp(NOON)) // timedelta(days=1) + 2
     assert json.loads(call(written.folder, "--since", f"{max(days, 1)}d", "--json").stdout)["total"]["requests"] == 3
     for wrong in ("yesterday", "2027-13-01", "99999999999w", "d"):

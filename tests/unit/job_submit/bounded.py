@@ -22,7 +22,7 @@ NODES: dict[str, dict[str, object]] = {
         "partitions": ["debug", "wide", "whole"] if number == 1 else ["debug", "wide"],
     }
     for number in range(1, 5)
-} | {"s1": {"cpus": 16, "tot_cores": 8, "threads": 2, "real_memory": 4000, "partitions": ["smt"]}}
+} | {"s1": {"cpus": 16, "tot_cores": 8, "tot_sockets": 1, "threads": 2, "real_memory": 4000, "partitions": ["smt"]}}
 
 
 def ran(

@@ -22,6 +22,7 @@ from slurmhooks.testing import (
     fake_reservations,
     run,
 )
+from slurmhooks.values import UNLIMITED
 from tests.unit.job_submit.views import table_of
 
 
@@ -35,6 +36,7 @@ def test_records_are_read_only() -> None:
 
 
 COUNTS = ("reservations", "nodes", "licenses")
+LIMITS = ("partitions", "qos", "associations")
 """Those whose field below is a number that is never unset."""
 TABLES: dict[str, tuple[Any, Any, Any]] = {
     "partitions": (fake_partitions({"debug": {"max_time": 60}, "gpu": {}}), "debug", "max_time"),
@@ -61,7 +63,8 @@ def test_tables_are_mappings(name: str) -> None:
         table["none"]
     assert len(table) == 2
     assert next(iter(table)) == key
-    assert [getattr(record, field) for record in table.values()] == [60, 0 if name in COUNTS else None]
+    omitted = 0 if name in COUNTS else UNLIMITED if name in LIMITS else None
+    assert [getattr(record, field) for record in table.values()] == [60, omitted]
     assert [found for found, _ in table.items()] == list(table)
 
 

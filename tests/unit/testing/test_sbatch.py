@@ -148,6 +148,37 @@ def test_wrong(words: list[str]) -> None:
         fields_of(*words)
 
 
+@pytest.mark.parametrize(
+    ("line", "accepted"),
+    [
+        ("--gpus-per-task=1", "--gpus-per-task=1 -n2"),
+        ("--tres-per-task=gres/nic:1", "--tres-per-task=gres/nic:1 -N2"),
+        ("--gpus-per-task=a100:1 -G2", "--gpus-per-task=1 -G2"),
+        ("--gpus-per-task=1 -G3 -n2", "--gpus-per-task=1 -G2 -n2"),
+        ("--gpus-per-task=2 -G3", "--gpus-per-task=2 -G4"),
+        ("--gpus-per-task=2 --gpus-per-node=3 -n2", "--gpus-per-task=2 --gpus-per-node=4 -n2"),
+        ("--gpus-per-node=2 -G3", "--gpus-per-node=2 -G4"),
+        ("--gpus-per-node=2 -G4 -N3", "--gpus-per-node=2 -G4 -N1-2"),
+        ("--gpus-per-socket=1", "--gpus-per-socket=1 --sockets-per-node=1"),
+        ("--gres=gpu:a100:1,gpu:1", "--gres=gpu:a100:1,gpu:v100:1"),
+        ("-G2 --gpus-per-node=a100:1", "--gres=gpu:a100:1,gpu:0"),
+        ("--mem-per-gpu=10", "--mem-per-gpu=10 -G1"),
+        ("--cpus-per-gpu=2", "--cpus-per-gpu=2 --gres=gpu"),
+        ("--ntasks-per-gpu=1", "--ntasks-per-gpu=1 -n2"),
+        ("--exclusive=user -s", "-s"),
+        ("-S1 --thread-spec=1", "--thread-spec=1"),
+        ("-c0", "-c1"),
+        ("--ntasks-per-node=0", "--ntasks-per-node=1"),
+    ],
+)
+def test_options_that_do_not_fit_together(line: str, accepted: str) -> None:
+    """What sbatch refuses of GRES and other options together is refused; test_sbatch_refuses.py compares it."""
+    given: dict[str, Any] = {"release": "24.11", "environment": {}, "work_dir": "/"}
+    with pytest.raises(sbatch.SbatchError):
+        sbatch.submission(None, "#!/bin/sh\n", line.split(), [], **given)
+    sbatch.submission(None, "#!/bin/sh\n", accepted.split(), [], **given)
+
+
 def test_every_option_sets_fields_that_a_job_has() -> None:
     """Every option sets existing fields to values that they accept."""
     arguments = {"time": "5", "number": "2", "mib": "3", "moment": "now"}

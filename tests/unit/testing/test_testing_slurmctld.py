@@ -4,6 +4,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def handler(job, record, modify_uid, partitions, reservations, jobs):
 
 
 def test_all_tables_of_slurmctld(hooks: Callable[[str], Path]) -> None:
-    """Nodes, licenses, QOS and associations have the test's values; omitted ones are unset or absent."""
+    """Nodes, licenses, QOS and associations have the test's values; omitted ones are as in a plain cluster."""
     path = hooks(
         """
 from slurmhooks import UNLIMITED
@@ -85,16 +86,38 @@ def handler(job, nodes, licenses, qos, associations):
     assert result.log == [
         "info: [8, ['a', 'b'], None, <NodeState.NODE_STATE_IDLE: 2>, 1]",
         "info: [5, 2]",
-        "info: [2.5, None, True, ['low'], None]",
+        "info: [2.5, UNLIMITED, True, ['low'], None]",
         "info: [(1, 'alice')]",
     ]
 
 
-def test_an_update_names_no_user(hooks: Callable[[str], Path]) -> None:
-    """In an update the user of the request is unset, unless the test gives one."""
-    path = hooks("@hook.job_modify\ndef handler(job): log.info('%s', job.user_id)\n")
-    assert run(path, "job_modify").log == ["info: None"]
-    assert run(path, "job_modify", job=FakeJob(user_id=5)).log == ["info: 5"]
+def test_an_update_has_what_scontrol_sends(hooks: Callable[[str], Path]) -> None:
+    """In an update the user is the owner of the record, and some fields are 0, unless the test gives others."""
+    path = hooks(
+        """
+@hook.job_modify
+def handler(job, record):
+    if job.het_job_offset:
+        raise Reject("a component")
+    log.info("%s", [job.user_id, job.user_name, job.group_id, job.job_id_str, job.immediate, job.time_limit])
+    log.info("%s", [name for name in JobFlag.__members__ if JobFlag[name] in job.bitflags and "DEFAULT" in name])
+""".replace("@hook", "from slurmhooks.job_submit.constants import JobFlag\n@hook", 1)
+    )
+    record = FakeRecord(job_id=7, user_id=5, user_name="eve")
+    every = [f"USE_DEFAULT_{name}" for name in ("ACCT", "PART", "QOS", "WCKEY")]
+    cases: list[tuple[dict[str, Any], list[Any], list[str]]] = [
+        ({}, [5, "eve", None, "7", 0, None], every),
+        ({"user_id": 9, "immediate": 1, "qos": "low"}, [9, "eve", None, "7", 1, None], [*every[:2], every[3]]),
+        ({"job_id_str": "7+0", "bitflags": 0, "time_limit": 5}, [5, "eve", None, "7+0", 0, 5], []),
+    ]
+    for given, seen, flags in cases:
+        result = run(path, "job_modify", job=FakeJob(**given), record=record)
+        assert result.log == [f"info: {seen}", f"info: {flags}"], result
+    assert run(path, "job_modify", job=FakeJob(het_job_offset=1), record=record).text == "a component"
+    assert run(path, "job_modify", job=(again := FakeJob()), record=record).accepted
+    assert (
+        run(path, "job_modify", job=again, record=FakeRecord(job_id=7, user_id=6)).log[0].startswith("info: [6, None")
+    )
 
 
 def test_views_are_stale_after_the_run(hooks: Callable[[str], Path]) -> None:

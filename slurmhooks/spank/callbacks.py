@@ -50,7 +50,7 @@ _DRAIN = "The node is drained, with the text of a refusal; after a failed prolog
 _NOTHING = "Nothing but the text."
 _UNSEEN = "Nothing; users of srun do not see the text."
 _SRUN = "srun"
-_ALLOCATOR = "sbatch, salloc"
+_ALLOCATOR = "sbatch, salloc, scrontab, scrun"
 _STEPD = "slurmstepd"
 
 PLACES = (
@@ -67,7 +67,14 @@ PLACES = (
         _DRAIN,
     ),
     Place("init_post_opt", "local", _SRUN, USER, "after options are read, once a component of a het job", _ENDS),
-    Place("init_post_opt", "allocator", _ALLOCATOR, USER, "after options are read, once a component", _ENDS),
+    Place(
+        "init_post_opt",
+        "allocator",
+        "sbatch, salloc, scrun",
+        USER,
+        "after options are read, once a component; in scrun while they are read",
+        _ENDS,
+    ),
     Place("init_post_opt", "remote", _STEPD, ROOT, "after options are read", _NODE),
     Place(
         "local_user_init",
@@ -97,7 +104,7 @@ PLACES = (
     Place("task_post_fork", "remote", _STEPD, ROOT, "for each task, before its program; once in extern steps", _EARLY),
     Place("task_exit", "remote", _STEPD, ROOT, "for each task that has ended; not in extern steps", _NOTHING),
     Place("exit", "local", _SRUN, USER, "when srun ends", _NOTHING),
-    Place("exit", "allocator", _ALLOCATOR, USER, "when the command ends", _NOTHING),
+    Place("exit", "allocator", _ALLOCATOR, USER, "when the command ends; twice in scrun", _NOTHING),
     Place("exit", "remote", _STEPD, ROOT, "at the end of each step", _UNSEEN),
     Place(
         "job_epilog",

@@ -33,7 +33,8 @@ class Spank(OfACall, Items):
     take an argument are methods. Where Slurm does not have an item, reading it raises SpankError.
 
     Attributes:
-        context: "local" (srun), "remote" (slurmstepd), "allocator" (sbatch, salloc), "slurmd" or "job_script".
+        context: "local" (srun), "remote" (slurmstepd), "allocator" (sbatch, salloc, scrontab, scrun), "slurmd" or
+            "job_script".
         args: the arguments on the line of plugstack.conf, without those for slurmhooks itself.
         callback: Slurm's name of the running callback, without ``slurm_spank_``.
         env: the environment: of the job in slurmstepd, of the process elsewhere.

@@ -26,18 +26,17 @@ mount --bind {LOGS} /var/log/slurm
 ip link set lo up
 ip addr add {STANDBY}/24 dev ctl2
 ip link set ctl2 up
-exec {MARK}
 """
-MAKE = f"""\
+MAKE = """\
 set -e
 ip netns add ctl2
 ip link add ctl type veth peer name ctl2 netns ctl2
-ip addr add {PRIMARY}/24 dev ctl
+ip addr add {primary}/24 dev ctl
 ip link set ctl up
-install -d -o slurm {LOGS}
+install -d -o slurm {logs}
 setsid nsenter --net=/run/netns/ctl2 unshare --uts --mount --pid --fork --kill-child --mount-proc \\
-    sh -ec {shlex.quote(HOST)} </dev/null >/var/log/slurm/ctl2.log 2>&1 &
-until pgrep -xf '{MARK}' >/dev/null; do sleep 0.02; done
+    sh -ec {host} </dev/null >/var/log/slurm/ctl2.log 2>&1 &
+until pgrep -xf '{mark}' >/dev/null; do sleep 0.02; done
 """
 END = f"pkill -9 -xf '{MARK}'; ip netns del ctl2; ip link del ctl; true"
 
@@ -80,8 +79,13 @@ class Standby:
 
 
 @contextlib.contextmanager
-def standby(cluster: "Cluster") -> Iterator[Standby]:
-    """Lend a cluster a second controller; afterwards it has one again."""
+def standby(cluster: "Cluster", mount: str = "") -> Iterator[Standby]:
+    """Lend a cluster a second controller; afterwards it has one again.
+
+    Args:
+        cluster: its host is the first controller.
+        mount: a shell command by which the other host mounts what it shares with the first one.
+    """
     before = cluster.root("cat", SLURM_CONF, check=True).stdout
     conf = before.replace("(127.0.0.1)", f"({PRIMARY})\nSlurmctldHost=ctl2({STANDBY})")
     conf = conf.replace("NodeAddr=127.0.0.1", f"NodeAddr={PRIMARY}").replace(
@@ -89,7 +93,8 @@ def standby(cluster: "Cluster") -> Iterator[Standby]:
     )
     other = Standby(cluster)
     try:
-        cluster.root("sh", "-c", MAKE, check=True)
+        host = shlex.quote(f"{HOST}{mount}\nexec {MARK}\n")
+        cluster.root("sh", "-c", MAKE.format(primary=PRIMARY, logs=LOGS, mark=MARK, host=host), check=True)
         cluster.put(conf, SLURM_CONF)
         cluster.restart()
         other.start()

@@ -62,6 +62,12 @@ do
     dpkg-deb --fsys-tarfile "$package" | tar --extract --keep-directory-symlink
     rm "$package"
 done
+cd /usr/lib/modules/*
+for driver in $DRIVERS
+do
+    mv kernel/drivers/$driver.ko* kernel
+done
+cd /
 depmod "$(ls /lib/modules)"
 without=
 for path in usr/src usr/include usr/lib/gcc usr/libexec/gcc usr/share/doc usr/share/locale usr/share/man var/cache \\
@@ -149,6 +155,7 @@ def virtual(
     *,
     enter: str = "",
     kernel: str = "",
+    drivers: str = "",
 ) -> Iterator[Virtual]:
     """Run the files of a cluster in a virtual machine, or skip the test if that is not possible.
 
@@ -159,6 +166,7 @@ def virtual(
         prepare: a shell script, run by the machine's first process.
         enter: the beginning of a command, such as runcon, in which all others run.
         kernel: parameters of the kernel.
+        drivers: those of the kernel that the machine has, such as net/veth.
     """
     if shutil.which(QEMU) is None:
         pytest.skip(f"{reporting.SKIPPED} THIS WAS TESTED: {QEMU} is missing: install qemu-system-x86")
@@ -176,7 +184,7 @@ def virtual(
     here = Path(__file__).parent
     for path in (*sorted((here / "lab").glob("*.py")), here / "virtual_agent.py"):
         cluster.put(path, f"{TREE}/tests/cluster/{path.relative_to(here)}", 0o644)
-    cluster.root("sh", "-ec", PACK, check=True, timeout=UP_SECONDS)
+    cluster.root("sh", "-ec", PACK, check=True, timeout=UP_SECONDS, env={"DRIVERS": drivers})
     for name in ("initrd", "kernel"):
         cluster.tool("get", f"/root/{name}", str(folder / name))
         cluster.root("rm", f"/root/{name}", check=True)

@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, HOOKS_D, TOML, UNA
 
 pytestmark = pytest.mark.stopped
 
+REVIEW = Path(__file__).parents[2] / "contrib/examples/held_for_review.py"
 CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
 
 LUA = """
@@ -279,6 +281,23 @@ def test_queued_jobs_outlive_a_restart(site: Site) -> None:
     assert site.show(job_id)["AdminComment"] == "by us"
     assert site.run("scontrol", "update", f"jobid={job_id}", "comment=other").returncode != 0
     assert site.show(job_id)["Comment"] == "given"
+
+
+def test_a_job_is_held_for_review(site: Site) -> None:
+    """The user of a job that a handler holds cannot release it, also a task of it; root can, and then it is theirs."""
+    if not site.cluster.has_sources:
+        pytest.skip("needs the records of jobs")
+    site.hooks(REVIEW.read_text().replace("MOST = 100", "MOST = 1"))
+    assert site.run("scontrol", "release", site.submit()).returncode == 0
+    for options in ((), ("--array=1-2",)):
+        job_id = site.submit("--nodes=2", *options)
+        for words in (("release", job_id), ("update", f"jobid={job_id}", "priority=10")):
+            assert site.run("scontrol", *words).returncode != 0
+        assert site.run("scontrol", "update", f"jobid={job_id}", "name=other").returncode == 0
+        shown = site.show(job_id)
+        assert (shown["Priority"], shown["AdminComment"]) == ("0", "held for review")
+        site.cluster.root("scontrol", "release", job_id, check=True)
+        assert site.show(job_id)["AdminComment"] == "reviewed"
 
 
 @pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])

@@ -231,6 +231,20 @@ def test_no_extension(asked: int | None, now: int | None, uid: int, accepted: bo
     assert result.accepted is accepted
 
 
+def test_held_for_review() -> None:
+    """A large job is held; its user cannot release it, root can, and other updates pass."""
+    path = example("held_for_review")
+    assert run(path, "job_submit", job=FakeJob(min_nodes=100)).changes == {}
+    held = run(path, "job_submit", job=FakeJob(min_nodes=101)).changes
+    assert held == {"priority": 0, "admin_comment": "held for review"}
+    record = FakeRecord(admin_comment=held["admin_comment"])
+    for job, uid, accepted in (({"priority": 1}, 7, False), ({"priority": 1}, 0, True), ({"name": "x"}, 7, True)):
+        result = run(path, "job_modify", job=FakeJob(**job), record=record, modify_uid=uid)
+        assert result.accepted is accepted
+    released = run(path, "job_modify", job=FakeJob(priority=1), record=record, modify_uid=0).changes
+    assert released == {"admin_comment": "reviewed"}
+
+
 def test_option_default() -> None:
     """Commands get a default unless the user has set the variable; so do batch jobs of clients without it."""
     name = "SLURM_SPANK__SLURM_SPANK_OPTION_python_gpu_mode"

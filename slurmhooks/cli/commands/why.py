@@ -149,7 +149,9 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
             " one of those that are shown is this job's"
         )
     elif not submissions:
-        notes.append(f"the log does not have the submission of job {what}: it is older, was lost, or was left out by 'sample'")
+        notes.append(
+            f"the log does not have the submission of job {what}: it is older, was lost, or was left out by 'sample'"
+        )
     return sorted([*submissions, *log.observed(submissions), *decisions], key=lambda decision: decision.time)
 
 
@@ -195,7 +197,8 @@ def lines(decision: Decision) -> list[str]:
     """Return a decision in words. Only the first line is not indented; no line feed of a text is left."""
     time = decision.time.astimezone().isoformat(sep=" ", timespec="milliseconds")
     if decision.event == "dropped":
-        return [f"{time}: {decision.count} decisions were lost before this: the log could not be written, or not fast enough"]
+        why = "the log could not be written, or not fast enough"
+        return [f"{time}: {decision.count} decisions were lost before this: {why}"]
     text_lines = [f"{time}: {_head(decision)}"]
     text_lines.append(f"  {_verdict(decision)}")
     for step in decision.handlers:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.testing.sbatch.options import Fields
 
 KINDS = ("job", "node", "socket", "task")
-GIVE_TASKS = ("num_tasks", "min_nodes", "ntasks_per_node", "ntasks_per_tres")
+GIVE_TASKS = ("num_tasks", "min_nodes", "req_nodes", "ntasks_per_node", "ntasks_per_tres")
 """Fields of which each gives a number of tasks."""
 MULTIPLES = (("job", "node"), ("node", "socket"), ("job", "task"), ("node", "task"), ("socket", "task"))
 """Amounts of which the first must be a multiple of the second."""
@@ -67,7 +67,8 @@ def _check_amounts(name: str, own: dict[str, int], fields: Fields) -> None:
     if "job" in own and "node" in own:
         nodes = own["job"] // own["node"]
         least, most = fields.get("min_nodes") or nodes, fields.get("max_nodes") or nodes
-        if not least <= nodes <= most:
+        # A job has at most as many nodes as tasks.
+        if not min(least, fields.get("num_tasks", least)) <= nodes <= most:
             raise SbatchError(f"{name}: {OPTIONS['job']} and {OPTIONS['node']} make {nodes} nodes")
     if "task" in own and "job" in own:
         tasks = own["job"] // own["task"]

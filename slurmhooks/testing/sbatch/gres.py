@@ -66,9 +66,9 @@ def _check_amounts(name: str, own: dict[str, int], fields: Fields) -> None:
             raise SbatchError(f"{name}: {OPTIONS[more]} is no multiple of {OPTIONS[fewer]}")
     if "job" in own and "node" in own:
         nodes = own["job"] // own["node"]
-        least, most = fields.get("min_nodes") or nodes, fields.get("max_nodes") or nodes
+        least, most = int(fields.get("min_nodes") or nodes), int(fields.get("max_nodes") or nodes)
         # A job has at most as many nodes as tasks.
-        if not min(least, fields.get("num_tasks", least)) <= nodes <= most:
+        if not min(least, int(fields.get("num_tasks") or least)) <= nodes <= most:
             raise SbatchError(f"{name}: {OPTIONS['job']} and {OPTIONS['node']} make {nodes} nodes")
     if "task" in own and "job" in own:
         tasks = own["job"] // own["task"]

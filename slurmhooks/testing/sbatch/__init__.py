@@ -118,11 +118,12 @@ def _set(given: Iterable[Given], fields: Fields, notes: list[str]) -> None:
             notes.append(f"{each.how}: no effect here")
             continue
         try:
+            OPTIONS[each.name](fields, each.text or "")
             if each.name in LOWEST and each.text is not None:
                 printed(each.name, each.text)
-            OPTIONS[each.name](fields, each.text or "")
         except EndedError as error:
-            raise SbatchError(f"{each.how}: invalid number {each.text!r}") from error
+            lowest = LOWEST[each.name]
+            raise SbatchError(f"{each.how}: {each.text!r} is not a number of at least {lowest}") from error
         except (NotationError, SbatchError) as error:
             raise SbatchError(f"{each.how}: {error}") from error
 

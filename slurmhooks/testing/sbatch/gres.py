@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.testing.sbatch.options import Fields
 
 KINDS = ("job", "node", "socket", "task")
-GIVE_TASKS = ("num_tasks", "min_nodes", "ntasks_per_node", "ntasks_per_tres")
+GIVE_TASKS = ("num_tasks", "min_nodes", "req_nodes", "ntasks_per_node", "ntasks_per_tres")
 """Fields of which each gives a number of tasks."""
 MULTIPLES = (("job", "node"), ("node", "socket"), ("job", "task"), ("node", "task"), ("socket", "task"))
 """Amounts of which the first must be a multiple of the second."""
@@ -66,8 +66,9 @@ def _check_amounts(name: str, own: dict[str, int], fields: Fields) -> None:
             raise SbatchError(f"{name}: {OPTIONS[more]} is no multiple of {OPTIONS[fewer]}")
     if "job" in own and "node" in own:
         nodes = own["job"] // own["node"]
-        least, most = fields.get("min_nodes") or nodes, fields.get("max_nodes") or nodes
-        if not least <= nodes <= most:
+        least, most = int(fields.get("min_nodes") or nodes), int(fields.get("max_nodes") or nodes)
+        # A job has at most as many nodes as tasks.
+        if not min(least, int(fields.get("num_tasks") or least)) <= nodes <= most:
             raise SbatchError(f"{name}: {OPTIONS['job']} and {OPTIONS['node']} make {nodes} nodes")
     if "task" in own and "job" in own:
         tasks = own["job"] // own["task"]

@@ -159,6 +159,7 @@ def test_wrong(words: list[str]) -> None:
         ("--gpus-per-task=2 --gpus-per-node=3 -n2", "--gpus-per-task=2 --gpus-per-node=4 -n2"),
         ("--gpus-per-node=2 -G3", "--gpus-per-node=2 -G4"),
         ("--gpus-per-node=2 -G4 -N3", "--gpus-per-node=2 -G4 -N1-2"),
+        ("--gpus-per-node=2 -G2 -N2", "--gpus-per-node=2 -G2 -N2 -n1"),
         ("--gpus-per-socket=1", "--gpus-per-socket=1 --sockets-per-node=1"),
         ("--gres=gpu:a100:1,gpu:1", "--gres=gpu:a100:1,gpu:v100:1"),
         ("-G2 --gpus-per-node=a100:1", "--gres=gpu:a100:1,gpu:0"),

@@ -67,7 +67,7 @@ class Seen:
         code: exit code of the command.
         drained: whether a node accepts no jobs now.
         records: of each process, in order; of a heterogeneous job without order.
-        environments: the variables of each task, sorted.
+        environments: the variables of each task, sorted; of a heterogeneous job, those of all tasks.
     """
 
     code: int
@@ -159,8 +159,10 @@ def play(lent: Site, command: str, variables: list[str]) -> Seen:
             shown = bytes.fromhex("".join(lent.root(f"grep '^ ' /opt/shown/{name} || true").split()))
             texts = shown.decode("utf-8", "surrogateescape").split("\0")
             environments[name] = sorted(text for text in texts if not any(part in text for part in CHANGING))
-    if " : " in command:  # the ids of both components are the same
+    if " : " in command:
+        # The ids of both components are the same, and which of them has what local_user_init writes is by chance.
         records = {process: sorted(lines) for process, lines in records.items()}
+        environments = {"all": sorted(text for texts in environments.values() for text in texts)}
     return Seen(done.returncode, bool(lent.drained()), records, environments)
 
 

@@ -21,6 +21,7 @@ struct line {
     enum failure_mode mode;               /* from the arguments */
     int refuse_missing;                   /* from the arguments: missing_options=refuse */
     int to_check;                         /* in slurmstepd: whether an option has a value that Python must check */
+    int components;                       /* of this srun, whose options have been read */
 };
 
 /*

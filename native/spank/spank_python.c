@@ -212,7 +212,8 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     /* Python keeps a failure of an option for a later callback. In srun a failure has already ended the command. */
     tell_waiting();
     if (STUB_CALL(&entry, &outcome, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
-                  manifest_of(line), (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
+                  manifest_of(line), (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing,
+                  line->components))
         return FAILED;
     missing_known_list(outcome.message);
     free(outcome.message);
@@ -332,6 +333,7 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
     }
     if (why)
         log_no_manifest(why, context);
+    line->components += context == S_CTX_LOCAL && callback_id == CALLBACK_init_post_opt;
     if (context == S_CTX_REMOTE && callback_id == CALLBACK_init)
         missing_note(spank);
     if (context == S_CTX_REMOTE && callback_id == CALLBACK_init_post_opt)

@@ -51,6 +51,8 @@ _prepared: dict[tuple[int, int], Callable[[int], Answer]] = {}
 _lines: dict[tuple[str, ...], Line | None] = {}
 _options: Options | None = None
 _context = "local"
+_control_lost = False
+"""Whether Slurm would crash if it were asked for the job control environment."""
 
 
 _log = lib.slurmhooks_log  # cffi creates each function at its first use, which may be in a process without memory
@@ -118,6 +120,7 @@ def callback(
     option_callback: int,
     base: int,
     missing: int,
+    components: int,
 ) -> Answer:
     """Run the handlers of one callback of a line of plugstack.conf. Load the line at its first use.
 
@@ -134,6 +137,7 @@ def callback(
         option_callback: address of the C function that Slurm calls for each option.
         base: number of the first option of the line.
         missing: address of the names of callbacks that this variant of the plugin does not export; or 0.
+        components: number of components of this srun, whose options have been read.
 
     Returns:
         the code for Slurm, and at init the names of the options of the line, each followed by a blank.
@@ -146,7 +150,10 @@ def callback(
     not_exported = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
-        global _context
+        global _context, _control_lost
+        # srun keeps the length of the job control environment of the last component, but moves its content
+        # (src/srun/opt.c:_opt_copy): a call would follow a null pointer.
+        _control_lost = components > 1 and name != "init_post_opt"
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         pointer = ffi.cast("struct spank_handle *", handle)
         line = _line(argc, argv, known)
@@ -296,7 +303,11 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     from slurmhooks.lua.spank_handle import View
 
     scripts = [handler for handler in handlers if handler.scripted]
-    return lua.run(scripts, View(native, handle, _context, name, line.args), register, _ends(name)), None, 0
+    return (
+        lua.run(scripts, View(native, handle, _context, name, line.args, _control_lost), register, _ends(name)),
+        None,
+        0,
+    )
 
 
 def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
@@ -304,7 +315,7 @@ def _run(handlers: list[Handler], name: str, handle: Any, line: Line) -> Answer:
         return SUCCESS
     from slurmhooks.spank.model import Spank
 
-    view = Spank(native, handle, _context, name, line.args, line.state_of)
+    view = Spank(native, handle, _context, name, line.args, line.state_of, _control_lost)
     outcome = deadline.run(handlers, {"spank": view}, view, _ends(name))
     if not outcome.passed and outcome.error_id is None and name in JOB_CALLBACKS:
         from slurmhooks.entry import draining

@@ -38,15 +38,18 @@ class View:
         args: see slurmhooks.spank.model.Spank.
     """
 
-    __slots__ = ("_ffi", "_handle", "_lib", "_native", "_spank", "args", "callback", "context")
+    __slots__ = ("_ffi", "_handle", "_lib", "_lost", "_native", "_spank", "args", "callback", "context")
 
-    def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
+    def __init__(
+        self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str], control_lost: bool = False
+    ) -> None:
         """Wrap a handle; see slurmhooks.spank.model.Spank."""
         self._native = native
         self._ffi = native.ffi
         self._lib = native.lib
         self._handle = handle
         self._spank: Spank | None = None
+        self._lost = control_lost
         self.context = context
         self.callback = callback
         self.args = args
@@ -91,6 +94,8 @@ class View:
             value = self._lib.getenv(CONTROL_PREFIX + name)
             missing = value == self._ffi.NULL
             return (int(self._lib.ESPANK_ENV_NOEXIST), None) if missing else (0, self._ffi.string(value))
+        if control and self._lost:
+            return self._no_control(), None
         function = self._lib.spank_job_control_getenv if control else self._lib.spank_getenv
         size = FIRST_SIZE
         while True:
@@ -102,20 +107,20 @@ class View:
 
     def set(self, control: bool, name: bytes, value: bytes, overwrite: int) -> int:
         """Set a variable; return Slurm's code."""
-        if control and self.context == "job_script":
+        if control and (self._lost or self.context == "job_script"):
             return self._no_control()
         function = self._lib.spank_job_control_setenv if control else self._lib.spank_setenv
         return int(function(self._handle, name, value, overwrite))
 
     def unset(self, control: bool, name: bytes) -> int:
         """Unset a variable; return Slurm's code."""
-        if control and self.context == "job_script":
+        if control and (self._lost or self.context == "job_script"):
             return self._no_control()
         function = self._lib.spank_job_control_unsetenv if control else self._lib.spank_unsetenv
         return int(function(self._handle, name))
 
     def _no_control(self) -> int:
-        # Slurm would call the function of this name in slurmstepd, and crash.
+        # In prolog and epilog, Slurm would call the function of this name in slurmstepd, and crash.
         return int(self._lib.ESPANK_NOT_AVAIL)
 
     def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:

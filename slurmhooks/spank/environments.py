@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slurmhooks.spank.calls import Calls
 
 CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
+CONTROL_LOST = "before local_user_init, in an srun with several components"
 CONTROL_PREFIX = "SPANK_"
 """Prefix that Slurm gives to the names of the job control environment in prolog and epilog."""
 LONGEST_VARIABLE = 131071
@@ -91,7 +92,12 @@ class JobEnvironment(Environment):
 class ControlEnvironment(Environment):
     """The job control environment; a write that would have no effect is refused at once."""
 
-    __slots__ = ()
+    __slots__ = ("_lost",)
+
+    def __init__(self, calls: Calls, lost: bool = False) -> None:
+        """Read and write by the functions of one callback; ``lost``: Slurm would crash if it were asked."""
+        super().__init__(calls)
+        self._lost = lost
 
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)
@@ -117,6 +123,8 @@ class ControlEnvironment(Environment):
     def _load(self, name: str) -> str | None:
         if self._calls.context == "job_script":
             return self._calls.process_variable(CONTROL_PREFIX + name)
+        if self._lost:
+            self._calls.refuse("spank_job_control_getenv", "ESPANK_NOT_AVAIL", CONTROL_LOST)
         return self._calls.read_variable("spank_job_control_getenv", name, CONTROL)
 
     def _names(self) -> Iterable[str]:

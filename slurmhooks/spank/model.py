@@ -52,6 +52,7 @@ class Spank(OfACall, Items):
         callback: str,
         args: Sequence[str],
         state: Callable[[Calls], State] | None = None,
+        control_lost: bool = False,
     ) -> None:
         """Wrap a handle. For the entry module.
 
@@ -62,6 +63,7 @@ class Spank(OfACall, Items):
             callback: name of the callback.
             args: see the class.
             state: returns the state, at its first use; None for Lua scripts, which cannot use it.
+            control_lost: Slurm would crash if it were asked for the job control environment.
         """
         self._calls = calls = Calls(native, handle, context, callback)
         self._alive = True
@@ -70,7 +72,7 @@ class Spank(OfACall, Items):
         self._callback = callback
         self._args = tuple(args)
         self._env = JobEnvironment(calls) if context == "remote" else Environment(calls)
-        self._job_control_env = ControlEnvironment(calls)
+        self._job_control_env = ControlEnvironment(calls, control_lost)
         self._make_state = state
         self._state: State | None = None
 

@@ -154,7 +154,7 @@ args = [arg.encode() for arg in sys.argv[3:]]
 known = open(sys.argv[0].rpartition("/")[0] + "/slurmhooks.manifest", "rb").read() if sys.argv[2] == "known" else 0
 answers = [entry.option(len(args), args, known, 0, 0, b"alice", 1)]
 for name in ("task_init", "exit"):
-    answers.append(entry.callback(entry.CALLBACKS.index(name), object(), 2, len(args), args, known, 0, 0, 0))
+    answers.append(entry.callback(entry.CALLBACKS.index(name), object(), 2, len(args), args, known, 0, 0, 0, 0))
 print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -198,10 +198,10 @@ sys.path += [sys.argv[1], LIBRARIES]
 from slurmhooks.entry import spank as entry
 
 args = [arg.encode() for arg in sys.argv[2:]]
-answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, KNOWN, 0, 0, 0)]
+answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, KNOWN, 0, 0, 0, 0)]
 imported = set(sys.modules) - before
 answers.append(entry.option(len(args), args, KNOWN, 0, b"word", b"said", 1))
-answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, KNOWN, 0, 0, 0))
+answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, KNOWN, 0, 0, 0, 0))
 print(answers, native.env, native.logged)
 print(*imported)
 """

@@ -150,7 +150,7 @@ def test_names_that_are_not_utf8(site: "Site", run: "Call", open_folder: Path) -
     report, code = status(site, run, "--from", file)
     assert code == 1
     assert [text.partition(": ")[2] for text in report["findings"]] == [
-        f"{site.hooks}/\udcff.py: Is a directory; [hooks] paths names it",
+        f"{site.hooks}/\udcff.py: not a regular file; [hooks] paths names it",
         "not known",
     ]
 

@@ -19,6 +19,7 @@ MAY_BE_IMPORTED = BOTH | {
 OF_SCRIPTS = {
     "slurmhooks.lua.cli_filter",
     "slurmhooks.lua.slurm_table",
+    "_operator",  # handlers get several arguments
 }
 
 HOOKS = """

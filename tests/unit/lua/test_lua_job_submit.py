@@ -95,7 +95,7 @@ def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> No
         )
         script.submit()
         lines = [text for _, text in said.lines]
-        assert lines == ["lua: debugdebug60 longlong4294967294 nil string", "lua: 7 on n1", "lua: nil"]
+        assert lines == ["lua: debugdebug60 longlong4294967295 nil string", "lua: 7 on n1", "lua: nil"]
         said.lines.clear()
 
 

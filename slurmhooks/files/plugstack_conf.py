@@ -9,7 +9,7 @@ from pathlib import Path
 from slurmhooks.errors import ConfigError
 from slurmhooks.files import slurm_conf
 
-OURS = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
+OURS = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)")
 """A line that loads the plugin."""
 
 
@@ -45,8 +45,8 @@ def _lines(path: Path, located: Callable[[Path], Path], depth: int = 0) -> Itera
         text = path.read_text(errors="surrogateescape")
     except OSError:
         return
-    for line in text.splitlines():
-        include = re.match(r"\s*include\s+(\S+)", line, re.IGNORECASE)
+    for line in text.split("\n"):
+        include = re.match(r"\s*include\s+(\S+)", line)
         if include:
             included = Path(include.group(1))
             pattern = located(included) if included.is_absolute() else path.parent / included

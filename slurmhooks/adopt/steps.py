@@ -214,13 +214,16 @@ class _OurProcess(_Process):
         return code
 
     def take_options(self) -> None:
-        for option in sorted((*self._script.options, *self._registered), key=lambda each: each.name):
-            if option.name in self.step.options:
-                text = self.step.options[option.name] if option.has_arg else None
+        options: dict[str, LuaOption] = {}
+        for option in (*self._script.options, *self._registered):
+            options.setdefault(option.name, option)  # Slurm disables an option whose name is taken
+        for name, option in sorted(options.items()):
+            if name in self.step.options:
+                text = self.step.options[name] if option.has_arg else None
                 with self._captured.capturing():
                     code = option.take(text, self.step.context == "remote")
-                self._note(option.name)
-                self.log.append(f"{option.name} returned {min(code, 0)}")
+                self._note(name)
+                self.log.append(f"{name} returned {min(code, 0)}")
 
     def _register(self, option: LuaOption) -> int:
         self._registered.append(option)
@@ -264,7 +267,9 @@ class _PlainProcess(_Process):
         return -1 if code_of(self._plain.number(result)) < 0 else 0
 
     def take_options(self) -> None:
-        rows = {row[0]: (*row, *[None] * 4)[:4] for row in (*self._options, *self._registered)}
+        rows: dict[Any, tuple[Any, ...]] = {}
+        for row in (*self._options, *self._registered):
+            rows.setdefault(row[0], (*row, *[None] * 4)[:4])  # as in Slurm, the first of a name
         for name, has_arg, callback, value in sorted(rows.values()):
             if name not in self.step.options:
                 continue

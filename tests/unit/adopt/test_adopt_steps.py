@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slurmhooks.adopt import steps, trial
@@ -28,6 +28,12 @@ GIVEN = st.fixed_dictionaries(
 )
 
 
+TWICE = [
+    f"spank:register_option{{ name = 'late', usage = 'x', has_arg = 0, cb = 'taken', val = {val} }}" for val in (3, 4)
+]
+"""An option whose name is taken is one that Slurm never calls."""
+
+
 def both(path: Path, step: Step) -> tuple[Answer, Answer]:
     """Return the answers of plain Lua and of slurmhooks."""
     plain = steps.plain(str(path), "5.4", 1_800_000_000)
@@ -42,6 +48,7 @@ def both(path: Path, step: Step) -> tuple[Answer, Answer]:
     st.sampled_from([{}, {"A": "a"}]),
     st.sampled_from([{}, {"job_stepid": 4294967291, "job_uid": 0}, {"task_id": 3, "job_argv": ["sh", "a b"]}]),
 )
+@example({"init": TWICE}, "local", {"late": None}, {}, {})
 def test_answers_are_the_same(
     tmp_path_factory: pytest.TempPathFactory,
     callbacks: dict[str, list[str]],

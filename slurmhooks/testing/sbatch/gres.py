@@ -63,7 +63,7 @@ def _check_amounts(name: str, own: dict[str, int], fields: Fields) -> None:
         raise SbatchError("--gpus-per-socket requires --sockets-per-node")
     for more, fewer in MULTIPLES:
         if more in own and fewer in own and own[more] % own[fewer]:
-            raise SbatchError(f"{name}: {OPTIONS[more]} is no multiple of {OPTIONS[fewer]}")
+            raise SbatchError(f"{name}: {OPTIONS[more]} is not a multiple of {OPTIONS[fewer]}")
     if "job" in own and "node" in own:
         nodes = own["job"] // own["node"]
         least, most = int(fields.get("min_nodes") or nodes), int(fields.get("max_nodes") or nodes)

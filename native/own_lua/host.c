@@ -193,7 +193,8 @@ EXPORTED const char *slurmhooks_own_lua_ask(int updates, const void *writes, siz
         return wrong;
     job_desc.user_id = user_id;
     job_desc.group_id = group_id;
-    job_desc.het_job_offset = NO_VAL; /* as slurmctld sets it for a job that is not heterogeneous */
+    if (!updates)
+        job_desc.het_job_offset = NO_VAL; /* as slurmctld sets it for a job that is not heterogeneous */
     messages[0] = packed(&job_desc, &sizes[0]);
     *rc = updates ? modify(&job_desc, job_record, uid, &err_msg) : submit(&job_desc, uid, &err_msg);
     messages[1] = packed(&job_desc, &sizes[1]);

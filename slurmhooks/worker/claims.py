@@ -66,6 +66,7 @@ class Claims:
         self.trouble: str | None = None
         self._told: str | None = None  # what the log has said: the host of another controller, or an error
         self._locked_since = 0.0
+        self._suspect: tuple[int, str] | None = None  # who asked last for a run of the past
         self._host = _host()
         self._place: str | None = None
         self._connections: dict[int, socket.socket] = {}
@@ -163,10 +164,16 @@ class Claims:
             self._locked_since = 0.0
             runs = _read(f"{folder}/{RUNS}")
             before, host = runs.get(rule, (None, self._host))
-            # Noted by this machine, and more than one run ahead: its clock has been put back since.
-            if before is not None and before >= run and (host != self._host or before <= run + 1):
-                self._done(rule, before - run, host)
-                return Message(Claim.DONE, generation)
+            if before is not None and before >= run:
+                if host != self._host or before <= run + 1:
+                    self._done(rule, before - run, host)
+                    return Message(Claim.DONE, generation)
+                # This machine is more than one run ahead: its clock has been put back since, or the process that asks
+                # was held up on the way. Then its next question is for a later run.
+                if self._suspect != (generation, rule):
+                    self._suspect = generation, rule
+                    return Message(Claim.LOCKED, generation)
+            self._suspect = None
             if host != self._host and not take_over:
                 return Message(Claim.OTHERS, generation)
             runs.pop(rule, None)

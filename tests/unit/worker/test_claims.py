@@ -300,7 +300,21 @@ def test_a_clock_that_was_ahead(state: Path, logged: Logged, monkeypatch: pytest
 def test_a_clock_that_was_put_back(state: Path) -> None:
     """Runs go on after this machine's own clock was ahead; a step within a period repeats none."""
     asking = Asking(Claims())
-    for run, expected in ((1000, Claim.GRANTED), (999, Claim.DONE), (5, Claim.GRANTED), (5, Claim.DONE)):
+    for run, expected in (
+        (1000, Claim.GRANTED), (999, Claim.DONE), (5, Claim.LOCKED), (5, Claim.GRANTED), (5, Claim.DONE)
+    ):  # fmt: skip
+        assert asking.kind(run) == expected
+        asking.free()
+
+
+def test_a_question_that_was_held_up(state: Path) -> None:
+    """A question for a run of the past may be a late one, after which another process has gone on: it repeats none."""
+    claims = Claims()
+    late, other = Asking(claims, 1), Asking(claims, 2)
+    for asking, run, expected in (
+        (other, 1000, Claim.GRANTED), (late, 997, Claim.LOCKED), (late, 1001, Claim.GRANTED),
+        (late, 998, Claim.LOCKED), (other, 1001, Claim.DONE), (late, 1002, Claim.GRANTED),
+    ):  # fmt: skip
         assert asking.kind(run) == expected
         asking.free()
 

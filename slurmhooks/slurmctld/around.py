@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from signal import ITIMER_REAL, setitimer
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
@@ -179,7 +178,7 @@ class InWorker(Around):
 
 def _end_timer(handler: Handler) -> None:
     """End a timer that a handler has left: its signal would end the worker, or interrupt another handler."""
-    if setitimer(ITIMER_REAL, 0)[0]:
+    if worker.end_timer():
         log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)
 
 

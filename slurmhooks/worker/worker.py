@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from mmap import mmap
+from signal import ITIMER_REAL, setitimer
 from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.processes import confinement, process
@@ -36,6 +37,15 @@ doing: Callable[..., None] = _no_worker
 """Notes what this worker is doing, such as the name of a handler, in case it never ends; see Channel.doing()."""
 
 
+def _keep_timer() -> bool:
+    """Leave the timer alone, in a process that is no worker: it may be that of a test."""
+    return False
+
+
+end_timer: Callable[[], bool] = _keep_timer
+"""Ends the timer of this process (SIGALRM); tells whether there was one."""
+
+
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
     """Serve until slurmctld closes the channel; then the caller ends this process.
 
@@ -45,7 +55,7 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
         page: the descriptor of the status page; taken over.
         parent: the process id of the generation.
     """
-    global doing
+    global doing, end_timer
     # A session and process group of its own: killing the group ends the programs that handlers started.
     os.setsid()
     process.die_with(parent)
@@ -55,10 +65,15 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     channel = Channel(connection, mmap(page, STATUS_PAGE))
     doing = channel.doing
+    end_timer = _end_timer
     os.close(page)
     service.start()
     serve(channel, service.handle, retirement(service.settings), service.after)
     service.stop()
+
+
+def _end_timer() -> bool:
+    return setitimer(ITIMER_REAL, 0)[0] > 0
 
 
 def retirement(settings: Settings) -> Callable[[], bool]:

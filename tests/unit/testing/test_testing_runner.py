@@ -2,6 +2,7 @@
 """run() loads hook files as Slurm's processes do, and its result has all that handlers did."""
 
 import importlib.util
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,6 +93,16 @@ def test_slurms_log_is_the_tests_own_only_while_it_runs(hooks: Callable[[str], P
     before = log.attach(*own)
     run(hooks("@hook.job_submit\ndef handler(job): log.info('x')\n"), "job_submit")
     assert log.attach(*before) == own
+
+
+def test_the_timer_of_a_test_goes_on(hooks: Callable[[str], Path]) -> None:
+    """A time limit of the test itself, such as that of pytest-timeout, is no timer that a handler has left."""
+    former = signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        assert run(hooks("@hook.job_submit\ndef passes(job):\n    pass"), "job_submit").log == []
+    finally:
+        left, _ = signal.setitimer(signal.ITIMER_REAL, *former)
+    assert left > 0
 
 
 def test_a_bug_that_passes_is_seen(hooks: Callable[[str], Path]) -> None:

@@ -104,8 +104,9 @@ class Rules:
         try:
             turns.begin(handler.label, handler.timeout or handler.spec.timeout or ACTION)
             if missed:
-                log.error("%s missed %d runs, which are not repeated", handler.label, missed)
-                self._report(handler, "missed", time.time(), 0, text=f"{missed} runs")
+                runs = "1 run" if missed == 1 else f"{missed} runs"
+                log.error("%s missed %s, not repeated", handler.label, runs)
+                self._report(handler, "missed", time.time(), 0, text=runs)
             self._one(handler, asking, turns)
         finally:
             turns.end()

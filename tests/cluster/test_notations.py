@@ -194,13 +194,17 @@ MEMORY = ("0", "1", "5", "1024", "1025", "K", "k", "M", "m", "G", "g", "T", "t",
 
 @pytest.mark.one_release
 def test_memory(cluster: Cluster, reader: str) -> None:
-    """Each amount of memory is what Slurm reads, or refused; only "-0" is refused, which Slurm takes."""
+    """Each amount of memory is what Slurm reads, or refused.
+
+    Slurm takes "-0", and of an amount that is too large some part; both are refused.
+    """
     seed, generator = seeded()
     texts = drawn(generator, MEMORY, TEXTS, 5)
     accepted = 0
     for text, line in zip(texts, ask(cluster, reader, "memory", texts), strict=True):
         found = ours(mem_str_to_mib, text)
-        assert str(found) == line or (found == REFUSED and "-0" in text), (seed, text, line, found)
+        large = int(re.sub(r"\D", "", text) or 0) << 20 >= 10**18
+        assert str(found) == line or (found == REFUSED and ("-0" in text or large)), (seed, text, line, found)
         accepted += found != REFUSED
     assert accepted > TEXTS / 20
 

@@ -68,7 +68,7 @@ CLAIMS = """
 import builtins, time
 from slurmhooks.worker.claims import Claim
 while not turns.wait(0.001):
-    run = int(time.monotonic() * 100)
+    run = int(time.monotonic() * 10)
     answer, before = turns.claim("rule", run, take_over=True)
     if answer == Claim.GRANTED:
         builtins.done.write(b"%d\\n" % run)
@@ -100,7 +100,7 @@ def test_each_run_of_a_rule_happens_once(tmp_path: Path, user: str) -> None:
             (folder / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
             each.put(load=f"import builtins\nbuiltins.done = open({str(done)!r}, 'ab', 0){user}", repeat=CLAIMS)
             each.start()
-        for count in range(30, 150, 30):
+        for count in range(10, 50, 10):
             wait_for(lambda count=count: len(runs()) > count, "runs")  # type: ignore[misc]
             for each in pair:
                 for rules in below(each.pid, "slurmhooks-ever"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lists of nodes as health checks name them: Slurm's, in which ``*`` stands for any characters.
 
-Here is neither ``re`` nor ``fnmatch``, whose import takes longer than the rest of a run of the checks.
+Without ``re``: docs/decisions/node-lists.md says why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class NodeList:
         """Parse the list.
 
         Raises:
-            ValueError: it is none, or a part of it can fit no node.
+            ValueError: it is not such a list, or a part of it cannot be the name of any node.
         """
         self._words = [_pieces(word) for word in _split(text)]
 
@@ -57,7 +57,7 @@ def _range(item: str) -> Range:
     first, dash, last = item.partition("-")
     last = last if dash else first
     if not (first.isdecimal() and last.isdecimal() and item.isascii() and int(first) <= int(last)):
-        raise ValueError(f"not a list of nodes: {item!r} is no range")
+        raise ValueError(f"not a list of nodes: {item!r} is not a range")
     return int(first), int(last), len(first)
 
 

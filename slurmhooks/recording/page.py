@@ -108,7 +108,7 @@ class Page:
         start = _TEXT + _LENGTH.size
         try:
             value = json.loads(memory[start : start + min(size, MAX_TEXT)])
-        except ValueError:  # nothing yet, or only partly written
+        except (ValueError, RecursionError):  # nothing yet, or only partly written, or not by slurmhooks
             return {}
         return value if isinstance(value, dict) else {}
 

@@ -70,6 +70,15 @@ def test_a_new_recording_begins_with_the_tables() -> None:
     assert page.rows_at == 0.0
 
 
+def test_damaged_orders_are_none() -> None:
+    """What is not JSON, or nested too deeply, counts as nothing."""
+    page = Page()
+    for text in (b"{", b"[" * (MAX_TEXT // 2)):
+        page.begin(ORDERS)
+        page._memory[16 : 16 + 4 + len(text)] = len(text).to_bytes(4, "little") + text
+        assert page.orders == {}
+
+
 def test_orders_have_a_limit() -> None:
     """Orders that do not fit are refused, and the earlier ones stay."""
     page = Page()

@@ -18,7 +18,7 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
-from slurmhooks.slurmctld.around import InWorker
+from slurmhooks.slurmctld.around import InWorker, end_timer
 from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.model import Record
@@ -150,7 +150,9 @@ class Service(PointService):
         try:
             for handler in handlers:
                 if around.begin(handler):
-                    call.done(handler, None, self._add(handler, views, tables, sums, failed))
+                    outcome = self._add(handler, views, tables, sums, failed)
+                    end_timer(handler)
+                    call.done(handler, None, outcome)
         finally:
             around.close()
         call.end(next((step.outcome for step in call.steps if step.outcome is not None), PASSED), [])

@@ -103,7 +103,7 @@ class InWorker(Around):
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        _end_timer(handler)
+        end_timer(handler)
         outcome = None
         if self._modes is None or not self._modes.tried(handler, error, before):
             outcome = self._judged(handler, error, view, before)
@@ -152,7 +152,7 @@ class InWorker(Around):
                     continue
                 before = view.savepoint()
                 error = called(handler, arguments, self)
-                _end_timer(handler)
+                end_timer(handler)
                 also = self._judged(handler, error, view, before)
                 if also is not None:
                     self._undo(view, before)
@@ -176,7 +176,7 @@ class InWorker(Around):
         worker.doing("")
 
 
-def _end_timer(handler: Handler) -> None:
+def end_timer(handler: Handler) -> None:
     """End a timer that a handler has left: its signal would end the worker, or interrupt another handler."""
     if worker.end_timer():
         log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from mmap import mmap
+from signal import ITIMER_REAL, setitimer
 from struct import Struct
 
 from slurmhooks.errors import StaleHandleError
@@ -171,6 +172,11 @@ class Channel:
         end_fork(self._owner)
         with self._lock:
             self._open = 0
+
+
+def end_timer() -> bool:
+    """End the timer (SIGALRM) that a handler has left in this process; tell whether there was one."""
+    return setitimer(ITIMER_REAL, 0)[0] > 0
 
 
 def end_fork(pid: int) -> None:

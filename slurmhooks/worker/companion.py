@@ -19,7 +19,7 @@ from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, control, process
 from slurmhooks.wire.protocol import ChannelKind, Control
-from slurmhooks.worker.channel import Channel
+from slurmhooks.worker.channel import Channel, end_fork, end_timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +145,18 @@ def begin(service: Service, channel: Channel, parent: int, name: str) -> None:
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     service.start()
+
+
+def ended(page: Page, pid: int) -> None:
+    """Clean up after a handler: end its timer, and end this process if it is a child that the handler forked.
+
+    Args:
+        page: has the name of the handler.
+        pid: of the process in which the handler was called.
+    """
+    end_fork(pid)
+    if end_timer():
+        log.error("%s has left a timer, which is ended", page.read()[4] or "a handler")
 
 
 def asks(channel: Channel) -> Query:

@@ -18,8 +18,7 @@ from slurmhooks.collector import reporting
 from slurmhooks.log import log
 from slurmhooks.processes import process
 from slurmhooks.worker import worker
-from slurmhooks.worker.channel import end_fork
-from slurmhooks.worker.companion import BUSY, IDLE, STARTING, Companion, Page, asks, begin
+from slurmhooks.worker.companion import BUSY, IDLE, STARTING, Companion, Page, asks, begin, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +151,7 @@ class Observing:
 
     def end(self) -> None:
         """Note that no handler runs; end this process if it is a child that a handler forked."""
-        end_fork(self._pid)
+        ended(self._page, self._pid)
         self._page.write(BUSY, self._begun)
 
     def idle(self) -> None:

@@ -21,9 +21,8 @@ from slurmhooks.log import log
 from slurmhooks.processes import control, process
 from slurmhooks.processes.control import Message
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker.channel import end_fork
 from slurmhooks.worker.claims import Claim
-from slurmhooks.worker.companion import BUSY, IDLE, Companion, Page, asks, begin
+from slurmhooks.worker.companion import BUSY, IDLE, Companion, Page, asks, begin, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,5 +185,5 @@ class Turns:
 
     def end(self) -> None:
         """Note that it has ended; end this process if it is a child that a handler forked."""
-        end_fork(self._pid)
+        ended(self._page, self._pid)
         self._page.write(IDLE, 1)

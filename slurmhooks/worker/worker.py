@@ -9,11 +9,11 @@ import socket
 import sys
 import time
 from mmap import mmap
-from signal import ITIMER_REAL, setitimer
 from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.processes import confinement, process
 from slurmhooks.wire.protocol import STATUS_PAGE
+from slurmhooks.worker import channel as channels
 from slurmhooks.worker.channel import Channel, serve
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _keep_timer() -> bool:
 
 
 end_timer: Callable[[], bool] = _keep_timer
-"""Ends the timer of this process (SIGALRM); tells whether there was one."""
+"""Ends the timer of a worker; see :func:`slurmhooks.worker.channel.end_timer`."""
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
@@ -65,15 +65,11 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     channel = Channel(connection, mmap(page, STATUS_PAGE))
     doing = channel.doing
-    end_timer = _end_timer
+    end_timer = channels.end_timer
     os.close(page)
     service.start()
     serve(channel, service.handle, retirement(service.settings), service.after)
     service.stop()
-
-
-def _end_timer() -> bool:
-    return setitimer(ITIMER_REAL, 0)[0] > 0
 
 
 def retirement(settings: Settings) -> Callable[[], bool]:

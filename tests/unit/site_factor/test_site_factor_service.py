@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The answers of workers when slurmctld asks for the site factors of jobs."""
 
+import signal
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, decode, pack
 from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
+from slurmhooks.worker import channel, worker
 
 TABLES = tables_of("24.11")
 RECORD = TABLES["record"]
@@ -103,6 +105,23 @@ def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:
     with captured.capturing():
         assert slurmctld.batch() == [None]
     assert "record has no 'acount'; " in "".join(captured.lines)
+
+
+def test_a_timer_is_not_left(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timer of a handler neither interrupts the next one nor ends the worker; the log names the handler."""
+    monkeypatch.setattr(worker, "end_timer", channel.end_timer)
+    file = write(
+        "import signal\n@hook.priority(order=1)\ndef leaves(record):\n    signal.setitimer(signal.ITIMER_REAL, 1000)\n"
+        "@hook.priority(order=2)\ndef other(record):\n    return int(signal.getitimer(signal.ITIMER_REAL)[0])\n"
+    )
+    before = signal.setitimer(signal.ITIMER_REAL, 0)  # that of pytest-timeout
+    captured = CapturedLog()
+    try:
+        with captured.capturing():
+            assert Slurmctld(file, [job(1)]).batch() == [0]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+    assert "priority handler points:leaves has left a timer, which is ended" in "".join(captured.lines)
 
 
 def test_one_bad_job_does_not_spoil_the_others(write: Write) -> None:

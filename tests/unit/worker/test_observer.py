@@ -187,6 +187,15 @@ def test_children_of_handlers_end(parent: Parent) -> None:
     assert parent.notes(2) == ["1", "{} 0"]
 
 
+def test_a_timer_is_not_left(parent: Parent) -> None:
+    """A timer of a handler does not end the process while it observes another request; the log names the handler."""
+    parent.service.send(b"signal.setitimer(signal.ITIMER_REAL, 0.05)\nnote(str(os.getpid()))")
+    parent.service.send(b"time.sleep(0.2)\nnote(str(os.getpid()))")
+    first, _, second, ended = parent.notes(4)
+    assert (second, ended) == (first, "{} 0")
+    assert parent.lines == []  # the process has a log of its own
+
+
 def test_workers_never_wait(parent: Parent) -> None:
     """If too many requests are waiting, further ones are dropped and counted."""
     parent.service.send(b"note('first')\nos.read(os.open('%b', os.O_RDONLY), 1)" % os.fsencode(fifo(parent)))

@@ -8,6 +8,9 @@ import socket
 from types import SimpleNamespace
 from typing import Any
 
+from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.worker import periodic
+from slurmhooks.worker.companion import Page
 from slurmhooks.worker.generation import Generation
 from slurmhooks.worker.periodic import State
 
@@ -24,14 +27,38 @@ def test_state_is_what_was_written_last() -> None:
     assert state.read() == {}
 
 
+def test_a_timer_is_not_left() -> None:
+    """A timer of a rule is ended with its run: it would end the process during the run of another rule."""
+    periodic.state = State()
+    ends = [*socket.socketpair(), *socket.socketpair()]
+    turns = periodic.Turns(Page(), ends[0], ends[2])
+    before = signal.setitimer(signal.ITIMER_REAL, 0)  # that of pytest-timeout
+    try:
+        turns.begin("rules:leaves", 10)
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+        captured = CapturedLog()
+        with captured.capturing():
+            turns.end()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+        assert "rules:leaves has left a timer, which is ended" in "".join(captured.lines)
+        with captured.capturing():
+            turns.end()
+        assert len(captured.lines) == 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+        periodic.state = None
+        for end in ends:
+            end.close()
+
+
 def test_an_observer_does_not_keep_it_from_ending() -> None:
     """The process learns that it is to end as soon as the generation says so, while an observer goes on."""
     service: Any = SimpleNamespace(observes=True, repeats=True, observed_by=lambda send: None)
     before = signal.getsignal(signal.SIGCHLD)
     ours, theirs = socket.socketpair()
     generation = Generation(1, ours, service)
-    observer, periodic = generation._companions
-    waits = os.dup(periodic._waits.fileno())  # type: ignore[union-attr]
+    observer, rules = generation._companions
+    waits = os.dup(rules._waits.fileno())  # type: ignore[union-attr]
     pid = os.fork()
     try:
         if not pid:
@@ -40,7 +67,7 @@ def test_an_observer_does_not_keep_it_from_ending() -> None:
             signal.pause()
         assert ours.recv(1) == b"1"
         assert not select.select([waits], [], [], 0)[0]
-        periodic.finish(at_once=False)
+        rules.finish(at_once=False)
         assert select.select([waits], [], [], 0)[0]
     finally:
         os.kill(pid, 9)

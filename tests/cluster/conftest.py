@@ -158,13 +158,22 @@ class Cluster:
     def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
         """Call `predicate` until it returns true, with growing pauses, because most calls start a process.
 
+        An AssertionError in it, such as that of a command which fails until a file exists, means "not yet".
+
         Raises:
             AssertionError: it did not become true within `timeout` seconds.
         """
         start = time.monotonic()
-        while not predicate():
+        while True:
+            error = None
+            try:
+                if predicate():
+                    return
+            except AssertionError as failed:
+                error = failed
             waited = time.monotonic() - start
-            assert waited < timeout, f"Slurm {self.release}: no {what} within {timeout:g} s"
+            if waited >= timeout:
+                raise AssertionError(f"Slurm {self.release}: no {what} within {timeout:g} s") from error
             time.sleep(min(max(waited / 2, 0.03), 0.5))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.spool import Spool
-from slurmhooks.log import log
+from slurmhooks.jobcomp.trouble import Trouble
 from slurmhooks.slurmctld.service import PointService
 from slurmhooks.wire.message import Message, MessageError, decode, number_value, read_number, read_text
 from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
@@ -32,6 +32,7 @@ class Service(PointService):
         super().__init__(tables, registry, settings)
         self._section = cast("JobEnd", settings.section)
         self._deliveries: dict[str, Delivery] = {}
+        self._trouble = Trouble("the spool can be used again: job_end is delivered")
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Deliver a record; the answer says after how many milliseconds to ask for the next one.
@@ -53,10 +54,11 @@ class Service(PointService):
         try:
             wait = delivery.turn(lane, lanes, None if detail is None else detail.decode("utf-8", "replace"))
         except OSError as error:
-            log.error("the spool cannot be used, nothing is delivered: %s", error)
+            self._trouble.note(f"the spool cannot be used, nothing is delivered: {error}", lane)
             del self._deliveries[name]  # its state in memory may differ from the files
             wait = IDLE
         else:
+            self._trouble.note(None, lane)
             self.call = delivery.call if self.followers else None
         milliseconds = number_value(math.ceil(wait * 1000))
         return Message(Type.ANSWER, items=((WAIT, milliseconds),)).encode(self._tables)

@@ -24,6 +24,7 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.jobcomp.delivery import IDLE
 from slurmhooks.jobcomp.spool import Spool
+from slurmhooks.jobcomp.trouble import Trouble
 from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HOOKS = tuple(spec.name for spec in POINTS["power"].hooks)
+MOST_ANSWER = 1 << 16
+"""Bytes of an error that is reported at most."""
 
 
 def main(spool: Path) -> None:
@@ -66,16 +69,18 @@ def _line(level: int, text: str) -> None:
 def deliver(spool: Path) -> None:
     """Deliver until no call waits."""
     failure = None
+    trouble = Trouble("power calls are delivered again")
     while waits(spool):
         try:
             limit = site.read_config(site.config_name()).power.timeout
         except (ConfigError, LoadError) as error:
-            for finding in error.findings:
-                log.error("%s", finding)
+            trouble.note("\n".join(error.findings))
             time.sleep(IDLE)
             continue
         look = partial(bound, spool / LOG, MAX_LOG)
-        wait, failure = in_child(lambda failed=failure: turn(spool, failed), limit, look)  # type: ignore[misc]
+        wait, failure, why = in_child(lambda failed=failure: turn(spool, failed), limit, look)  # type: ignore[misc]
+        if failure is None:
+            trouble.note(why)
         if wait:
             time.sleep(min(wait, 1.0) if failure is None else wait)
 
@@ -94,7 +99,7 @@ def turn(spool: Path, failure: str | None) -> float:
     return wait
 
 
-def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) -> tuple[float, str | None]:
+def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) -> tuple[float, str | None, str | None]:
     """Run a turn in a child.
 
     Args:
@@ -103,7 +108,8 @@ def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) 
         look: called at the beginning, and every second.
 
     Returns:
-        the seconds until the next turn, and what ended the child; None if nothing did.
+        the seconds until the next turn; what ended the child, None if nothing did; why nothing can be delivered, or
+        None.
     """
     me = os.getpid()
     pid, ours, theirs = process.fork()
@@ -111,7 +117,7 @@ def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) 
         process.die_with(me)
         ours.close()
         os.setsid()
-        process.end_after(lambda: theirs.send(str(_wait(body)).encode()))
+        process.end_after(lambda: theirs.send(_answer(body).encode("utf-8", "surrogateescape")[:MOST_ANSWER]))
     theirs.close()
     with ours:
         # End of file: the child has ended. A program that a handler started has not inherited the socket.
@@ -120,26 +126,27 @@ def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) 
         while not there and (left := until - time.monotonic()) > 0:
             look()
             there, _, _ = select.select([ours], [], [], min(left, 1.0))
-        answer = ours.recv(64) if there else b""
+        answer = ours.recv(MOST_ANSWER) if there else b""
     # Programs that a handler left behind may serve for long, as agents of clouds do: they are only killed at the limit.
     if not there:
         process.kill(pid, group=True)
     _, status = os.waitpid(pid, 0)
     if answer:
-        return float(answer), None
-    return 0.0, f"it did not end within {limit:g} seconds" if not there else f"its process {process.describe(status)}"
+        wait, _, error = answer.decode("utf-8", "replace").partition("\n")
+        return float(wait), None, error or None
+    how = f"its process {process.describe(status)}" if there else f"it did not end within {limit:g} seconds"
+    return 0.0, how, None
 
 
-def _wait(body: Callable[[], float]) -> float:
+def _answer(body: Callable[[], float]) -> str:
+    """Return the seconds until the next turn, and in more lines why nothing can be delivered."""
     try:
-        return body()
+        return f"{body()}"
     except (ConfigError, LoadError) as error:
         findings = error.findings
     except (OSError, SlurmhooksError) as error:
         findings = [str(error)]
-    for finding in findings:
-        log.error("no power call is delivered: %s", finding)
-    return IDLE
+    return "\n".join([f"{IDLE}", *(f"no power call is delivered: {finding}" for finding in findings)])
 
 
 if __name__ == "__main__":

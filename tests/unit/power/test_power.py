@@ -274,6 +274,19 @@ def test_metrics_count_what_became_of_calls(site: Site) -> None:
     assert (shown["slurmhooks_power_waiting"], shown["slurmhooks_power_dead"]) == ("0", "2")
 
 
+def test_hooks_that_do_not_load_are_said_once(site: Site) -> None:
+    """Calls are tried again and again, but the log has the error once, and says when they are delivered again."""
+    (site.folder / "hooks.py").write_text(f"open('{site.folder}/loads', 'a').write('x')\nraise OSError('no cloud')\n")
+    site.call("resume", "c1")
+    loads = site.folder / "loads"
+    site.wait(lambda: loads.exists() and loads.stat().st_size > 2)
+    site.hooks()
+    site.wait(site.empty)
+    log = (site.spool / "log").read_text()
+    assert log.count("no power call is delivered") == 1
+    assert log.count("power calls are delivered again") == 1
+
+
 def test_a_killed_program_keeps_a_call_or_not(site: Site) -> None:
     """A program that is killed has kept the call as a whole, or not at all; the next call is delivered in any case."""
     chance = random.Random(7)

@@ -30,6 +30,8 @@ from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
 from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, waits
 from slurmhooks.site import sources as site
+from slurmhooks.worker import worker
+from slurmhooks.worker.channel import end_timer
 from slurmhooks.worker.service import load_site
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) 
         process.die_with(me)
         ours.close()
         os.setsid()
+        worker.end_timer = end_timer
         process.end_after(lambda: theirs.send(_answer(body).encode("utf-8", "surrogateescape")[:MOST_ANSWER]))
     theirs.close()
     with ours:

@@ -274,6 +274,31 @@ def test_metrics_count_what_became_of_calls(site: Site) -> None:
     assert (shown["slurmhooks_power_waiting"], shown["slurmhooks_power_dead"]) == ("0", "2")
 
 
+TIMER = """
+import signal, time
+from slurmhooks import hook
+
+@hook.power.resume
+def impatient(event):
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+@hook.power.resume
+def patient(event):
+    time.sleep(0.3)
+    with open("{folder}/notes", "a") as notes:
+        notes.write(f"patient {{event.attempt}}\\n")
+"""
+
+
+def test_a_timer_that_a_handler_leaves_ends_no_other_handler(site: Site) -> None:
+    """It is ended with the handler, and the log names that."""
+    (site.folder / "hooks.py").write_text(TIMER.format(folder=site.folder))
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    assert site.notes() == ["patient 1"]
+    assert "power.resume handler hooks:impatient has left a timer" in (site.spool / "log").read_text()
+
+
 def test_hooks_that_do_not_load_are_said_once(site: Site) -> None:
     """Calls are tried again and again, but the log has the error once, and says when they are delivered again."""
     (site.folder / "hooks.py").write_text(f"open('{site.folder}/loads', 'a').write('x')\nraise OSError('no cloud')\n")

@@ -45,6 +45,7 @@ class Delivery:
         self._registry = registry
         self._section = section
         self.call: Call | None = None
+        self._may_hurry = True  # records may wait for a service that works again
         self._settled: set[int] = set()  # lanes in which handlers that a former process was running have been settled
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
@@ -114,6 +115,23 @@ class Delivery:
                 call.about = partial(about_record, shown)
             self.call = call
         self._end(record, refused)
+        working = record.passed.intersection(handler.label for handler in handlers)
+        if working and self._may_hurry:
+            self._may_hurry = False
+            self._hurry(working)
+
+    def _hurry(self, working: Collection[str]) -> None:
+        """End the pauses of records of which only handlers have failed that work now, as after an outage.
+
+        Each record is hurried once: what fails for a reason of its own must not use up its attempts meanwhile.
+
+        Args:
+            working: labels of the handlers that have just passed.
+        """
+        for record in self._spool.records():
+            failed = record.reasons.keys() - record.passed
+            if record.tries and not record.hurried and failed.issubset(working):
+                record.segment.note(record, "now")
 
     def _keys(self, record: Record) -> Collection[object]:
         """Return what is delivered in order: the record's job. 0: the build cannot read job ids, so nothing waits."""
@@ -170,6 +188,7 @@ class Delivery:
         else:
             wait = min(self._section.backoff * 2.0 ** min(record.tries - 1, 30), self._section.backoff_limit)
             record.segment.note(record, "retry", record.tries, time.time() + wait)
+            self._may_hurry = True
 
     def _bury(self, record: Record) -> None:
         try:

@@ -42,10 +42,11 @@ class Record:
         begun: label of the handler that is running, or was running when its process ended.
         tries: number of failed attempts.
         due: when the next attempt begins, in seconds since 1970.
+        hurried: a pause of it was ended early.
         reasons: why the last attempt failed, by handler.
     """
 
-    __slots__ = ("begun", "due", "frame", "passed", "reasons", "segment", "tries")
+    __slots__ = ("begun", "due", "frame", "hurried", "passed", "reasons", "segment", "tries")
 
     def __init__(self, segment: Segment, frame: Frame) -> None:
         """Store a record that no handler has had."""
@@ -55,6 +56,7 @@ class Record:
         self.begun: str | None = None
         self.tries = 0
         self.due = 0.0
+        self.hurried = False
         self.reasons: dict[str, str] = {}
 
     def apply(self, change: list[Any]) -> bool:
@@ -74,6 +76,8 @@ class Record:
                 self.begun = None
             case ["retry", int(tries), int(due) | float(due)] if due == due:  # no NaN
                 self.tries, self.due = tries, due
+            case ["now"]:
+                self.due, self.hurried = 0.0, True
             case ["done" | "dead"]:
                 return False
             case _:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters."""
+"""Show job records or power calls that wait for delivery, and dead letters; deliver them now, or discard them."""
 
 import os
 import time
@@ -35,12 +35,20 @@ class Letter:
 
 @dataclass(kw_only=True)
 class Report:
-    """The output of `spool`; with --json it is printed as it is."""
+    """The output of `spool`; with --json it is printed as it is.
+
+    Attributes:
+        oldest: when the oldest record was written.
+        next: when the next attempt begins of a record that has failed.
+        why: why the last attempt of the oldest such record has failed, by handler.
+    """
 
     folder: Path
     waiting: int
     failing: int
     oldest: float | None
+    next: float | None
+    why: dict[str, str]
     dead: list[Letter]
     lost: list[dict[str, Any]]
 
@@ -51,7 +59,7 @@ class Report:
 @output.json_option(Report)
 @click.pass_context
 def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
-    """Show job records or power calls that wait for delivery, and dead letters; deliver or discard dead letters.
+    """Show job records or power calls that wait for delivery, and dead letters; deliver them now, or discard them.
 
     Run this command as root or SlurmUser on the machine of slurmctld; it works as SlurmUser. Exit codes: 0 fine, 1
     there are dead letters or lost records, 2 wrong use.
@@ -66,10 +74,10 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     if os.getuid() == 0 and user:
         process.become(user)  # slurmctld and its workers must be able to read and remove what this command writes
     context.obj = Spool(folder)
-    if context.invoked_subcommand is not None:
-        return
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
+    if context.invoked_subcommand is not None:
+        return
     report = collect(context.obj)
     output.result(report, show)
     findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []
@@ -87,6 +95,16 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
 def redeliver(spool: Spool, ids: tuple[str, ...]) -> None:
     """Deliver dead letters again, to the handlers that have not got them; without IDS, all dead letters."""
     _each(spool, ids, spool.redeliver)
+
+
+@command.command("retry")
+@click.pass_obj
+def retry(spool: Spool) -> None:
+    """Deliver what waits after a failure now, without the rest of its pause."""
+    spool.refresh()
+    for record in spool.records():
+        if record.tries:
+            record.segment.note(record, "now")
 
 
 @command.command("discard")
@@ -110,11 +128,14 @@ def collect(spool: Spool) -> Report:
     """Collect the report; remove only segments that are finished."""
     spool.refresh()
     records = list(spool.records())
+    failing = [record for record in records if record.tries > 0]
     return Report(
         folder=spool.folder,
         waiting=len(records),
-        failing=sum(record.tries > 0 for record in records),
+        failing=len(failing),
         oldest=min((record.frame.time / 1e9 for record in records), default=None),
+        next=min((record.due for record in failing), default=None),
+        why=failing[0].reasons if failing else {},
         dead=[documents.build(Letter, letter) for letter in spool.letters()],
         lost=spool.lost(),
     )
@@ -124,6 +145,10 @@ def show(report: Report) -> None:
     """Print the report."""
     age = "" if report.oldest is None else f", the oldest for {time.time() - report.oldest:.0f} s"
     click.echo(shown(f"{report.folder}: {report.waiting} records wait, {report.failing} of them after a failure{age}"))
+    if report.next is not None:
+        click.echo(f"next attempt in {max(0, report.next - time.time()):.0f} s; 'slurmhooks spool retry' begins it now")
+    for handler, reason in report.why.items():
+        click.echo(shown(f"last failure: {handler}: {reason}"))
     cells = [
         [
             letter.id,

@@ -52,6 +52,23 @@ def test_what_waits(folder: SpoolFolder) -> None:
     assert "2 records wait, 1 of them after a failure, the oldest for" in call(folder).output
 
 
+def test_a_pause_ends(folder: SpoolFolder) -> None:
+    """It shows why a record waits and for how long, and `retry` ends the pause."""
+    folder.append(7)
+    folder.append(8)
+    first = next(folder.read().records())
+    first.segment.note(first, "failed", "site:handler", "no network")
+    first.segment.note(first, "retry", 1, 4e9)
+    shown = call(folder).output
+    assert "last failure: site:handler: no network" in shown
+    assert "next attempt in " in shown
+    assert call(folder, "retry").exit_code == 0
+    assert [(record.due, record.tries) for record in folder.read().records()] == [(0.0, 1), (0.0, 0)]
+    assert "next attempt in 0 s" in call(folder).output
+    shutil.rmtree(folder.path)
+    assert "there is no spool" in call(folder, "retry").output
+
+
 def test_dead_letters(folder: SpoolFolder) -> None:
     """It shows each dead letter with its reason, and redelivers or discards those that are named."""
     for job_id in (7, 8, 9):

@@ -154,14 +154,14 @@ def test_order_of_one_job(folder: SpoolFolder, clock: Clock) -> None:
     taker = Taker()
     for job_id in (1, 2, 1, 3):
         folder.append(job_id)
-    taker.does = lambda record, event: fail(record, event) if len(taker.events) == 1 else None
+    taker.does = lambda record, event: fail(record, event) if len(taker.events) in (1, 3) else None
     made = delivery(folder, handler(taker), backoff=5.0)
-    assert all_turns(made) == pytest.approx(5.0)
-    assert taker.jobs == [1, 2, 3]
-    clock.now += 5.0
+    assert all_turns(made) == pytest.approx(10.0)
+    assert taker.jobs == [1, 2, 1, 3]  # the success of another one has ended the first pause
+    clock.now += 10.0
     assert all_turns(made) == IDLE
-    assert taker.jobs == [1, 2, 3, 1, 1]
-    assert [event.attempt for event in taker.events] == [1, 1, 1, 2, 1]
+    assert taker.jobs == [1, 2, 1, 3, 1, 1]
+    assert [event.attempt for event in taker.events] == [1, 1, 2, 1, 3, 1]
 
 
 def test_lanes(folder: SpoolFolder, clock: Clock) -> None:
@@ -193,6 +193,55 @@ def test_pauses_double(folder: SpoolFolder, clock: Clock) -> None:
     assert [event.attempt for event in taker.events] == [1, 2, 3, 4]
     (letter,) = folder.read().letters()
     assert (letter["job_id"], letter["tries"], list(letter["reasons"])) == (1, 4, ["site:handler"])
+
+
+def test_a_success_ends_the_pauses_of_others(folder: SpoolFolder, clock: Clock) -> None:
+    """Once a handler has a record, those that it could not take before are delivered at once, in any lane."""
+    taker = Taker()
+    taker.does = fail
+    for job_id in range(1, 9):
+        folder.append(job_id)
+    made = delivery(folder, handler(taker), backoff=3600.0)
+    assert all_turns(made) == IDLE
+    clock.now += 60.0
+    assert all_turns(made) == IDLE
+    assert len(taker.events) == 8
+    taker.does = lambda record, event: None
+    folder.append(9)
+    others = delivery(folder, handler(taker))
+    assert others.turn(1, 4, None) == 0.0  # only that of job 9 is due
+    for lane in range(4):
+        while not made.turn(lane, 4, None):
+            continue
+    assert sorted(taker.jobs[8:]) == list(range(1, 10))
+    assert list(folder.read().records()) == []
+
+
+def test_a_success_ends_a_pause_once(folder: SpoolFolder, clock: Clock) -> None:
+    """A record that fails for a reason of its own waits as if no other one were delivered, after one more attempt."""
+    taker = Taker()
+    taker.does = lambda record, event: fail(record, event) if record.job_id == 1 else None
+    folder.append(1)
+    made = delivery(folder, handler(taker), backoff=3600.0)
+    for job_id in range(2, 9):
+        all_turns(made)
+        folder.append(job_id)
+    assert all_turns(made) == IDLE
+    assert taker.jobs.count(1) == 2
+    assert all_turns(delivery(folder, handler(taker))) == IDLE
+    assert taker.jobs.count(1) == 2
+
+
+def test_a_success_of_another_handler_ends_no_pause(folder: SpoolFolder, clock: Clock) -> None:
+    """A record waits for the handlers that have failed, whichever others work."""
+    steady, shaky = Taker(), Taker()
+    shaky.does = fail
+    folder.append(1)
+    made = delivery(folder, handler(shaky, "site:shaky"), handler(steady, "site:steady"), backoff=3600.0)
+    all_turns(made)
+    folder.append(2)
+    all_turns(made)
+    assert (shaky.jobs, steady.jobs) == ([1, 2], [1, 2])
 
 
 def test_a_clock_that_is_set_back(folder: SpoolFolder, clock: Clock) -> None:

@@ -2,6 +2,7 @@
 """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,6 +49,8 @@ NO_COMMANDS: str | None = (
 )
 NO_STEPS: str | None = "spank-lua itself, which works only in Slurm's processes: docs/lua.md says what differs"
 DEFAULT_REQUESTS = 400
+NAMES = re.compile(rb"slurm_(job|cli|spank|scrun)_|spank_options")
+"""How the names begin of what Slurm calls or reads in its Lua scripts."""
 
 
 @click.command("adopt")
@@ -97,19 +100,18 @@ def command(
 
     Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
     """
+    content = file.read_bytes()
+    if not NAMES.search(content):  # before it asks for packages that read Lua
+        raise _no_script(file)
     settings = Settings(_release(release), _version(version))
     try:
-        content = file.read_bytes()
         script = Script(content, settings)
     except NoParserError as error:
         raise Finding(str(error)) from error
     except RecursionError as error:  # Lua itself allows about 200 levels
         raise Finding(f"{file}: its expressions or blocks are nested too deeply") from error
     if script.family not in ("job_submit", "cli_filter", "spank"):
-        raise Finding(
-            f"{file}: defines no function that Slurm calls in job_submit.lua, cli_filter.lua or spank-lua;"
-            " docs/scripts.md says where other scripts belong, such as prologs, health checks and cron jobs"
-        )
+        raise _no_script(file)
     path = str(file.absolute())
     comparisons, why = _compared(script, path, recording, count)
     changes = _changes(script, path, str(sysconfdir), version)
@@ -119,6 +121,13 @@ def command(
         _write(write, changes.toml)
     if any(found.level == "danger" for found in report.found) or any(each.different for each in comparisons):
         sys.exit(1)
+
+
+def _no_script(file: Path) -> Finding:
+    return Finding(
+        f"{file}: is not Lua, or defines no function that Slurm calls in job_submit.lua, cli_filter.lua or spank-lua;"
+        " docs/scripts.md says where other scripts belong, such as prologs, health checks and cron jobs"
+    )
 
 
 def _release(text: str | None) -> Release:

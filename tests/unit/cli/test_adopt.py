@@ -85,7 +85,7 @@ def test_a_danger(adopt: Callable[..., Result]) -> None:
 )
 def test_a_script_that_is_nested_too_deeply(adopt: Callable[..., Result], text: str) -> None:
     """It is a finding, not a traceback."""
-    result = adopt(text)
+    result = adopt(f"{RIGHT}\n{text}")
     assert result.exit_code == 1
     assert "nested too deeply" in result.output
 
@@ -143,6 +143,16 @@ def test_no_script_of_slurm(adopt: Callable[..., Result]) -> None:
     done = adopt("print('x')")
     assert done.exit_code == 1
     assert "defines no function that Slurm calls" in done.output
+
+
+@pytest.mark.parametrize("text", ["#!/bin/bash\nexit 0\n", "from slurmhooks import hook\n", "\x7fELF\0"])
+def test_what_is_no_lua(adopt: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Another file is refused without the packages that read Lua."""
+    for name in ("tree_sitter", "tree_sitter_lua", "lupa"):
+        monkeypatch.setitem(sys.modules, name, None)
+    done = adopt(text)
+    assert done.exit_code == 1
+    assert "is not Lua, or defines no function that Slurm calls" in done.output
 
 
 def test_a_script_that_does_not_load(adopt: Callable[..., Result]) -> None:

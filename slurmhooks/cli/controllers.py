@@ -34,6 +34,7 @@ class Running:
         configuration: the slurmhooks.toml that was loaded, after links were resolved; None if it is not known.
         fault: why the present files are not in force; None if they are.
         periodic: why periodic rules do not run here, although this slurmctld is in control; None if nothing keeps them.
+        log: why the decision log cannot be written; None if it can.
     """
 
     point: str
@@ -44,6 +45,7 @@ class Running:
     configuration: str | None = field(default=None, kw_only=True)
     fault: Fault | None
     periodic: str | None = field(default=None, kw_only=True)
+    log: str | None = field(default=None, kw_only=True)
 
 
 def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
@@ -96,8 +98,7 @@ def findings(running: list[Running]) -> list[str]:
             reasons += [
                 f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings
             ]
-        if each.periodic is not None:
-            reasons.append(f"slurmctld, {each.point}: {each.periodic}")
+        reasons += [f"slurmctld, {each.point}: {why}" for why in (each.periodic, each.log) if why is not None]
     return reasons
 
 

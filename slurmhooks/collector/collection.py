@@ -33,6 +33,8 @@ MEMORY = 1 << 30
 """Maximum bytes of memory that the collector may have, whatever is reported."""
 CUT = 3
 """Exit code: a worker has shut down the socket, on which nobody can report any more."""
+MOST_TROUBLE = 4096
+"""Maximum bytes that tell the supervisor why decisions cannot be written."""
 MOST_DROPPED = 1_000_000
 """Maximum number of lost reports that one report may claim."""
 
@@ -84,6 +86,7 @@ class Collection:
         self._invalid = 0
         self._last_invalid = ""
         self._told_invalid_at = 0.0
+        self._trouble = ""
 
     def run(self) -> None:
         """Collect until the supervisor closes its end, then collect the remaining reports."""
@@ -104,6 +107,7 @@ class Collection:
             self._tell_invalid()
             for sink in self._sinks.values():
                 sink.turn()
+            self._tell_trouble()
             ready = of_orders.poll(PAUSE * 1000) if is_busy else of_both.poll(TURN * 1000)
             if any(fd == self._orders.fileno() for fd, _ in ready):
                 going = self._take_orders()
@@ -181,6 +185,14 @@ class Collection:
             raise ValueError(f"a report of kind {kind}")
         if dropped:
             self._dropped += min(dropped, MOST_DROPPED)
+
+    def _tell_trouble(self) -> None:
+        """Tell the supervisor, if that has changed, why decisions cannot be written; see Collector.trouble."""
+        trouble = getattr(self._sinks.get("decisions"), "trouble", None) or ""
+        if trouble != self._trouble:
+            with suppress(OSError):  # it is told again later, or the supervisor has ended
+                self._orders.send(f"={trouble}".encode("utf-8", "surrogateescape")[:MOST_TROUBLE])
+                self._trouble = trouble
 
     def _tell_invalid(self) -> None:
         """Log how many reports were invalid, at most every REPEAT seconds."""

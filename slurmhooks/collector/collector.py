@@ -83,6 +83,7 @@ class Collector:
         self._started = 0.0
         self._retry_at = 0.0
         self._pause = RETRY
+        self._trouble: str | None = None
         self._starts = 0
         self._since = 0.0
 
@@ -174,6 +175,7 @@ class Collector:
         if pid != self._pid:
             return False
         self._pid = 0
+        self._trouble = None
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -237,6 +239,16 @@ class Collector:
                     process.kill(pid)  # not waited for: the kernel may not be able to end it now
                     break
                 time.sleep(0.005)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why decisions cannot be written, as the collector has told last; None: they can."""
+        with suppress(OSError):
+            while self._control is not None and (
+                told := self._control.recv(collection.MOST_TROUBLE, socket.MSG_DONTWAIT)
+            ):
+                self._trouble = told[1:].decode("utf-8", "replace") or None
+        return self._trouble
 
     @property
     def pid(self) -> int:

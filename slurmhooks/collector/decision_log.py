@@ -45,7 +45,12 @@ belongs to a higher layer."""
 
 
 class _File:
-    """A file that only its owner can read, in a folder that only its owner can write to."""
+    """A file that only its owner can read, in a folder that only its owner can write to.
+
+    Attributes:
+        lost: how many lines are missing.
+        trouble: why the last lines could not be written; None: they could.
+    """
 
     def __init__(self, path: str, size: int, keep: int, gap: Callable[[int], bytes], lost: int = 0) -> None:
         """Prepare; the file is opened for the first line.
@@ -67,6 +72,7 @@ class _File:
         self._lines: list[bytes] = []
         self._waiting = 0
         self._told_at = 0.0
+        self.trouble: str | None = None
 
     def add(self, line: bytes) -> None:
         """Keep a line until :meth:`flush`, or until there are many."""
@@ -84,14 +90,16 @@ class _File:
             while lines:
                 self._write(lines)
             self.lost = 0 if gap else self.lost
+            self.trouble = None if count else self.trouble
         except OSError as error:
             self.close()
             # Once the gap has been written, only what comes after it is missing.
             self.lost = self.lost + count if len(lines) > count else len(lines)
+            self.trouble = f"{self._path}: the decision log cannot be written: {error}"
             now = time.monotonic()
             if not self._told_at or now - self._told_at > REPEAT:
                 self._told_at = now
-                log.error("%s: the decision log cannot be written: %s", self._path, error)
+                log.error("%s", self.trouble)
 
     def _write(self, lines: list[bytes]) -> None:
         """Write as many lines as the file may hold, and remove them from the list; there is a new file for the others.
@@ -172,6 +180,7 @@ class DecisionLog:
         self._random = random.Random()
         self._users = UserNames()
         self._file: _File | None = None
+        self._missing: str | None = None
         self._second, self._clock = 0, ("", "")
         self.order(orders)
 
@@ -180,8 +189,10 @@ class DecisionLog:
         self.close()
         settings = orders["decisions"]
         self._sample = settings["sample"]
-        lost = 0 if self._file is None else self._file.lost
+        former = self._file
+        lost = 0 if former is None else former.lost
         self._file = _File(settings["file"], settings["max_size"], settings["keep"], self._gap, lost)
+        self._file.trouble = None if former is None else former.trouble
 
     def decision(self, content: dict[str, Any]) -> None:
         """Write a line, unless it is one of the accepted requests that are left out."""
@@ -222,7 +233,8 @@ class DecisionLog:
         try:
             import structlog
         except ImportError as error:
-            log.error("[decisions] does not work: %s", error)
+            self._missing = f"[decisions] does not work: {error}"
+            log.error("%s", self._missing)
             return None
         logger = structlog.wrap_logger(
             structlog.ReturnLogger(),
@@ -246,6 +258,11 @@ class DecisionLog:
             zone = time.strftime("%z", local)
             self._second, self._clock = second, (time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{zone[:3]}:{zone[3:]}")
         return f"{self._clock[0]}.{int(seconds * 1000) % 1000:03}{self._clock[1]}"
+
+    @property
+    def trouble(self) -> str | None:
+        """Why lines are being lost; None: they are not."""
+        return self._missing or (None if self._file is None else self._file.trouble)
 
     def turn(self) -> None:
         """Write the lines that have been added."""

@@ -21,6 +21,7 @@ def of(
     children: Mapping[int, Child],
     fault: dict[str, Any] | None,
     periodic: str | None = None,
+    log: str | None = None,
 ) -> dict[str, Any]:
     """Return which hooks are in force.
 
@@ -30,6 +31,7 @@ def of(
         children: the generations.
         fault: why the newest files are not in force, and since when; None: they are.
         periodic: why periodic rules do not run; None: they do.
+        log: why the decision log cannot be written; None: it can.
     """
     serving = children.get(number) if number is not None else None
     watch = serving.watch if serving is not None and serving.watch is not None else Watch()
@@ -44,4 +46,5 @@ def of(
         "configuration": files[-1] if files else None,
         "fault": fault,
         "periodic": periodic,
+        "log": log,
     }

@@ -357,8 +357,9 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            point, fault = service.point(self._entry), self._attempts.fault
-            self._requests.answer(asked, status.of(point, self._serving, self._children, fault, self._claims.trouble))
+            point, troubles = service.point(self._entry), (self._claims.trouble, self._collector.trouble)
+            known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)
+            self._requests.answer(asked, known)
         elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
             self._give_channel(asked)
         elif asked.text != "reload":

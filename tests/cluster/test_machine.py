@@ -184,6 +184,9 @@ def test_a_full_disk(site: Site) -> None:
             site.shell("scancel " + site.submit("-J", "taken"))
         assert "version 1" in site.refused()
         site.cluster.wait(lambda: "the decision log cannot be written" in site.logged(), what="error")
+        shown = site.cluster.root("slurmhooks", "status")
+        assert shown.returncode == 1
+        assert f"slurmctld, job_submit: {DECISIONS}/job_submit.jsonl: the decision log cannot be" in shown.stderr
         assert re.search(r"records were not kept, the last of them for JobId=\d+: No space left", site.logged())
         site.shell(f"rm {SPOOL}/filler {DECISIONS}/filler", user="root")
         job = site.submit("-J", "taken")
@@ -195,6 +198,7 @@ def test_a_full_disk(site: Site) -> None:
             return str(json.loads(lines or "{}").get("verdict"))
 
         site.cluster.wait(lambda: last() == "refused", what="line of the decision log")
+        assert "the decision log cannot be" not in site.cluster.root("slurmhooks", "status").stderr
     finally:
         site.shell(
             f"for folder in {SPOOL} {DECISIONS}; do ! mountpoint -q $folder || umount -l $folder; done", user="root"

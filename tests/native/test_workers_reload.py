@@ -99,6 +99,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "fault": None,
         "configuration": None,
         "periodic": None,
+        "log": None,
     }
     long = "x" * 1_000_000
     faults = []

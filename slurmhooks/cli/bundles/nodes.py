@@ -28,7 +28,7 @@ class Point:
     Attributes:
         point: the plugin point.
         bundle: the id; None if it is unknown.
-        fault: why the present files are not in force, or periodic rules do not run.
+        fault: why the present files are not in force, periodic rules do not run, or the decision log cannot be written.
     """
 
     point: str
@@ -108,8 +108,7 @@ def _point(running: "controllers.Running", present: str | None, store: "Store") 
         folder = Path(running.configuration).parent
         if folder.parent == store.place(folder.name).parent.resolve() and running.generation is not None:
             bundle = folder.name
-    if running.periodic is not None:
-        fault = [*fault, running.periodic]
+    fault = [*fault, *(why for why in (running.periodic, running.log) if why is not None)]
     return Point(point=running.point, bundle=bundle, fault=fault)
 
 

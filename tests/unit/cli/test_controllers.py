@@ -23,6 +23,7 @@ ANSWER: dict[str, Any] = {
     "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py", "warn"]],
     "fault": None,
     "periodic": None,
+    "log": None,
 }
 
 Call = Callable[..., Result]
@@ -80,11 +81,13 @@ def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
 
 
 def test_periodic_rules_that_do_not_run(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
-    """What keeps periodic rules from running, such as another controller in control, is a finding."""
-    answers(monkeypatch, ANSWER | {"periodic": "another slurmctld runs the periodic rules: that on ctl2"})
+    """What keeps periodic rules from running, or decisions from the log, is a finding."""
+    lost = {"log": "/var/log/x: the decision log cannot be written: No space left on device"}
+    answers(monkeypatch, ANSWER | lost | {"periodic": "another slurmctld runs the periodic rules: that on ctl2"})
     result = verb()
     assert result.exit_code == 1
     assert "error: slurmctld, job_submit: another slurmctld runs the periodic rules: that on ctl2\n" in result.output
+    assert f"error: slurmctld, job_submit: {lost['log']}\n" in result.output
 
 
 def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:

@@ -61,6 +61,20 @@ def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Pa
     assert json.loads(line)["id"] == DECISION["id"]
 
 
+def test_a_log_that_cannot_be_written(running: Collector, file: Path) -> None:
+    """The supervisor, and so `status`, knows why lines are lost, until they can be written again."""
+    file.parent.mkdir()
+    file.parent.chmod(0o770)
+    report(running)
+    wait_for(lambda: running.trouble is not None, "the trouble")
+    assert running.trouble is not None
+    assert f"{file}: the decision log cannot be written: " in running.trouble
+    assert running.trouble is not None, "it is still true"
+    file.parent.chmod(0o700)
+    report(running)
+    wait_for(lambda: running.trouble is None, "its end")
+
+
 @pytest.fixture
 def without_structlog(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without structlog."""
@@ -74,6 +88,7 @@ def test_without_structlog(running: Collector, errors: Path) -> None:
         report(running)
     wait_for(lambda: "[decisions] does not work" in errors.read_text(), "the error")
     assert errors.read_text().count("does not work") == 1
+    wait_for(lambda: "does not work" in (running.trouble or ""), "the trouble")
 
 
 def test_metrics_do_not_need_the_decision_log(running: Collector, file: Path, errors: Path, tmp_path: Path) -> None:

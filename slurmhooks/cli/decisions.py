@@ -31,6 +31,7 @@ class Step:
     changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     notice: bool = False
+    exempt: str | None = None
     microseconds: int | None = None
 
 

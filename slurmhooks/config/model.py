@@ -26,7 +26,7 @@ MOST = 1 << 63
 def sections() -> dict[str, type[Section]]:
     """Return the models of the tables by name, for the reference; the ready-made rules have a page of their own."""
     tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
-    del tables["policies"]
+    del tables["policies"], tables["policy_exemptions"]
     return {**tables, 'policy."LABEL"': Policy}
 
 
@@ -105,6 +105,7 @@ def _explain(kind: str, message: str, value: Any) -> str:
 
 _EXPECTED = {
     "bool_type": "true or false",
+    "date_type": "a date without quotes, as in 2027-01-31",
     "int_type": "a number",
     "model_type": "a table",
     "string_too_short": "a text that is not empty",

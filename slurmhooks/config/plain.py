@@ -46,6 +46,7 @@ class Plain:
     """A valid file without ready-made rules, health checks and modes of handlers."""
 
     policies = ()
+    policy_exemptions = ()
     policy: SimpleNamespace
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:

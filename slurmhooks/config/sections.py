@@ -183,6 +183,7 @@ class Config(Tables):
     Attributes:
         policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
             that apply them, so that launches need not import the rules.
+        policy_exemptions: exemptions from them, likewise.
     """
 
     health: Health = Health()
@@ -190,6 +191,9 @@ class Config(Tables):
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made rules, each with its name in the key rule"
+    )
+    policy_exemptions: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="exemptions from ready-made rules until a day"
     )
 
     def rollouts(self) -> dict[str, Rollout]:

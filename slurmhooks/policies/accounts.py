@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from slurmhooks.policies.base import Rule, matches_any_case
-from slurmhooks.policies.kinds import Word, Words, listed
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Word, Words, listed, matches_any_case
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

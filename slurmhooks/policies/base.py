@@ -5,23 +5,23 @@ from __future__ import annotations
 
 import grp
 import inspect
-from fnmatch import fnmatchcase
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
-from slurmhooks.policies.kinds import Label, Url, Words, listed
+from slurmhooks.policies.kinds import Label, Url, Words, listed, matches, matches_any_case
 from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Self
 
+    from slurmhooks.policies.exemptions import Exemption
     from slurmhooks.policies.request import Request
 
 COMMON = {
@@ -107,6 +107,7 @@ class Rule(BaseModel):
         description="what happens to scontrol update: the rule checks the job as it would be, refuses users all"
         " changes of what it is about, or ignores them; check needs a build with Slurm's sources",
     )
+    _exemptions: tuple[Exemption, ...] = PrivateAttr(default=())
 
     @field_validator("message")
     @classmethod
@@ -154,8 +155,13 @@ class Rule(BaseModel):
     def fields(self) -> tuple[str, ...]:
         """The fields that decide whether and how the rule applies to a job."""
         own = with_end_time(self.own_fields)
-        chosen = {"partition": self.partitions or self.except_partitions, "qos": self.qos or self.except_qos}
-        chosen["account"] = self.accounts or self.except_accounts
+        keys = {"partition": "partitions", "qos": "qos", "account": "accounts"}
+        chosen = {
+            field: getattr(self, key)
+            or getattr(self, f"except_{key}")
+            or any(getattr(exemption, key) for exemption in self._exemptions)
+            for field, key in keys.items()
+        }
         chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
         return (*own, *(name for name, names in chosen.items() if names and name not in own))
 
@@ -184,7 +190,7 @@ class Rule(BaseModel):
     @property
     def needs_partitions(self) -> bool:
         """Whether the rule decides by the partitions in which a job may run."""
-        return bool(self.partitions or self.except_partitions)
+        return bool(self.partitions or self.except_partitions or any(each.partitions for each in self._exemptions))
 
     def limiting(self, request: Request) -> tuple[str, ...]:
         """Return the partitions of a job that the rule is for."""
@@ -196,22 +202,32 @@ class Rule(BaseModel):
 
     # Decisions
 
-    def apply(self, request: Request) -> None:
-        """Decide about a request.
+    def exempt(self, exemptions: Iterable[Exemption]) -> None:
+        """Take the exemptions of the configuration that are from this rule."""
+        self._exemptions = tuple(each for each in exemptions if each.is_for(self.title))
+
+    def apply(self, request: Request) -> Exemption | None:
+        """Decide about a request; return the exemption because of which the rule does not, although it is for the job.
 
         Raises:
             Reject: the request is refused.
         """
         if request.is_admin and self.except_admins:
-            return
+            return None
+        blind = False
         if request.modify:
             if not request.sets(self.fields):
-                return
-            if self.updates == "refuse":
-                self._refuse_update(request)
-                return
-        if self.concerns(request):
-            self.check(request)
+                return None
+            blind = self.updates == "refuse"  # slurmctld does not send the job
+        if not (self._concerns_user(request) if blind else self.concerns(request)):
+            return None
+        for exemption in self._exemptions:
+            if (exemption.only_users or not blind) and exemption.covers(request):
+                return exemption
+        if blind:
+            self._refuse_update(request)
+        self.check(request)
+        return None
 
     def check(self, request: Request) -> None:
         """Decide about a request that the rule applies to.
@@ -250,14 +266,13 @@ class Rule(BaseModel):
         if any(name.isdecimal() for name in own) and not all(map(_is_group, self.groups)):
             raise Reject(self._with_help("the name service does not know all groups; try again later"), code=self.code)
 
-    def _refuse_update(self, request: Request) -> None:
+    def _refuse_update(self, request: Request) -> NoReturn:
         """Refuse an update without looking at the job, so that slurmctld need not send it."""
-        if self._concerns_user(request):
-            changed = [option_of(request, name) for name in self.fields if request.sets((name,))]
-            raise Reject(
-                self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
-                code="ESLURM_ACCESS_DENIED",
-            )
+        changed = [option_of(request, name) for name in self.fields if request.sets((name,))]
+        raise Reject(
+            self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
+            code="ESLURM_ACCESS_DENIED",
+        )
 
     # Texts
 
@@ -343,16 +358,6 @@ def _is_group(name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a name matches one of some shell patterns."""
-    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
-    """Tell whether the name of an account or QOS matches a shell pattern, ignoring case as Slurm does."""
-    return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
 
 
 def _chosen(

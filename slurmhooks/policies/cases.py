@@ -9,8 +9,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from slurmhooks.job_submit.bounds import Range
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import matches, matches_any_case
-from slurmhooks.policies.kinds import Count, Mebibytes, Minutes, Word, Words, listed, shown_memory, shown_time
+from slurmhooks.policies.kinds import (
+    Count,
+    Mebibytes,
+    Minutes,
+    Word,
+    Words,
+    listed,
+    matches,
+    matches_any_case,
+    shown_memory,
+    shown_time,
+)
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.policies.base import COMMON, Rule
+from slurmhooks.policies.exemptions import Exemption
 from slurmhooks.policies.rules import RULES
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     if isinstance(kind, list):  # a text or a number
         return f'text such as "{schema["examples"][0]}", or number'
     words = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "table"}
-    if schema.get("format") == "date-time":
-        return "date and time"
+    if schema.get("format") in ("date", "date-time"):
+        return "date" if schema["format"] == "date" else "date and time"
     return words.get(str(kind), "text")
 
 
@@ -126,6 +127,10 @@ def reference() -> str:
             "## Keys of all rules\n",
             table(TITLES, [coded(row) for row in common_keys()]),
             f"Every message may have the placeholders {words}.\n",
+            "## Exemptions\n",
+            "Each `[[policy_exemptions]]` has these keys, of which it needs one that says whose jobs are exempt;"
+            " [](../policies.md#exemptions-until-a-day) says how to use them.\n",
+            table(TITLES, [coded(row) for row in keys_of(Exemption)]),
             *(explained(kind) for kind in RULES.values()),
         ]
     )

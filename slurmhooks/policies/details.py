@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from slurmhooks.job_submit.users import split_names
-from slurmhooks.policies.base import Rule, matches
-from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import Rule, matches
-from slurmhooks.policies.kinds import Count, Word, Words, listed
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Count, Word, Words, listed, matches
 from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -99,3 +100,13 @@ def counted(number: int, what: str) -> str:
 def listed(words: Sequence[str], last: str = "or") -> str:
     """Return names as a text: ``a, b or c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "none"
+
+
+def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a name matches one of some shell patterns."""
+    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
+    """Tell whether the name of an account or QOS matches a shell pattern, ignoring case as Slurm does."""
+    return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))

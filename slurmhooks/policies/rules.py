@@ -16,6 +16,7 @@ from slurmhooks.policies import (
     accounts,
     budget,
     details,
+    exemptions,
     features,
     gpus,
     guard,
@@ -78,8 +79,12 @@ def of_config(path: Path, read: config.Config) -> list[Rule]:
         except ValidationError as error:
             findings += config.findings(where, error)
     findings += _doubled(path, rules)
+    exempt, invalid = exemptions.of_config(path, read.policy_exemptions, [rule.title for rule in rules])
+    findings += invalid if len(rules) == len(read.policies) else []  # otherwise names may only seem to be unknown
     if findings:
         raise ConfigError(findings)
+    for rule in rules:
+        rule.exempt(exempt)
     return rules
 
 
@@ -117,6 +122,10 @@ def file_model() -> type[config.Config]:
         "File",
         __base__=config.Config,
         policies=(tuple[union, ...], field),
+        policy_exemptions=(
+            tuple[exemptions.Exemption, ...],
+            Field(default=(), description=config.Config.model_fields["policy_exemptions"].description),
+        ),
     )
     return model
 

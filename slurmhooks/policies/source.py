@@ -34,7 +34,7 @@ def sources(read: Config, path: Path) -> list[loader.Source]:
         read: the configuration.
         path: its path.
     """
-    if not read.policies:
+    if not (read.policies or read.policy_exemptions):
         return []
     return [loader.Source(path=str(path), read=lambda _: handlers(read, path))]
 
@@ -91,7 +91,7 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     tables = rule.tables() if checks else ()
     record = ("record",) if modify and checks else ()
     made = Handler(
-        _function(rule, site, modify, bool(record), tables),
+        _function(rule, site, modify, bool(record), tables, lambda exempt: setattr(made, "exempt", exempt)),
         ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
         HOOKS[hook],
         rule.order,
@@ -108,11 +108,20 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     return made
 
 
-def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]) -> Callable[..., None]:
+def _function(
+    rule: Rule,
+    site: Site,
+    modify: bool,
+    with_record: bool,
+    tables: tuple[str, ...],
+    note: Callable[[str], None],
+) -> Callable[..., None]:
     def apply(job: Any, uid: int, *others: Any) -> None:
         record = others[0] if with_record else None
         given = dict(zip(tables, others[with_record:], strict=True))
-        rule.apply(Request(job, uid, site, modify=modify, record=record, tables=given))
+        exemption = rule.apply(Request(job, uid, site, modify=modify, record=record, tables=given))
+        if exemption is not None:
+            note(exemption.shown)
 
     return apply
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "slurmhooks.toml"
 """As in slurmhooks.config.model, which imports pydantic."""
-OTHERS = ("policy", "policies", "policy_defaults", "health")
+OTHERS = ("policy", "policies", "policy_defaults", "policy_exemptions", "health")
 """Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEPLOYED = "slurmhooks.d/current"

@@ -39,9 +39,21 @@ class Step:
         mode: "enforce", "warn" or "observe". With the latter two ``error`` had no effect.
         notice: the user reads a notice of the handler; see slurmhooks.slurmctld.notices.
         error_id: of the bug, if the handler only warned or observed.
+        exempt: why the handler did nothing, although it is for such requests: an exemption; None: it did something.
     """
 
-    __slots__ = ("before", "error", "error_id", "handler", "mode", "nanoseconds", "notice", "outcome", "savepoint")
+    __slots__ = (
+        "before",
+        "error",
+        "error_id",
+        "exempt",
+        "handler",
+        "mode",
+        "nanoseconds",
+        "notice",
+        "outcome",
+        "savepoint",
+    )
 
     def __init__(
         self,
@@ -64,6 +76,8 @@ class Step:
         self.mode = mode
         self.error_id = error_id
         self.notice = False
+        self.exempt = handler.exempt
+        handler.exempt = None
 
 
 class Call:

@@ -118,6 +118,8 @@ def _step(struct: Struct | None, step: Step, shown: Shown) -> dict[str, Any]:
         _add_verdict(result, step)
     if step.notice:
         result[MARK] = True
+    if step.exempt is not None:
+        result["exempt"] = step.exempt
     if struct is not None:
         add_changes(result, struct, step.before, step.savepoint, shown)
     result["microseconds"] = step.nanoseconds // 1000

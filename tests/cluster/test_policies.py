@@ -3,6 +3,7 @@
 
 import re
 import shlex
+from datetime import date, timedelta
 from typing import NamedTuple
 
 import pytest
@@ -186,3 +187,39 @@ def test_a_changed_rule_goes_into_force(site: Site) -> None:
     said = site.reload(f"sed -i 's/^limit = 30/limit = \"soon\"/' {TOML}")
     assert "limit: not a time: 'soon'" in said
     assert "at most 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")
+
+
+def test_exemptions_until_a_day(site: Site) -> None:
+    """A user is exempt from a rule until the last day is over, also in updates; `why` and `check` say so."""
+    now = site.cluster.root("cat", TOML).stdout.partition("[[policies]]")[0]
+    rule = '[[policies]]\nrule = "time_ceiling"\nlimit = 60\n'
+    days = [str(date.today() + timedelta(days=shift)) for shift in (2, -2)]
+
+    def in_force(alice: str, bob: str) -> None:
+        tables = [
+            f'[[policy_exemptions]]\nusers = ["{user}"]\nrules = ["time_*"]\nuntil = {day}\nreason = "ticket 4711"\n'
+            for user, day in (("alice", alice), ("bob", bob))
+        ]
+        site.cluster.put("\n".join([now, rule, *tables]), TOML)
+        site.reload()
+
+    in_force(*days)
+    job = site.submit("-t61")
+    assert site.run("scontrol", "update", f"JobId={job}", "TimeLimit=90").returncode == 0
+    assert site.show(job)["TimeLimit"] == "01:30:00"
+    assert "at most 01:00:00" in site.refused("-t61", user="bob")
+    lines: list[str] = []
+
+    def told() -> bool:
+        lines[:] = site.cluster.root("slurmhooks", "why", job).stdout.splitlines()
+        return sum("exempt until" in line for line in lines) == 2
+
+    site.cluster.wait(told)
+    assert f"policies:time_ceiling: passed; exempt until {days[0]}: ticket 4711" in "\n".join(lines)
+    checked = site.cluster.root("slurmhooks", "check")
+    assert f"policy_exemptions, number 2 (users bob): its last day was {days[1]}" in checked.stdout + checked.stderr
+    assert f"{days[1]} (over)" in site.cluster.root("slurmhooks", "policies", "exemptions").stdout
+    in_force(days[1], days[0])
+    assert "at most 01:00:00" in site.refused("-t61")
+    assert site.run("scontrol", "update", f"JobId={job}", "TimeLimit=95").returncode != 0
+    site.submit("-t61", user="bob")

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""List and explain the ready-made rules; print their JSON schema, or a page for users."""
+"""List and explain ready-made rules and exemptions from them; print their JSON schema, or a page for users."""
 
 import json
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import click
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.config.model import Config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.policies import describe, published, rules
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.exemptions import WHO, Exemption
 from slurmhooks.site import sources as site
 
 
 @click.group("policies")
 def command() -> None:
-    """List and explain the ready-made rules; print their JSON schema, or a page for users."""
+    """List and explain ready-made rules and exemptions from them; print their JSON schema, or a page for users."""
 
 
 @command.command("list")
@@ -29,7 +34,7 @@ def list_() -> None:
 
 def complete(context: click.Context, argument: click.Parameter, start: str) -> list[str]:
     """Return completions of the name of a rule, for the shell."""
-    return [name for name in ("all", *rules.RULES) if name.startswith(start)]
+    return [name for name in ("all", "exemptions", *rules.RULES) if name.startswith(start)]
 
 
 @command.command("explain")
@@ -37,10 +42,14 @@ def complete(context: click.Context, argument: click.Parameter, start: str) -> l
 def explain(rule: str) -> None:
     """Describe a rule: what it does, its keys, its message, an example.
 
-    The keys that all rules have, such as users and message, are explained by RULE "all".
+    The keys that all rules have, such as users and message, are explained by RULE "all", those of
+    [[policy_exemptions]] by "exemptions".
     """
     if rule == "all":
         click.echo(describe.table(describe.TITLES, describe.common_keys()), nl=False)
+        return
+    if rule == "exemptions":
+        click.echo(describe.table(describe.TITLES, describe.keys_of(Exemption)), nl=False)
         return
     if rule not in rules.RULES:
         raise click.UsageError(f"there is no rule {rule!r}{nearest(rule, rules.RULES)}")
@@ -65,16 +74,84 @@ def guide(names: bool, sysconfdir: Path) -> None:
     """
     if names and not output.wants_json():
         raise click.UsageError("--names needs --json")
+    read, switched_on = _of_site(sysconfdir)
+    if output.wants_json():
+        output.document(published.guide(switched_on, read, names=names))
+    else:
+        click.echo(shown(describe.guide(switched_on, read), ""), nl=False)
+
+
+@dataclass(kw_only=True)
+class Row:
+    """An exemption, as `exemptions --json` prints it.
+
+    Attributes:
+        rules: the labels of the rules from which jobs are exempt.
+        who: whose jobs, by the keys of slurmhooks.toml.
+        until: the last day.
+        is_over: whether that has passed.
+        reason: why.
+    """
+
+    rules: list[str]
+    who: dict[str, list[str]]
+    until: date
+    is_over: bool
+    reason: str | None
+
+
+@command.command("exemptions")
+@output.json_option(list[Row])
+@parameters.sysconfdir_option
+def list_exemptions(sysconfdir: Path) -> None:
+    """List the exemptions from rules in slurmhooks.toml, those that end first at the top."""
+    read, switched_on = _of_site(sysconfdir)
+    given = sorted((Exemption.model_validate(table) for table in read.policy_exemptions), key=lambda each: each.until)
+    output.result(
+        [
+            Row(
+                rules=[rule.label for rule in switched_on if each.is_for(rule.title)],
+                who={key: list(getattr(each, key)) for key in WHO if getattr(each, key)},
+                until=each.until,
+                is_over=each.is_over,
+                reason=each.reason,
+            )
+            for each in given
+        ],
+        show_exemptions,
+    )
+
+
+def show_exemptions(rows: list[Row]) -> None:
+    """Print a table."""
+    cells = [
+        (
+            f"{row.until}{' (over)' if row.is_over else ''}",
+            "; ".join(f"{key} {', '.join(names)}" for key, names in row.who.items()),
+            ", ".join(row.rules),
+            row.reason or "-",
+        )
+        for row in rows
+    ]
+    if cells:
+        output.table(("until", "who", "rules", "reason"), cells)
+    else:
+        click.echo("there are no exemptions")
+
+
+def _of_site(sysconfdir: Path) -> tuple[Config, list[Rule]]:
+    """Return the configuration of the site and its rules.
+
+    Raises:
+        Finding: there is no configuration.
+        Findings: it is invalid.
+    """
     parameters.use(sysconfdir)
     path = site.config_path()
     if not path.exists():
         raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
     try:
         read = site.read_config(str(path))
-        switched_on = rules.of_config(path, read)
+        return read, rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    if output.wants_json():
-        output.document(published.guide(switched_on, read, names=names))
-    else:
-        click.echo(shown(describe.guide(switched_on, read), ""), nl=False)

@@ -249,6 +249,8 @@ def _step(step: Step) -> list[str]:
     if step.mode and step.mode != "enforce":
         text += f" ({step.mode})"
     text += f": {step.outcome}"
+    if step.exempt:
+        text += f"; exempt {visible(step.exempt)}"
     if step.code is not None:
         text += f" with {step.code}"
     if step.exception:

@@ -12,7 +12,7 @@ from slurmhooks.config import controller, keys
 from slurmhooks.config.model import Config
 from slurmhooks.site.sources import values
 
-OTHERS = {"policy", "policies", "policy_defaults", "health"}
+OTHERS = {"policy", "policies", "policy_defaults", "policy_exemptions", "health"}
 """Tables that no launch reads."""
 
 TABLES = {name: keys.rows(table) for name, table in {**keys.TABLES, **controller.TABLES}.items()}

@@ -13,7 +13,7 @@ from slurmhooks.site import sources as site
 
 from .test_keys import VALUES
 
-LEFT = {"policies", "policy_defaults", "health"}
+LEFT = {"policies", "policy_defaults", "policy_exemptions", "health"}
 """Tables that only the model reads."""
 
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exemptions from rules until a day: for whom, from which rules, and why."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from slurmhooks.config import model as config
+from slurmhooks.job_submit.users import split_names
+from slurmhooks.policies.kinds import Word, Words, listed, matches, matches_any_case
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from slurmhooks.policies.request import Request
+
+WHO = ("users", "groups", "accounts", "partitions", "qos")
+"""The keys that say whose jobs are exempt."""
+
+
+def _line(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("must be one line")
+    return value
+
+
+class Exemption(BaseModel):
+    """One of ``[[policy_exemptions]]``: a job is exempt if it matches all of its lists."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    rules: Annotated[tuple[Word, ...], Field(strict=False, min_length=1)] = Field(
+        description='names of the rules from which jobs are exempt; shell patterns, such as ["*"] for all rules'
+    )
+    until: date = Field(description="the last day, such as 2027-01-31, in the time zone of slurmctld")
+    reason: Annotated[str, AfterValidator(_line)] | None = Field(
+        default=None, min_length=1, max_length=200, description="why, such as a ticket; shown to administrators only"
+    )
+    users: Words = Field(default=(), description="jobs of these users")
+    groups: Words = Field(default=(), description="jobs of members of these Unix groups")
+    accounts: Words = Field(default=(), description="jobs that are charged to one of these; shell patterns")
+    partitions: Words = Field(default=(), description="jobs that can run nowhere but in these; shell patterns")
+    qos: Words = Field(default=(), description="jobs that can have no QOS but these; shell patterns")
+
+    @model_validator(mode="after")
+    def _has_somebody(self) -> Self:
+        if not any(getattr(self, key) for key in WHO):
+            raise ValueError(f"needs {listed(WHO)}")
+        return self
+
+    @cached_property
+    def end(self) -> float:
+        """The first moment after the last day, in seconds since the epoch."""
+        return time.mktime((self.until.year, self.until.month, self.until.day + 1, 0, 0, 0, 0, 0, -1))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last day has passed."""
+        return time.time() >= self.end
+
+    @property
+    def only_users(self) -> bool:
+        """Whether it depends on nothing but the job's user, which no update changes."""
+        return not (self.accounts or self.partitions or self.qos)
+
+    @property
+    def shown(self) -> str:
+        """Its last day and its reason, for the decision log."""
+        return f"until {self.until}{f': {self.reason}' if self.reason else ''}"
+
+    @property
+    def who(self) -> str:
+        """Whose jobs are exempt, in words."""
+        return "; ".join(f"{key} {', '.join(names)}" for key in WHO if (names := getattr(self, key)))
+
+    def is_for(self, rule: str) -> bool:
+        """Tell whether it exempts from a rule of this name."""
+        return matches(rule, self.rules)
+
+    def covers(self, request: Request) -> bool:
+        """Tell whether the job of a request is exempt now."""
+        return (
+            not self.is_over
+            and (not self.users or request.user in self.users)
+            and (not self.groups or not request.groups.isdisjoint(self.groups))
+            and (not self.accounts or matches_any_case(request.account, self.accounts))
+            and (not self.partitions or _all(request.partitions, self.partitions, matches))
+            and (not self.qos or _all(split_names(request.qos), self.qos, matches_any_case))
+        )
+
+
+def _all(names: Sequence[str], patterns: tuple[str, ...], match: Any) -> bool:
+    """Tell whether all names match; without names, what Slurm will choose is not known."""
+    return bool(names) and all(match(name, patterns) for name in names)
+
+
+def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str]) -> tuple[list[Exemption], list[str]]:
+    """Return the exemptions of a configuration, and a finding for each error.
+
+    Args:
+        path: path of the configuration, for messages.
+        tables: ``[[policy_exemptions]]``.
+        titles: the names of the rules that are switched on.
+    """
+    exemptions: list[Exemption] = []
+    findings: list[str] = []
+    for number, table in enumerate(tables, 1):
+        where = f"{path}: policy_exemptions, number {number}"
+        try:
+            made = Exemption.model_validate(table)
+        except ValidationError as error:
+            findings += config.findings(where, error)
+            continue
+        exemptions.append(made)
+        findings += [
+            f"{where}: rules: no [[policies]] has the name {pattern}; there are {listed(titles, 'and')}"
+            for pattern in made.rules
+            if not any(matches(title, (pattern,)) for title in titles)
+        ]
+    return exemptions, findings
+
+
+def ended(path: Path, tables: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a note for each exemption whose last day has passed; those that are invalid are findings elsewhere."""
+    notes = []
+    for number, table in enumerate(tables, 1):
+        try:
+            made = Exemption.model_validate(table)
+        except ValidationError:
+            continue
+        if made.is_over:
+            notes.append(
+                f"{path}: policy_exemptions, number {number} ({made.who}): its last day was {made.until}, so it has no"
+                " effect: remove it, or correct the date"
+            )
+    return notes

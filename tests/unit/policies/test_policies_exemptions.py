@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exemptions from rules: for whom, from which rules, and until when."""
+
+import json
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from slurmhooks.cli import documents, main
+from slurmhooks.cli.commands import why
+from slurmhooks.cli.decisions import Decision
+from slurmhooks.errors import LoadError
+from slurmhooks.testing import FakeJob, FakeRecord, run
+from tests.unit.policies.conftest import Rules
+from tests.unit.slurmctld.site_of_rules import Worker
+
+CEILING = '[[policies]]\nrule = "time_ceiling"\nlimit = 60\nunset = "accept"\n'
+
+
+def exemption(*lines: str, rules: str = '["time_ceiling"]', until: str = "2027-01-31") -> str:
+    """Return an exemption as TOML."""
+    return "\n".join(["[[policy_exemptions]]", f"rules = {rules}", f"until = {until}", *lines, ""])
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands on a day before that of exemptions, until a test moves it."""
+    now = [datetime(2027, 1, 30, 12).timestamp()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    return now
+
+
+def test_the_last_day(rules: Rules, today: list[float]) -> None:
+    """A job is exempt until the end of the last day in local time, without a reload."""
+    made = rules(CEILING + exemption('users = ["alice"]'))
+    job = FakeJob(time_limit=61, user_name="alice")
+    for moment, accepted in (
+        (datetime(2027, 1, 31, 23, 59, 59), True),
+        (datetime(2027, 2, 1), False),
+        (datetime(2027, 1, 31), True),
+        (datetime(2028, 1, 31), False),
+    ):
+        today[0] = moment.timestamp()
+        assert run(made, "job_submit", job=job).accepted == accepted, moment
+    assert not run(made, "job_submit", job=FakeJob(time_limit=61, user_name="bob")).accepted
+
+
+WHO: list[tuple[str, dict[str, Any], bool]] = [
+    ('users = ["alice"]', {}, True),
+    ('users = ["bob"]', {}, False),
+    ('groups = ["chem"]', {}, True),
+    ('groups = ["bio"]', {}, False),
+    ('accounts = ["PHYS*"]', {"account": "physics"}, True),
+    ('accounts = ["phys*"]', {"account": "chem"}, False),
+    ('accounts = ["phys*"]', {}, False),
+    ('partitions = ["gpu"]', {"partition": "gpu"}, True),
+    ('partitions = ["gpu"]', {"partition": "gpu,debug"}, False),
+    ('partitions = ["gpu", "debug"]', {"partition": "gpu,debug"}, True),
+    ('qos = ["long"]', {"qos": "long"}, True),
+    ('qos = ["long"]', {"qos": "long,short"}, False),
+    ('qos = ["long"]', {}, False),
+    ('users = ["alice"]\npartitions = ["gpu"]', {"partition": "debug"}, False),
+    ('users = ["alice"]\npartitions = ["gpu"]', {"partition": "gpu"}, True),
+]
+
+
+@pytest.mark.parametrize(("lines", "fields", "exempt"), WHO)
+def test_whose_jobs(rules: Rules, lines: str, fields: dict[str, Any], exempt: bool) -> None:
+    """A job must match all lists of an exemption, and wherever Slurm may put it."""
+    made = rules(CEILING + exemption(lines))
+    job = FakeJob(time_limit=61, user_name="alice", groups=("users", "chem"), **fields)
+    assert run(made, "job_submit", job=job).accepted == exempt
+
+
+def test_from_which_rules(rules: Rules) -> None:
+    """An exemption is from the rules that it names, by patterns if it has any."""
+    named = '[[policies]]\nrule = "reserved_names"\nname = "no-sys"\nnames = ["sys-*"]\n'
+    job = FakeJob(time_limit=61, name="sys-x", user_name="alice")
+    for names, text in (('["time_ceiling"]', "sys-x"), ('["no-*"]', "at most"), ('["*"]', None)):
+        result = run(rules(CEILING + named + exemption('users = ["alice"]', rules=names)), "job_submit", job=job)
+        assert result.accepted == (text is None)
+        assert (text or "") in (result.text or "")
+
+
+def test_an_update_that_leaves_the_exemption(rules: Rules) -> None:
+    """An update that takes a job to where it is not exempt is checked, whatever the rule is about."""
+    made = rules(CEILING + exemption('accounts = ["physics"]'))
+    record = FakeRecord(time_limit=61, account="physics")
+    assert run(made, "job_modify", job=FakeJob(time_limit=90), record=record, modify_uid=1000).accepted
+    assert not run(made, "job_modify", job=FakeJob(account="chem"), record=record, modify_uid=1000).accepted
+    assert run(made, "job_modify", job=FakeJob(name="x"), record=record, modify_uid=1000).accepted
+
+
+@pytest.mark.parametrize(("lines", "accepted"), [('users = ["alice"]', True), ('accounts = ["physics"]', False)])
+def test_updates_that_are_refused(rules: Rules, lines: str, accepted: bool) -> None:
+    """Without the job, only exemptions of its user count: the request may name another account."""
+    made = rules(f'{CEILING}updates = "refuse"\n' + exemption(lines))
+    job = FakeJob(time_limit=90, account="physics", user_name="alice")
+    assert run(made, "job_modify", job=job, modify_uid=1000).accepted == accepted
+
+
+MISTAKES = [
+    (exemption(until="2027-01-31"), "number 1: : needs users, groups, accounts, partitions or qos"),
+    (exemption('users = ["alice"]', until='"2027-01-31"'), "until: must be a date without quotes, as in 2027-01-31"),
+    (exemption('users = ["alice"]', until="2027-02-30"), "not TOML"),
+    (exemption('users = ["alice"]', until="2027-01-31T00:00:00"), "until: must be a date without quotes"),
+    (exemption('users = ["alice"]', until="31"), "until: must be a date without quotes"),
+    (exemption('users = ["alice"]', rules='["time"]'), "no [[policies]] has the name time; there are time_ceiling"),
+    (exemption('users = ["alice"]', rules="[]"), "rules: "),
+    (exemption('users = ["alice"]', 'reason = "a\\nb"'), "reason: must be one line"),
+    (exemption('user = ["alice"]'), "user: unknown key"),
+    ('[[policy_exemptions]]\nusers = ["alice"]\n', "until: missing"),
+]
+
+
+@pytest.mark.parametrize(("lines", "finding"), MISTAKES)
+def test_mistakes(rules: Rules, lines: str, finding: str) -> None:
+    """A mistake is a finding that names the exemption and its key."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - of the file, or of its rules
+        rules(CEILING + lines)
+    assert finding in "\n".join(caught.value.findings)  # type: ignore[attr-defined]
+
+
+def test_exemptions_without_rules(rules: Rules) -> None:
+    """They are checked, too."""
+    with pytest.raises(LoadError, match="no \\[\\[policies\\]\\] has the name time_ceiling"):
+        rules(exemption('users = ["alice"]'))
+
+
+@pytest.mark.parametrize("mode", ["enforce", "warn"])
+def test_the_decision_log(tmp_path: Path, mode: str) -> None:
+    """The log and `why` say which exemption applied, for requests that the rule is for, and only for these."""
+    lines = exemption('accounts = ["physics"]', 'reason = "ticket 4711"')
+    worker = Worker(tmp_path, f'{CEILING}mode = "{mode}"\npartitions = ["debug"]\n{lines}')
+    requests: list[tuple[dict[str, Any], str | None]] = [
+        ({"account": "physics"}, "until 2027-01-31: ticket 4711"),
+        ({"account": "chem"}, None),
+        ({"account": "physics", "partition": "gpu"}, None),
+        ({"account": "physics"}, "until 2027-01-31: ticket 4711"),
+    ]
+    for fields, shown in requests:
+        told = worker.submit(time_limit=61, **fields)
+        (step,) = worker.decision()["handlers"]
+        assert step.get("exempt") == shown
+        assert bool(told) == (fields == {"account": "chem"})
+    line = documents.build(Decision, {"time": "2027-01-30T12:00:00+00:00", "event": "decision", **worker.decision()})
+    assert "; exempt until 2027-01-31: ticket 4711" in why.lines(line)[2]
+
+
+def test_the_commands(tmp_path: Path, today: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`policies exemptions` lists them, and `check` has a note about one whose last day has passed."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    lines = exemption('users = ["alice"]', 'reason = "ticket 4711"') + exemption(
+        'groups = ["chem"]', rules='["*"]', until="2027-01-01"
+    )
+    (tmp_path / "slurmhooks.toml").write_text(CEILING + lines)
+    words = ["policies", "exemptions", "--sysconfdir", str(tmp_path)]
+    shown = CliRunner().invoke(main, words).output
+    assert shown.index("2027-01-01 (over)") < shown.index("2027-01-31")
+    assert "ticket 4711" in shown
+    rows = json.loads(CliRunner().invoke(main, [*words, "--json"]).output)
+    assert rows[1] == {
+        "rules": ["policies:time_ceiling"],
+        "who": {"users": ["alice"]},
+        "until": "2027-01-31",
+        "is_over": False,
+        "reason": "ticket 4711",
+    }
+    checked = CliRunner().invoke(main, ["check", "--hooks", str(tmp_path)])
+    assert "policy_exemptions, number 2 (groups chem): its last day was 2027-01-01" in checked.output
+    assert "number 1" not in checked.output
+    assert checked.exit_code == 0

@@ -204,6 +204,15 @@ def _backwards(current: Path) -> Iterator[str]:
         yield from reversed(text.split("\n")[:-1])
 
 
+def in_time(since: datetime | None, until: datetime | None) -> Callable[[str], bool]:
+    """Return a function that tells whether a line may be of a time, without parsing all of it."""
+    if since is None and until is None:
+        return lambda _: True
+    least = -inf if since is None else since.timestamp()
+    end = inf if until is None else until.timestamp()
+    return lambda line: _may_be_between(line, least, end)
+
+
 def _may_be_between(line: str, least: float, end: float) -> bool:
     """Tell whether a line may be of a time, in seconds since the epoch, without parsing all of it."""
     time = re.search(r'"time":\s*"([^"\\]*)"', line)

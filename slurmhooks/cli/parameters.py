@@ -10,6 +10,8 @@ import click
 from slurmhooks.files import slurm_conf
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from click import ParamType as ParamType
 else:
 
@@ -64,3 +66,21 @@ sysconfdir_option = click.option(
     callback=absolute,
     help="Where slurm.conf and slurmhooks.toml are.",
 )
+
+
+UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+"""Units of durations."""
+
+
+def moment(context: click.Context, option: click.Parameter, value: str | None) -> "datetime | None":
+    """Return a time such as 2027-05-01T08:00, or a duration such as 7d before now."""
+    if value is None:
+        return None
+    from datetime import datetime, timedelta  # most commands do not need it
+
+    try:
+        if value[-1:] in UNITS and value[:-1].isdecimal():
+            return datetime.now().astimezone() - timedelta(**{UNITS[value[-1]]: int(value[:-1])})
+        return datetime.fromisoformat(value).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{value!r} is neither a time such as 2027-05-01 nor a duration such as 7d") from None

@@ -2,7 +2,7 @@
 """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -15,31 +15,19 @@ from slurmhooks.cli.tally import KEPT, KINDS, Report, Tally
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.site import sources as site
 
-UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-
-
-def moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
-    """Return a time such as 2027-05-01T08:00, or a duration such as 7d before now."""
-    if value is None:
-        return None
-    try:
-        if value[-1:] in UNITS and value[:-1].isdecimal():
-            return datetime.now().astimezone() - timedelta(**{UNITS[value[-1]]: int(value[:-1])})
-        return datetime.fromisoformat(value).astimezone()
-    except (ValueError, OverflowError):
-        raise click.BadParameter(f"{value!r} is neither a time such as 2027-05-01 nor a duration such as 7d") from None
-
 
 @click.command("report")
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Write a page with charts."
 )
-@click.option("--since", callback=moment, metavar="TIME", help="Leave out what is older, such as 2027-05-01 or 7d.")
-@click.option("--until", callback=moment, metavar="TIME", help="Leave out what is newer.")
+@click.option(
+    "--since", callback=parameters.moment, metavar="TIME", help="Leave out what is older, such as 2027-05-01 or 7d."
+)
+@click.option("--until", callback=parameters.moment, metavar="TIME", help="Leave out what is newer.")
 @click.option(
     "--change",
-    callback=moment,
+    callback=parameters.moment,
     metavar="TIME",
     help="Compare the requests before and after this time. Default: before and after the last change of the hooks.",
 )

@@ -16,6 +16,8 @@ from slurmhooks.files import slurm_conf
 from slurmhooks.log import quoted, visible
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from slurmhooks.cli.decisions import Decision, Job, Log, Step
 
 JOB = r"(\d+)(?:[_+]\d+)?"
@@ -35,11 +37,25 @@ def _document() -> Any:
 @click.option("--user", help="Requests of this user.")
 @click.option("--last", type=click.IntRange(1), help="Show at most this many requests, the newest ones.")
 @click.option(
+    "--since", callback=parameters.moment, metavar="TIME", help="No older requests, such as 2027-05-01 or 1d."
+)
+@click.option("--until", callback=parameters.moment, metavar="TIME", help="No newer requests.")
+@click.option("--refused", is_flag=True, help="Only requests that were not accepted.")
+@click.option(
     "--from", "hosts", multiple=True, metavar="HOST", help="Also ask this machine, by ssh: the other controller."
 )
 @output.json_option(_document)
 @parameters.sysconfdir_option
-def command(what: str | None, user: str | None, last: int | None, hosts: tuple[str, ...], sysconfdir: Path) -> None:
+def command(
+    what: str | None,
+    user: str | None,
+    last: int | None,
+    since: datetime | None,
+    until: datetime | None,
+    refused: bool,
+    hosts: tuple[str, ...],
+    sysconfdir: Path,
+) -> None:
     """Show what happened to a request: which rules ran, what they changed, and which one refused it and why.
 
     ID is the id of a job, of a request, or of an error, which users are told after a bug. Run this command as root or
@@ -48,9 +64,11 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
 
     Exit codes: 0 found, 1 not found, 2 wrong use.
     """
-    if what is None and user is None and last is None:
-        raise click.UsageError("name a job, an error or a request, or --user or --last")
-    from slurmhooks.cli.decisions import Log, keys_of
+    if what is None and user is None and last is None and since is None and not refused:
+        raise click.UsageError("name a job, an error or a request, or --user, --last, --since or --refused")
+    if what is not None and (since is not None or until is not None or refused):
+        raise click.UsageError("--since, --until and --refused are for lists: give no id with them")
+    from slurmhooks.cli.decisions import Log, in_time, keys_of
 
     parameters.use(sysconfdir)
     folder = _folder()
@@ -64,16 +82,20 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
         if what is None:
             # JSON may write other characters in several ways.
             needle = user if user is not None and re.fullmatch(r"[\w.@+-]+", user, re.ASCII) else ""
+            is_in_time = in_time(since, until)
             decisions = log.find(
-                lambda each: not _is_run(each) and (user is None or each.user == user),
-                lambda line: needle in line,
+                lambda each: (
+                    not _is_run(each) and (user is None or each.user == user) and not (refused and _is_accepted(each))
+                ),
+                lambda line: needle in line and is_in_time(line),
                 most=last or 10,
             )
         else:
             decisions = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
             decisions = decisions[-last:] if last else decisions
+    words = [f"--{name}={value.isoformat()}" for name, value in (("since", since), ("until", until)) if value]
     for host in hosts:
-        decisions += _ask(host, what, user, last)
+        decisions += _ask(host, what, user, last, [*words, *(["--refused"] if refused else [])])
     # Observations may be logged before or after the decision about the same request.
     decisions = sorted(decisions, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if output.wants_json():
@@ -93,6 +115,11 @@ def command(what: str | None, user: str | None, last: int | None, hosts: tuple[s
         raise Finding(text + more)
 
 
+def _is_accepted(decision: Decision) -> bool:
+    """Tell whether a request was accepted, or a line is about none, such as one of observations."""
+    return decision.verdict is None or "accepted" in decision.verdict
+
+
 def _is_run(decision: Decision) -> bool:
     """Tell whether it is a run of a periodic rule that succeeded: they are many, and about nobody; actions follow."""
     return decision.hook == "every" and decision.verdict == "done"
@@ -106,7 +133,7 @@ def _folder() -> Path:
     return Path(decisions_folder(site.values(site.config_name())("decisions", "folder")))
 
 
-def _ask(host: str, what: str | None, user: str | None, last: int | None) -> list[Decision]:
+def _ask(host: str, what: str | None, user: str | None, last: int | None, more: list[str]) -> list[Decision]:
     """Return the decisions in the log of another machine."""
     import json
 
@@ -114,7 +141,7 @@ def _ask(host: str, what: str | None, user: str | None, last: int | None) -> lis
     from slurmhooks.cli import hosts as machines
     from slurmhooks.cli.decisions import Decision
 
-    words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"])]
+    words = [*([] if user is None else [f"--user={user}"]), *([] if last is None else [f"--last={last}"]), *more]
     text = machines.ask(host, "why", "--json", *words, *([] if what is None else [what]))
     try:
         return [documents.build(Decision, each) for each in json.loads(text or "[]")]

@@ -288,6 +288,26 @@ def test_lists(written: Written) -> None:
     assert call(written, "--user", "carol").exit_code == 1
 
 
+def test_what_was_refused_yesterday(written: Written) -> None:
+    """A complaint is found by user and day among requests that were accepted, before and after that day."""
+    for number in range(60):
+        at = NOON + 3600 * number
+        written.add(at, id=f"{number:012}", user="alice", verdict="refused" if number % 20 == 10 else "accepted")
+    words = ["--user", "alice", "--refused", "--json"]
+    days = [datetime.fromtimestamp(NOON + 3600 * number).isoformat() for number in (20, 40)]
+
+    def shown(*more: str) -> list[int]:
+        return [int(each["id"]) for each in json.loads(call(written, *words, *more).output)]
+
+    assert shown() == [10, 30, 50]
+    assert shown("--since", days[0], "--until", days[1]) == [30]
+    assert shown("--since", days[0]) == [30, 50]
+    assert shown("--until", days[1]) == [10, 30]
+    assert call(written, "--since", days[0]).exit_code == 0
+    assert call(written, "--since", "soon").exit_code == 2
+    assert call(written, "17", "--refused").exit_code == 2
+
+
 def test_without_a_log(written: Written) -> None:
     """Without a log, why says where it would be."""
     done = call(written, "--last", "1")

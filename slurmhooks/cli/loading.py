@@ -18,7 +18,6 @@ from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.node import ready
-from slurmhooks.policies import exemptions
 from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
 from slurmhooks.site.loading import Configured
@@ -111,7 +110,7 @@ class Loaded:
         self.registry = named.load()
         self.findings += named.give_modes(self.registry)
         self._health(named)
-        self.notes += exemptions.ended(named.path, named.config.policy_exemptions)
+        self.notes += _ended(named.path, named.config)
         self._watch(str(named.path), dependencies.patterns_of(named.path, named.config))
         self.notes += self.registry.notes
 
@@ -139,7 +138,7 @@ class Loaded:
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
         self.notes += misplaced.unread(str(link), str(path), site.names_of(read))
-        self.notes += exemptions.ended(path, read.policy_exemptions)
+        self.notes += _ended(path, read)
         sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
@@ -317,3 +316,10 @@ def option_findings(lines: list[Line]) -> list[str]:
         if finding is not None:
             findings.append(f"plugstack.conf: {' '.join(line.args)}: {finding}")
     return findings
+
+
+def _ended(path: Path, read: "Config") -> list[str]:
+    """Return a note for each exemption whose last day has passed."""
+    from slurmhooks.policies import exemptions  # has models, which the help of commands does not need
+
+    return exemptions.ended(path, read.policy_exemptions)

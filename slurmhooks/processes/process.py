@@ -133,7 +133,7 @@ def children() -> list[int]:
 
 
 def pair(kind: int) -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets that wait as long as it takes, whatever ``setdefaulttimeout()`` a hook file calls."""
+    """Return two connected sockets without a timeout, even if a hook file has called ``setdefaulttimeout()``."""
     ends = socket.socketpair(socket.AF_UNIX, kind)
     for end in ends:
         end.settimeout(None)

@@ -105,10 +105,11 @@ def text_to_c(field: str, value: object) -> bytes:
     """
     if not isinstance(value, str):
         raise TypeError(f"{field} takes a str, not {value!r}")
-    if "\0" in value:
+    # The methods of str itself: a subclass may have others, which C would not know.
+    if str.__contains__(value, "\0"):
         raise ValueError(f"{field} must not hold a NUL byte: {value!r}")
     try:
-        return value.encode(ENCODING, ERRORS)
+        return str.encode(value, ENCODING, ERRORS)
     except UnicodeEncodeError as error:
         raise ValueError(f"{field} must be text that {ENCODING} can hold: {value!r}") from error
 
@@ -138,7 +139,7 @@ def variable_size(name: object, value: object) -> int:
     key = text_to_c("the name of an environment variable", name)
     if not key or b"=" in key:
         raise ValueError(f"the name of an environment variable must not be empty nor hold '=': {name!r}")
-    if isinstance(value, str) and value.isascii() and "\0" not in value:
+    if type(value) is str and value.isascii() and "\0" not in value:
         return len(key) + len(value) + 2
     return len(key) + len(text_to_c(f"environment variable {name}", value)) + 2
 

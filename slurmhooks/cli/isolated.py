@@ -5,16 +5,13 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from mmap import PAGESIZE, mmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import NoReturn, TypeVar
 
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.handlers import loader
-from slurmhooks.log import visible
 from slurmhooks.processes import process
+from slurmhooks.processes.last_file import LastFile
 
 T = TypeVar("T")
 PATIENCE = 300.0
@@ -39,19 +36,19 @@ def isolated(function: Callable[..., T], *arguments: object) -> T:
             stream.flush()  # otherwise the child writes it, too
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    running = mmap(-1, PAGESIZE)  # the child writes the name of the file whose code it runs
-    child = context.Process(target=_call, args=(function, arguments, theirs, os.getpid(), running))
+    last = LastFile()
+    child = context.Process(target=_call, args=(function, arguments, theirs, os.getpid(), last))
     child.start()
     theirs.close()
     try:
         if not ours.poll(PATIENCE):
-            where = f"call it in Python to see where it is{_last(running)}"
+            where = f"call it in Python to see where it is{last}"
             raise Finding(f"a hook file takes more than {PATIENCE:g} s to load: {where}")
         result, error = ours.recv()
     except EOFError as gone:
         child.join()
         how = "without an exit code" if child.exitcode is None else describe(child.exitcode)
-        raise Finding(f"a hook file ended the process that loaded it, which {how}{_last(running)}") from gone
+        raise Finding(f"a hook file ended the process that loaded it, which {how}{last}") from gone
     finally:
         ours.close()
         child.kill()  # a thread of a hook file may keep it
@@ -69,23 +66,11 @@ def describe(code: int) -> str:
     return process.describe(-code if code < 0 else code << 8)
 
 
-def _last(running: mmap) -> str:
-    """Return which file the child has begun last, for messages; an earlier one may have left threads."""
-    name = visible(os.fsdecode(running[:].partition(b"\0")[0]))
-    return f"; the last file that was begun is {name}" if name else ""
-
-
-def _note(running: mmap, name: str) -> None:
-    """Write the name of the file whose code is about to run."""
-    raw = os.fsencode(name)[: PAGESIZE - 1] + b"\0"
-    running[: len(raw)] = raw
-
-
 def _call(
-    function: Callable[..., object], arguments: tuple[object, ...], results: Connection, parent: int, running: mmap
+    function: Callable[..., object], arguments: tuple[object, ...], results: Connection, parent: int, last: LastFile
 ) -> NoReturn:
     process.die_with(parent)
-    loader.begun = partial(_note, running)
+    last.follow()
     _print_to_stderr()
     try:
         results.send((function(*arguments), None))

@@ -19,7 +19,7 @@ import termios
 from struct import Struct
 from typing import NamedTuple
 
-from slurmhooks.processes import descriptors
+from slurmhooks.processes import descriptors, process
 
 HEADER = Struct("<II")
 
@@ -116,7 +116,7 @@ class Reporter:
 
 def pair() -> tuple[Reporter, socket.socket]:
     """Return the two ends: a reporter, and the socket that :func:`receive` takes."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = process.pair(socket.SOCK_SEQPACKET)
     return Reporter(ours), theirs
 
 

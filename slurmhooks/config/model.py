@@ -21,6 +21,8 @@ __all__ = ("Config", "findings", "read", "sections")
 
 MOST = 1 << 63
 """Limit of numbers: those of TOML have 64 bits."""
+DEEPEST = 20
+"""Limit of tables and lists in each other; keys of the model have at most five levels."""
 
 
 def sections() -> dict[str, type[Section]]:
@@ -61,12 +63,15 @@ def read(path: Path) -> Config:
         raise ConfigError(findings(str(path), error)) from error
 
 
-def _impossible(value: object, place: str = "") -> Iterator[tuple[str, str]]:
+def _impossible(value: object, place: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield places and faults of values that no table can have: texts with NUL bytes, and numbers of other than TOML.
 
-    The kernel has no names with NUL bytes, and Python refuses to write numbers with thousands of digits.
+    The kernel has no names with NUL bytes, and Python refuses to write numbers with thousands of digits. A key with
+    thousands of dots is valid TOML, but no code can walk its tables.
     """
-    if isinstance(value, str) and "\0" in value:
+    if depth > DEEPEST:
+        yield place, "must not be nested so deeply"
+    elif isinstance(value, str) and "\0" in value:
         yield place, "must have no NUL byte"
     elif isinstance(value, int) and not -MOST <= value < MOST:
         yield place, "must be a number of at most 64 bits"
@@ -74,7 +79,7 @@ def _impossible(value: object, place: str = "") -> Iterator[tuple[str, str]]:
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             name = f"{place}.{key}" if place else str(key)
             yield from _impossible(str(key), name)
-            yield from _impossible(item, name)
+            yield from _impossible(item, name, depth + 1)
 
 
 def findings(where: str, error: ValidationError) -> list[str]:

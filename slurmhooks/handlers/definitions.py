@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What modules define: the marks and options that count for a hook file or an installed module.
+"""What modules define: the marks and options that count for a hook file or an installed module, or nowhere.
 
 Python runs an installed module once, so what it has defined is remembered for later loads.
 """
@@ -95,6 +95,38 @@ def _belongs(owner: str, module: ModuleType) -> bool:
     """Tell whether a module is the owner of a mark or option or, for a package, contains the owner."""
     name = module.__name__
     return owner == name or (not name.startswith(f"{PACKAGE}.") and owner.startswith(f"{name}."))
+
+
+def left_over(collections: list[Collection], sequences: set[int], options: list[Option]) -> tuple[list[str], list[str]]:
+    """Return findings and notes about what a load has defined, but no source has: it would never run.
+
+    An installed module may define more than what is imported from it by name. What was defined outside of any module,
+    such as in a thread or by ``runpy.run_path()``, can only be a mistake.
+
+    Args:
+        collections: what was defined while each source was loaded.
+        sequences: of the marks that some source has.
+        options: that some source has.
+    """
+    findings, notes = [], []
+    for collection in collections:
+        lost = [
+            (mark.owner, f"handler {getattr(mark.function, '__qualname__', mark.hook)} of hook.{mark.hook}")
+            for mark in collection.marks
+            if mark.sequence not in sequences
+        ] + [(option.owner, f"option {option.name}") for option in collection.options if option not in options]
+        for owner, what in lost:
+            if owner in sys.modules:
+                notes.append(
+                    f"{owner}: {what} is not in force: a hook file has imported this module; import it by name, or"
+                    " name the module in [hooks] modules"
+                )
+            else:
+                findings.append(
+                    f"{collection.source}: {what} would never run, because it was defined outside of any module, such"
+                    " as in a thread, or by exec() or runpy: define it at the top level of the hook file"
+                )
+    return findings, notes
 
 
 def replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -> list[str]:

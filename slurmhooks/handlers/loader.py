@@ -151,13 +151,16 @@ class _Loading:
         self._modules: dict[str, ModuleType] = {}
         self._defined = definitions.of_imported()
         self._sequences: set[int] = set()
+        self._collections: list[Collection] = []
 
     def registry(self, require: Iterable[str]) -> Registry:
         """Return the result; raise as :func:`load`."""
         wrong = self._run_code(Source(name="options of hook files"), lambda: verify_options(self._options))
-        findings = [*self._findings, *(wrong or ())] or missing(require, self._handlers)
+        lost, notes = definitions.left_over(self._collections, self._sequences, self._options)
+        findings = [*self._findings, *(wrong or ())] or lost or missing(require, self._handlers)
         if findings:
             raise LoadError(findings)
+        self._notes += notes
         return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
 
     def add(self, source: Source) -> None:
@@ -195,7 +198,8 @@ class _Loading:
             return None
 
     def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
-        collection = Collection()
+        collection = Collection(source.name)
+        self._collections.append(collection)
         process = posix.getpid()
         try:
             with collection:

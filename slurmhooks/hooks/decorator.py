@@ -77,12 +77,17 @@ class Mark:
 
 
 class Collection:
-    """The marks and options that are defined in a ``with`` block."""
+    """The marks and options that are defined in a ``with`` block.
 
-    __slots__ = ("marks", "options")
+    Attributes:
+        source: name of the hook file or module that is being loaded.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("marks", "options", "source")
+
+    def __init__(self, source: str = "") -> None:
         """Start empty."""
+        self.source = source
         self.marks: list[Mark] = []
         self.options: list[Option] = []
 

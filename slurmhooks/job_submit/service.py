@@ -8,6 +8,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
+from slurmhooks.handlers import dispatch
 from slurmhooks.job_submit.command_line import PARSABLE, TEST_MARK, TEST_ONLY, gives
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request
@@ -107,9 +108,14 @@ class Service(PointService):
         finally:
             request.close_records()
         text = "\n".join(self.texts).encode() if self.texts else None
-        if not outcome.passed:
-            return answer(self._tables, self._number(outcome.code), text)
-        return answer(self._tables, 0, text, request.structs[0].written)
+        code = 0 if outcome.passed else self._number(outcome.code)
+        try:
+            return answer(self._tables, code, text, request.structs[0].written if outcome.passed else None)
+        except ValueError as error:  # it is too long
+            line, error_id = dispatch.report_bug(f"the answer of the {request.hook} handlers", error)
+            if self.call is not None:
+                self.call.end(dispatch.Outcome(passed=False, text=line, error_id=error_id), [line])
+            return answer(self._tables, self._number(None), line.encode())
 
     def _describe(self, call: Call) -> None:
         request = self._request

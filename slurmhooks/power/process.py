@@ -65,7 +65,7 @@ def _line(level: int, text: str) -> None:
     """Write a line to the log in the spool, as Slurm's daemons write theirs."""
     name = "" if level == INFO else f"{NAMES[level]}: "
     line = f"[{time.strftime('%Y-%m-%dT%H:%M:%S')}] {name}{text}\n"
-    os.write(sys.stderr.fileno(), line.encode("utf-8", "surrogateescape"))
+    os.write(2, line.encode("utf-8", "surrogateescape"))
 
 
 def deliver(spool: Path) -> None:

@@ -21,6 +21,7 @@ from slurmhooks.processes.settings import Settings
 
 if TYPE_CHECKING:
     from slurmhooks.processes.control import Message
+    from slurmhooks.processes.last_file import LastFile
 
 LONGEST = 4 << 20
 """Maximum bytes of a document about what was loaded."""
@@ -42,10 +43,12 @@ class Child:
         watch: the files and handlers that it has loaded.
         is_loaded: whether its hooks are loaded.
         workers: the workers that were handed to slurmctld, and that slurmctld has not released.
+        last: the hook file that it has begun last.
     """
 
-    def __init__(self, pid: int, connection: socket.socket, deadline: float | None) -> None:
+    def __init__(self, pid: int, connection: socket.socket, deadline: float | None, last: LastFile) -> None:
         """Store what is known of a generation that has just been forked."""
+        self.last = last
         self.pid = pid
         self.connection = connection
         self.deadline = deadline

@@ -132,6 +132,14 @@ def children() -> list[int]:
     return [int(entry) for entry in os.listdir("/proc") if entry.isdecimal() and parent(int(entry)) == me]
 
 
+def pair(kind: int) -> tuple[socket.socket, socket.socket]:
+    """Return two connected sockets without a timeout, even if a hook file has called ``setdefaulttimeout()``."""
+    ends = socket.socketpair(socket.AF_UNIX, kind)
+    for end in ends:
+        end.settimeout(None)
+    return ends
+
+
 def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
     """Fork this process; return the result of os.fork(), and two connected sockets: for the parent and for the child.
 
@@ -140,7 +148,7 @@ def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.
     Raises:
         OSError: the machine or the user has too many processes or descriptors; nothing was started.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    ours, theirs = pair(kind)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     try:
         return os.fork(), ours, theirs

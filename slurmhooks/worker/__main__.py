@@ -56,6 +56,9 @@ def main(arguments: list[str]) -> int:
 
     process.name("slurmhooks-sup")
     process.log_to_stderr()
+    if sys.stdout is not None:
+        # Here, because a hook file may close it, or put something else in its place.
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     os.set_inheritable(CONTROL, False)
     preload(arguments[0])
     gc.freeze()

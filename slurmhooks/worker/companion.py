@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from contextlib import suppress
 from mmap import mmap
@@ -142,8 +141,6 @@ def begin(service: Service, channel: Channel, parent: int, name: str) -> None:
     process.name(name)
     confinement.limit(service.settings)
     os.register_at_fork(after_in_child=channel.close)
-    if sys.stdout is not None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     service.start()
 
 

@@ -22,7 +22,7 @@ from slurmhooks.processes.control import Message
 from slurmhooks.recording import page as shared
 from slurmhooks.wire.protocol import STATUS_PAGE, Control
 from slurmhooks.worker import service, worker
-from slurmhooks.worker.channel import HEADER
+from slurmhooks.worker.channel import HEADER, end_timer
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.periodic import Periodic
 
@@ -252,6 +252,8 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             line = dispatch.report_findings(error.findings, "these files do not go into service")
             _refuse(supervisor, number, [line, *error.findings], watch)
         else:
+            if end_timer():
+                log.error("a hook file has left a timer, which is ended")
             gc.collect()
             gc.freeze()  # workers share the memory pages of live objects until a process writes to them
             _send(supervisor, Control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})

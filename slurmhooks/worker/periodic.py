@@ -91,7 +91,7 @@ class Periodic(Companion):
         """Start the process, with a socket to the supervisor."""
         failed = "no process for periodic rules can be started: %s"
         try:
-            claims, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            claims, theirs = process.pair(socket.SOCK_SEQPACKET)
         except OSError as error:
             log.error(failed, error.strerror)
             self._pause()

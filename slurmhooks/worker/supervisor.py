@@ -18,6 +18,7 @@ from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
+from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, periodic, read_notices, service, status
@@ -114,7 +115,7 @@ class Supervisor:
         self._requests.loading(number)
         me = os.getpid()
         try:
-            pid, ours, theirs = process.fork()
+            last, (pid, ours, theirs) = LastFile(), process.fork()
         except OSError as error:
             text = f"no process can be started that loads the hooks: {error.strerror}"
             log.error("%s", text)
@@ -123,9 +124,10 @@ class Supervisor:
         if not pid:
             self._leave(ours)
             self._collector.close()
+            last.follow()
             generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
-        self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
+        self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT, last)
 
     def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, everything that belongs to the supervisor."""
@@ -266,8 +268,7 @@ class Supervisor:
         for pid in child.workers:
             self._to_client(Message(Control.DIED, number, pid, signal.SIGKILL))
         if number == self._loading:
-            text = "the process that loads the hooks ended unexpectedly"
-            log.error(text)
+            log.error(text := f"the process that loads the hooks ended unexpectedly{child.last}")
             self._accident(number, text)
         elif number == self._serving:
             log.error("the process that forks workers ended unexpectedly; starting another one")
@@ -323,7 +324,7 @@ class Supervisor:
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
-                    log.error("loading the hooks took more than %g s", control.LOAD_LIMIT)
+                    log.error("loading the hooks took more than %g s%s", control.LOAD_LIMIT, child.last)
                 if child.pid:
                     process.kill(child.pid)
                 child.deadline = None

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import resource
 import socket
-import sys
 import time
 from mmap import mmap
 from typing import TYPE_CHECKING, NoReturn
@@ -61,8 +60,6 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     process.die_with(parent)
     process.name("slurmhooks-work")
     confinement.limit(service.settings)
-    if sys.stdout is not None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     channel = Channel(connection, mmap(page, STATUS_PAGE))
     doing = channel.doing
     end_timer = channels.end_timer

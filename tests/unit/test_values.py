@@ -18,6 +18,7 @@ from slurmhooks.values import (
     strings_from_c,
     text_from_c,
     text_to_c,
+    variable_size,
 )
 
 WIDTHS = (8, 16, 32, 64)
@@ -162,6 +163,40 @@ def test_text_is_stored_whole_or_refused(text: str) -> None:
             text_to_c("comment", text)
     else:
         assert text_from_c(text_to_c("comment", text)) == text
+
+
+class Odd(str):
+    """A text whose methods do not fit its content."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def encode(self, *_: object) -> bytes:
+        """Return something else."""
+        return b"else\0"
+
+    def isascii(self) -> bool:
+        """Claim to be ASCII."""
+        return True
+
+    def __contains__(self, _: object) -> bool:
+        """Claim to contain nothing."""
+        return False
+
+    def __len__(self) -> int:
+        """Claim to be empty."""
+        return 0
+
+
+def test_the_content_of_a_subclass_counts() -> None:
+    """What a subclass of str says about its content does not matter, only what C would get."""
+    assert text_to_c("field", Odd("\xe9")) == b"\xc3\xa9"
+    assert variable_size("NAME", Odd("\xe9")) == len(b"NAME=\xc3\xa9\0")
+    for value in (Odd("a\0"), Odd("\ud800")):
+        with pytest.raises(ValueError, match="field"):
+            text_to_c("field", value)
+        with pytest.raises(ValueError, match="NAME"):
+            variable_size("NAME", value)
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:

@@ -127,10 +127,14 @@ def test_what_is_nested_too_deeply_is_told(write: Write) -> None:
         (f"[job_submit]\nworkers = 0x{'f' * 5000}", "job_submit.workers"),
         (f"[[policies]]\nrule = 'time_ceiling'\nlimit = 0x{'f' * 16}", "policies.0.limit"),
         (f"[job_submit]\nworkers = {'9' * 5000}", "not TOML"),
+        (f"[{'.'.join('a' * 5000)}]", ".".join("a" * 21)),
+        (f"hooks.paths.{'.'.join('a' * 30)} = 1", f"hooks.paths.{'.'.join('a' * 19)}"),
+        (f"hooks.paths = {'[' * 30}{']' * 30}", f"hooks.paths.{'.'.join('0' * 19)}"),
+        (f"hooks.paths = {'[' * 5000}{']' * 5000}", "not TOML"),
     ],
 )
 def test_impossible_values(write: Write, text: str, place: str) -> None:
-    """NUL bytes and numbers with too many digits are findings, in daemons and in launches."""
+    """NUL bytes, numbers with too many digits and what is nested too deeply are findings, in daemons and launches."""
     path = write("slurmhooks.toml", text + "\n")
     (finding,) = findings(path)
     assert finding.startswith(f"{path}: {place}: ")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import gc
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,12 +9,14 @@ import pytest
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
+from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.asking import Asking
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire import message
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode, text_value
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Status, Type, What
@@ -194,3 +197,39 @@ def test_a_failure_of_fini_is_only_logged(tmp_path: Path, said: SimpleNamespace)
     file.write_text(FINI)
     Service(tables_of("24.11"), loader.load([loader.Source(path=str(file))]), Settings()).stop()
     assert [text for _, text in said.lines] == ["slurmhooks: job_submit.fini: not yet"]
+
+
+TOO_LONG = {
+    "a value": "job.comment = 'x' * 70000",
+    "words": "job.argv[:] = ['x' * 1000] * 70",
+    "messages": "for number in range(20):\n        log.user('x' * 4000)",
+    "messages of a refusal": "for number in range(20):\n        log.user('x' * 4000)\n    raise Reject('no')",
+}
+"""Bodies of handlers whose answer is longer than a message can be."""
+
+
+@pytest.mark.parametrize("body", TOO_LONG.values(), ids=TOO_LONG)
+def test_an_answer_that_is_too_long(
+    tmp_path: Path, said: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """The request is refused with one line, the log says why under the same id, and the worker serves the next one."""
+    file = tmp_path / "long.py"
+    file.write_text(f"from slurmhooks import Reject, hook, log\n\n@hook.job_submit\ndef handler(job):\n    {body}\n")
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    log.divert(service._user)
+    service.followers.append(lambda call: None)
+    monkeypatch.setattr(message, "MAX_MESSAGE", 1 << 16)
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, request_of(FakeJob(release="24.11"), "job_submit").data),))
+    for _ in range(2):
+        answer = read_answer(tables["job"], decode(service.handle(request.encode(tables), lambda _: b""), tables))
+        assert answer.code != 0
+        assert answer.writes == {}
+        assert answer.text is not None
+        text = answer.text.decode()
+        (error_id,) = re.findall(r"^slurmhooks: the answer of the job_submit handlers failed .error (\w+).;", text)
+        assert any(f"error {error_id}: ValueError: a message of " in line for line in said.records)
+        assert service.call is not None
+        assert not service.call.outcome.passed
+        assert service.call.texts == [text]
+        service.after()

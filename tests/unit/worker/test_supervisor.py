@@ -54,6 +54,17 @@ def test_changed_files_that_crash_are_not_loaded_all_the_time(supervisor: Superv
     assert supervisor.errors().count("ended unexpectedly") < 20
 
 
+def test_a_load_that_takes_too_long(supervisor: Supervisor) -> None:
+    """It is ended, and the log names the file that was being loaded."""
+    begun = "from slurmhooks.handlers import loader; loader.begun('/etc/slurm/hooks.d/\\x1bslow.py')"
+    supervisor.put(load=f"{begun}; time.sleep(1000)")
+    supervisor.start(hurried="from slurmhooks.processes import control; control.LOAD_LIMIT = 0.5;")
+    supervisor.receive(Control.UNAVAILABLE)
+    named = r"; the last file that was begun is /etc/slurm/hooks.d/\x1bslow.py"
+    assert f"loading the hooks took more than 0.5 s{named}" in supervisor.errors()
+    assert f"the process that loads the hooks ended unexpectedly{named}" in supervisor.errors()
+
+
 def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
     """The end of a generation is noticed even if such a process keeps its sockets open."""
     supervisor.put(load="if not os.fork():\n    time.sleep(1000)\n    os._exit(0)")

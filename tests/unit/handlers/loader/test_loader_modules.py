@@ -99,3 +99,49 @@ def test_a_load_again_finds_the_same(write: Write, package: Callable[..., str]) 
     assert first == ["a:imported", "a:limit.<locals>.limited", "a:plain", "a:plain"]
     for _ in range(3):
         assert labels(load(path)) == first
+
+
+OUTSIDE = {
+    "a thread": "thread = threading.Thread(target=define)\nthread.start()\nthread.join()",
+    "several threads": "with ThreadPoolExecutor() as pool:\n    defined = list(pool.map(lambda _: define(), range(3)))",
+    "exec": "exec(SOURCE, {})",
+    "exec with a name": "exec(SOURCE, {'__name__': 'common'})",
+    "runpy": "runpy.run_path(PATH)",
+    "a module by its path": (
+        "spec = importlib.util.spec_from_file_location('common', PATH)\n"
+        "spec.loader.exec_module(importlib.util.module_from_spec(spec))"
+    ),
+}
+"""Code that defines a handler and an option for no module."""
+
+
+@pytest.mark.parametrize("code", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize("what", ["@hook.job_submit\ndef limit(job): ...", "hook.spank.option('limit', usage='x')"])
+def test_what_no_module_defines_is_told(write: Write, code: str, what: str) -> None:
+    """A handler or an option that would never run or get a value does not disappear: the file is not loaded."""
+    source = f"from slurmhooks import hook\n{what}\n"
+    common = write("common.py", source)
+    path = write(
+        "a.py",
+        "import importlib.util, runpy, threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        f"PATH = {str(common)!r}\nSOURCE = {source!r}\n"
+        f"{SUBMIT.format(name='fine')}\ndef define():\n    exec(SOURCE, {{}})\n{code}\n",
+    )
+    with pytest.raises(LoadError) as caught:
+        load(path)
+    for finding in caught.value.findings:
+        assert finding.startswith(f"{path}: ")
+        assert "limit" in finding
+        assert "would never run" in finding
+
+
+def test_what_an_import_leaves_out_is_noted(write: Write, package: Callable[..., str]) -> None:
+    """A note names each handler and option of an imported module that no source has."""
+    option = "word = hook.spank.option('left_out', usage='x')\n"
+    name = package(SUBMIT.format(name="one") + SUBMIT.format(name="two") + option)
+    registry = load(write("a.py", SUBMIT.format(name="own") + f"from {name} import one\n"))
+    assert labels(registry) == ["a:own", "a:one"]
+    assert [note.partition(" is not in force")[0] for note in registry.notes] == [
+        f"{name}: handler two of hook.job_submit",
+        f"{name}: option left_out",
+    ]

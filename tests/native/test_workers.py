@@ -203,9 +203,9 @@ def test_state_of_the_process_stays(host: Exchanger) -> None:
 
 
 def test_output_is_bounded(host: Exchanger) -> None:
-    """100 MB on standard output and error neither block nor fill the log; later lines are logged."""
-    assert host.exchange("import os; os.write(1, b'x' * (50 << 20))") == ("OK", "")
-    assert host.exchange("import sys; sys.stderr.write('a line\\n' * 7_000_000); print()") == ("OK", "")
+    """10 MB on standard output and error neither block nor fill the log; later lines are logged."""
+    assert host.exchange("import os; os.write(1, b'x' * (5 << 20))") == ("OK", "")
+    assert host.exchange("import sys; sys.stderr.write('a line\\n' * 700_000); print()") == ("OK", "")
     assert host.exchange("import os; os.write(2, b'<0>an \\x1b error of the log\\n')") == ("OK", "")
     wait_for(lambda: "0 an ? error of the log" in host.log, "the last line")
     wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")

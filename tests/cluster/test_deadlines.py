@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Handlers that do not return, in srun, slurmstepd, a task, the prolog and the epilog, do not make Slurm hang."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,14 +12,23 @@ from tests.cluster.spank.site import Site, site
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-HOOKS = """
+HANGS = "/run/hangs"
+"""The file that says which handler hangs, and how."""
+HOOKS = f"""
 import itertools, os, time
 import slurmhooks.handlers.deadline
 from slurmhooks import hook
 
-slurmhooks.handlers.deadline.AGAIN = 1.5  # long enough to write a traceback on a busy machine
+hangs, _, how = open("{HANGS}").read().partition(" ") if os.path.exists("{HANGS}") else ("", "", "")
+# All that is to end by itself has much time, because the machine may be busy.
+slurmhooks.handlers.deadline.AGAIN = 0.5 if how == "in C" else 60
 
-def hang(how):
+def limit(name):
+    return 0.5 if name == hangs else 60
+
+def run(name):
+    if name != hangs:
+        return
     if how == "sleeps":
         time.sleep(1000)
     elif how == "spins":
@@ -26,25 +37,25 @@ def hang(how):
     elif how == "in C":
         sum(itertools.repeat(1))
 
-@hook.spank.init(contexts="local", timeout=0.5)
+@hook.spank.init(contexts="local", timeout=limit("local"))
 def local(spank):
-    hang(os.environ.get("HANG_LOCAL"))
+    run("local")
 
-@hook.spank.user_init(timeout=0.5)
+@hook.spank.user_init(timeout=limit("user"))
 def user(spank):
-    hang(spank.env.get("HANG_USER"))
+    run("user")
 
-@hook.spank.task_init(timeout=0.5)
+@hook.spank.task_init(timeout=limit("task"))
 def task(spank):
-    hang(spank.env.get("HANG_TASK"))
+    run("task")
 
-@hook.spank.exit(contexts="remote", timeout=0.5)
+@hook.spank.exit(contexts="remote", timeout=limit("exit"))
 def exit(spank):
-    hang(os.path.exists("/run/hang_exit") and "sleeps")
+    run("exit")
 
-@hook.spank.job_prolog(timeout=0.5)
+@hook.spank.job_prolog(timeout=limit("prolog"))
 def prolog(spank):
-    hang(os.path.exists("/run/hang_prolog") and "spins")
+    run("prolog")
 """
 
 
@@ -57,11 +68,22 @@ def lent(cluster: "Cluster") -> Site:
     return lent
 
 
+@contextmanager
+def hanging(lent: Site, where: str, how: str) -> Iterator[None]:
+    """Let a handler hang."""
+    lent.cluster.put(f"{where} {how}", HANGS)
+    try:
+        yield
+    finally:
+        lent.root(f"rm {HANGS}")
+
+
 @pytest.mark.parametrize("how", ["sleeps", "spins"])
 @pytest.mark.parametrize("where", ["local", "user", "task"])
 def test_a_step_fails(lent: Site, where: str, how: str) -> None:
     """The step fails with a line for the user, its program does not run, and the next step does."""
-    failed = lent.shell("srun echo ran", **{f"HANG_{where.upper()}": how})
+    with hanging(lent, where, how):
+        failed = lent.shell("srun echo ran")
     if lent.since >= (23, 11) or where != "user":  # where srun ends with 0 after any failed user_init
         assert failed.returncode != 0
     assert "ran" not in failed.stdout.split()
@@ -74,7 +96,8 @@ def test_a_step_fails(lent: Site, where: str, how: str) -> None:
 @pytest.mark.parametrize("where", ["local", "user", "task"])
 def test_a_process_ends(lent: Site, where: str) -> None:
     """If a handler cannot be interrupted, its srun, slurmstepd or task ends; the log names the handler."""
-    failed = lent.shell("srun echo ran", **{f"HANG_{where.upper()}": "in C"})
+    with hanging(lent, where, "in C"):
+        failed = lent.shell("srun echo ran")
     if where == "user":  # srun itself then ends with 0
         assert "aborted before step completely launched" in failed.stdout
     else:
@@ -88,13 +111,10 @@ def test_a_process_ends(lent: Site, where: str) -> None:
 
 def test_the_end_of_a_step(lent: Site) -> None:
     """A step whose exit handler hangs ends, and so does its job."""
-    lent.root("touch /run/hang_exit")
-    try:
+    with hanging(lent, "exit", "sleeps"):
         done = lent.shell("srun echo ran")
         assert "ran" in done.stdout.split()
         lent.wait_until_idle()
-    finally:
-        lent.root("rm /run/hang_exit")
     lent.cluster.wait(
         lambda: "spank.exit handler hangs:exit took more than 0.5 s" in lent.cluster.log("slurmd"), what="log"
     )
@@ -102,13 +122,12 @@ def test_the_end_of_a_step(lent: Site) -> None:
 
 def test_a_prolog_fails(lent: Site) -> None:
     """A prolog whose handler spins fails, which drains the node as any failed prolog, and its job does not run."""
-    lent.root("touch /run/hang_prolog")
     try:
-        job = lent.shell("sbatch --parsable --no-requeue -o /dev/null --wrap true").stdout.strip()
-        lent.cluster.wait(lambda: lent.drained(), what="drained node")
+        with hanging(lent, "prolog", "spins"):
+            job = lent.shell("sbatch --parsable --no-requeue -o /dev/null --wrap true").stdout.strip()
+            lent.cluster.wait(lambda: lent.drained(), what="drained node")
         assert "spank.job_prolog handler hangs:prolog took more than 0.5 s" in lent.cluster.log("slurmd")
     finally:
-        lent.root("rm /run/hang_prolog")
         lent.shell(f"scancel {job}")
         lent.wait_until_idle()
         lent.resume()

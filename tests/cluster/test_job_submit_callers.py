@@ -92,7 +92,7 @@ def test_a_child_that_comes_back(site: Site) -> None:
     before = site.shell("pidof slurmctld")
     said = site.said("sbatch", "--hold", "--job-name=forks", "--output=/dev/null", "--wrap=true")
     assert "the child ended with 1" in said
-    assert "a handler has forked and its child came back" in site.logged()
+    site.cluster.wait(lambda: "a handler has forked and its child came back" in site.logged(), what="line")
     assert site.shell("squeue -h -n forks -o %k").split() == ["parent"]
     assert site.shell("pidof slurmctld") == before
 

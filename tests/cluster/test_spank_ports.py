@@ -39,12 +39,18 @@ case $1 in
 esac
 """
 SSH = """#!/bin/bash
-# -S CONTROL NODE -M -f ... starts a process, -S CONTROL NODE -O exit ends it.
+# -S CONTROL NODE -M -f ... starts a process, -S CONTROL NODE -O exit ends it. Then pgrep finds it, or does not.
 echo "$*" >> ~/ssh.log
 case $* in
-*"-O exit") kill "$(cat "$2")" && rm "$2" ;;
+*"-O exit")
+    kill "$(cat "$2")"
+    while grep -q ^ssh "/proc/$(cat "$2")/cmdline"; do sleep 0.01; done
+    rm "$2" ;;
 *-L\\ 5000:*) echo "ssh: port 5000 is in use" >&2; exit 255 ;;
-*) bash -c 'exec -a "ssh $*" sleep 1000' - "$@" & echo $! > "$2" ;;
+*)
+    bash -c 'exec -a "ssh $*" sleep 1000' - "$@" &
+    echo $! > "$2"
+    until grep -q ^ssh "/proc/$!/cmdline"; do sleep 0.01; done ;;
 esac
 """
 PREPARE = """

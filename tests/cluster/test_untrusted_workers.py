@@ -175,7 +175,7 @@ def test_random_messages(site: Site) -> None:
         site.cluster.wait(lambda: "Submitted" in site.said("sbatch", "--hold", "--output=/dev/null", "--wrap=true"))
         assert site.show(site.submit())["AdminComment"] == "the policy was here"
     assert whole(site, "pgrep -xo slurmctld") == before
-    assert "sent an invalid message" in site.logged()
+    site.cluster.wait(lambda: "sent an invalid message" in site.logged(), what="line")
     site.cluster.wait(lambda: "the policy was here" in whole(site, "slurmhooks why --last 1"))
 
 

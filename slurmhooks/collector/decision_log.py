@@ -14,7 +14,6 @@ import random
 import stat
 import time
 from contextlib import suppress
-from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from slurmhooks.log import log
 from slurmhooks.processes import quick_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable
 
 REPEAT = 60.0
 """Seconds before the same error is logged again, and an unknown user is looked up again."""
@@ -167,7 +166,7 @@ class DecisionLog:
     def __init__(self, orders: dict[str, Any]) -> None:
         """Prepare to write what the configuration says."""
         module, function = COMPLETER
-        self._complete: Callable[[dict[str, Any]], dict[str, Any]]
+        self._complete: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
         self._users = UserNames()
@@ -189,48 +188,27 @@ class DecisionLog:
             return
         if self._sample < 1 and _unremarkable(content) and self._random.random() >= self._sample:
             return
-        self._add("observed" if content.get("observed") else "decision", self._complete(content))
+        first = {"time": self._time(content["time"]), "event": "observed" if content.get("observed") else "decision"}
+        line = self._complete(content, first)
+        line.pop("observed", None)
+        if "user_id" in line and "user" not in line:
+            line["user"] = self._users.get(line["user_id"])
+        self._add(line)
 
     def event(self, content: dict[str, Any]) -> None:
         """Write a line about requests that no worker could serve, or that are missing in the log."""
         if content["event"] in LOGGED:
-            self._add(content["event"], content)
+            first = {"time": self._time(content["time"]), "event": content["event"]}
+            self._add({**first, **content, **first})
 
-    def _add(self, event: str, content: dict[str, Any]) -> None:
-        if self._file is None or self._render is None:
-            return
-        first = {"time": self._time(content["time"]), "event": event}
-        line = {**first, **content, **first}
-        line.pop("observed", None)
-        if "user_id" in line and "user" not in line:
-            line["user"] = self._users.get(line["user_id"])
-        self._file.add(self._render(event, line=line) + b"\n")
+    def _add(self, line: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.add(quick_json.encode(line) + b"\n")
 
     def _gap(self, count: int) -> bytes:
         """Return a line that says how many lines are missing before it."""
-        assert self._render is not None  # a line was lost after it had been rendered
-        return (
-            self._render("dropped", line={"time": self._time(time.time()), "event": "dropped", "count": count}) + b"\n"
-        )
-
-    @cached_property
-    def _render(self) -> Callable[..., bytes] | None:
-        """Return a line for an event and its values, by structlog; None if structlog is missing.
-
-        It takes 14 MiB, so it is imported for the first line: some plugins decide nothing for days.
-        """
-        try:
-            import structlog
-        except ImportError as error:
-            log.error("[decisions] does not work: %s", error)
-            return None
-        logger = structlog.wrap_logger(
-            structlog.ReturnLogger(),
-            [_json],
-            structlog.BoundLogger,  # without levels
-        )
-        render: Callable[..., bytes] = logger.bind().info
-        return render
+        line = {"time": self._time(time.time()), "event": "dropped", "count": count}
+        return quick_json.encode(line) + b"\n"
 
     def _time(self, seconds: float) -> str:
         """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
@@ -238,14 +216,14 @@ class DecisionLog:
         Raises:
             ValueError: it is after the year 9999.
         """
-        second = int(seconds)
+        second, milliseconds = divmod(int(seconds * 1000), 1000)
         if second > LAST_SECOND:
             raise ValueError(f"the time {seconds}")
         if second != self._second or not self._clock[0]:
             local = time.localtime(second)
             zone = time.strftime("%z", local)
             self._second, self._clock = second, (time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{zone[:3]}:{zone[3:]}")
-        return f"{self._clock[0]}.{int(seconds * 1000) % 1000:03}{self._clock[1]}"
+        return f"{self._clock[0]}.{milliseconds:03}{self._clock[1]}"
 
     def turn(self) -> None:
         """Write the lines that have been added."""
@@ -257,11 +235,6 @@ class DecisionLog:
         if self._file is not None:
             self._file.flush()
             self._file.close()
-
-
-def _json(_logger: object, _method: str, content: MutableMapping[str, Any]) -> bytes:
-    """Return the JSON of a line; a processor of structlog, which copies its values, but not those of the line."""
-    return quick_json.encode(content["line"])
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:

@@ -87,9 +87,7 @@ def _dictionary(data: bytes) -> dict[str, Any]:
 
 def _number(content: dict[str, Any], key: str, default: Any = None) -> None:
     value = content.get(key, default)
-    if type(value) is int and 0 <= value < 1 << 53:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 53:
+    if type(value) not in (int, float) or not 0 <= value < 1 << 53:
         raise ValueError(f"{key} is not a number")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.slurmctld.shown import MAX_ITEMS, NOT_SENT, plain
+from slurmhooks.slurmctld.shown import LONGEST_TEXT, MAX_ITEMS, NOT_SENT, plain
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def secrets(included: tuple[str, ...]) -> frozenset[str]:
 def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown) -> None:
     """Add to a report what a handler has changed.
 
-    ``raw`` has the old and the new value of each member that it wrote, which the collector completes; ``changes`` has
+    ``raw`` has each member that it wrote, its old and its new value, which the collector completes; ``changes`` has
     those of variables, such as ``environment.HOME``, and of the arguments; ``hidden`` has the names of the secret
     fields that have changed, which are not read.
 
@@ -44,7 +44,7 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
     if before == after:
         return
     (old, old_words, old_mappings), (new, words, mappings) = before, after
-    raw: dict[str, Any] = {}
+    raw: list[Any] = []
     hidden: list[str] = []
     for member, value in new.items():
         if member in shown.hidden:
@@ -56,8 +56,11 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
         except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
             was = False
         if was != value and member in shown.names:
-            old_value = shown.value(member, was) if type(was) is bytes else was
-            raw[member] = [old_value, shown.value(member, value) if type(value) is bytes else value]
+            if type(was) is bytes and len(was) > LONGEST_TEXT:
+                was = shown.cut(member, was)
+            if type(value) is bytes and len(value) > LONGEST_TEXT:
+                value = shown.cut(member, value)
+            raw += member, was, value
     if raw:
         step["raw"] = raw
     if old_words != words or old_mappings != mappings:

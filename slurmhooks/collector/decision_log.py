@@ -24,6 +24,8 @@ from slurmhooks.processes import quick_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slurmhooks.processes.checked import Decision
+
 REPEAT = 60.0
 """Seconds before the same error is logged again, and an unknown user is looked up again."""
 USERS = 4096
@@ -166,7 +168,7 @@ class DecisionLog:
     def __init__(self, orders: dict[str, Any]) -> None:
         """Prepare to write what the configuration says."""
         module, function = COMPLETER
-        self._complete: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+        self._complete: Callable[[Decision, dict[str, Any]], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
         self._users = UserNames()
@@ -182,15 +184,14 @@ class DecisionLog:
         lost = 0 if self._file is None else self._file.lost
         self._file = _File(settings["file"], settings["max_size"], settings["keep"], self._gap, lost)
 
-    def decision(self, content: dict[str, Any]) -> None:
+    def decision(self, decision: Decision) -> None:
         """Write a line, unless it is one of the accepted requests that are left out."""
-        if content["hook"] in COUNTED:
+        if decision.hook in COUNTED:
             return
-        if self._sample < 1 and _unremarkable(content) and self._random.random() >= self._sample:
+        if self._sample < 1 and _unremarkable(decision) and self._random.random() >= self._sample:
             return
-        first = {"time": self._time(content["time"]), "event": "observed" if content.get("observed") else "decision"}
-        line = self._complete(content, first)
-        line.pop("observed", None)
+        event = "observed" if decision.verdict is None else "decision"
+        line = self._complete(decision, {"time": self._time(decision.time), "event": event})
         if "user_id" in line and "user" not in line:
             line["user"] = self._users.get(line["user_id"])
         self._add(line)
@@ -217,9 +218,9 @@ class DecisionLog:
             ValueError: it is after the year 9999.
         """
         second, milliseconds = divmod(int(seconds * 1000), 1000)
-        if second > LAST_SECOND:
-            raise ValueError(f"the time {seconds}")
         if second != self._second or not self._clock[0]:
+            if second > LAST_SECOND:
+                raise ValueError(f"the time {seconds}")
             local = time.localtime(second)
             zone = time.strftime("%z", local)
             self._second, self._clock = second, (time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{zone[:3]}:{zone[3:]}")
@@ -237,10 +238,10 @@ class DecisionLog:
             self._file.close()
 
 
-def _unremarkable(content: dict[str, Any]) -> bool:
+def _unremarkable(decision: Decision) -> bool:
     """Tell whether a request passed without a message to the user, and no handler would have refused it."""
-    passed = content.get("observed") or (content["verdict"] == "accepted" and "text" not in content)
-    return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
+    passed = decision.verdict is None or (decision.verdict == "accepted" and "text" not in decision.more)
+    return passed and not any(outcome in WOULD for _, outcome, *_ in decision.handlers)
 
 
 class UserNames:

@@ -32,8 +32,8 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_text
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 
-def encode(content: dict[str, Any]) -> bytes:
-    """Return the JSON of a dictionary, in ASCII; bytes are texts in UTF-8, see ``surrogateescape`` for others.
+def encode(content: dict[str, Any] | list[Any] | tuple[Any, ...]) -> bytes:
+    """Return the JSON of a dictionary or a list, in ASCII; bytes are texts, decoded as ``surrogateescape`` does.
 
     Raises:
         ValueError: JSON cannot represent a number, such as infinity.

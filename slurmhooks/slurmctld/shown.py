@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from slurmhooks.fields.rows import Field
+    from slurmhooks.processes.checked import Decision
     from slurmhooks.wire.message import Packed, Raw
     from slurmhooks.wire.tables import Tables
 
@@ -56,23 +57,24 @@ class Shown:
         hidden: the fields of the members of which one is secret, by member.
     """
 
-    def __init__(self, tables: Tables, secret: frozenset[str] = frozenset()) -> None:
+    def __init__(self, tables: Tables | None, secret: frozenset[str] = frozenset()) -> None:
         """Prepare.
 
         Args:
-            tables: of the build.
+            tables: of the build; None: no fields are known.
             secret: see the class; only for a worker.
         """
-        release = release_of(tables.release)
-        self._about: dict[str, list[tuple[str, Callable[[Any, bool], Any], str]]] = {}
+        self._about: dict[str, list[Row]] = {}
+        self._members: dict[str, list[str]] = {}
         writable: dict[str, list[Field[Any]]] = {}
         for name, wanted in {"job": _OF_A_REQUEST, "record": OF_A_RECORD}.items():
-            if name not in tables:
+            if tables is None or name not in tables:
                 continue
-            self._about[name] = []
-            for row, member in stored(TABLES[name], release, tables[name].places):
+            self._about[name], self._members[name] = [], []
+            for row, member in stored(TABLES[name], release_of(tables.release), tables[name].places):
                 if row.name in wanted:
-                    self._about[name].append((*_row(row), member))
+                    self._about[name].append(_row(row))
+                    self._members[name].append(member)
                 if row.writable and name == "job":
                     writable.setdefault(member, []).append(row)
         self._fields = {member: [_row(row) for row in _plainest(member, own)] for member, own in writable.items()}
@@ -89,7 +91,7 @@ class Shown:
             writes: raw values by member that replace those of the struct.
         """
         values: list[Reported] = []
-        for _, _, member in self._about[table]:
+        for member in self._members[table]:
             try:
                 raw = writes[member] if member in writes else struct.raw(member)
             except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
@@ -103,37 +105,65 @@ class Shown:
         fields = self._fields.get(member)
         return [fields[0][1](text, True) if fields else plain(text)]
 
-    def complete(self, content: dict[str, Any], first: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
-        """Return a decision, from what a worker has reported; see slurmhooks.slurmctld.decision.
+    def complete(self, decision: Decision, first: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+        """Return a line of the decision log, from what a worker has reported.
 
         Args:
-            content: the report.
-            first: what the decision begins with, whatever the report says.
+            decision: the report.
+            first: what the line begins with, whatever the report says.
 
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the worker is hostile.
         """
-        empty = content["hook"] == UPDATE
+        identity, _, hook, job, record, facts, by, verdict, more, handlers, microseconds, generation, hooks = decision
+        empty = hook == UPDATE
         about: dict[str, Any] = {}
-        for table in ("record", "job"):  # a job that exists is described by its record
-            if table in content:
-                for (name, show, _), value in zip(self._about[table], content.pop(table), strict=True):
-                    if value is not None and name not in about:
-                        shown = show(value, empty or table == "record")
-                        if shown is not None:
-                            about[name] = shown
-        given = about.pop("job_id_str", None)
-        job_id = _job_id(given) if given and "job_id" not in about else None
-        if job_id is not None:
-            about["job_id"] = job_id
-        for step in content["handlers"]:
-            if "raw" in step:
-                changes = self._changes(step.pop("raw"), empty)
-                if "changes" in step:
-                    changes |= step["changes"]
+        if record is not None:  # a job that exists is described by its record
+            self._add_about(about, "record", record, empty=True)
+        if job is not None:
+            self._add_about(about, "job", job, empty)
+            given = about.pop("job_id_str", None)
+            job_id = _job_id(given) if given and "job_id" not in about else None
+            if job_id is not None:
+                about["job_id"] = job_id
+        steps = []
+        for handler, outcome, took, raw, others in handlers:
+            step = {"handler": handler, "outcome": outcome, **others, "microseconds": took}
+            if raw:
+                changes = self._changes(raw, empty)
+                if "changes" in others:
+                    changes |= others["changes"]
                 if changes:
                     step["changes"] = changes if len(changes) <= MAX_ITEMS else dict(list(changes.items())[:MAX_ITEMS])
-        return {**first, "id": content.get("id"), "hook": content["hook"], **about, **content, **first}
+            steps.append(step)
+        line = {
+            **first,
+            "id": identity,
+            "hook": hook,
+            **about,
+            **facts,
+            "by": by,
+            "verdict": verdict,
+            **more,
+            "handlers": steps,
+            "microseconds": microseconds,
+            "generation": generation,
+            "hooks": hooks,
+            **first,
+        }
+        if by is None:
+            del line["by"]
+        if verdict is None:
+            del line["verdict"]
+        return line
+
+    def _add_about(self, about: dict[str, Any], table: str, values: list[Any], empty: bool) -> None:
+        """Add the fields that distinguish a job from others, unless they are known already."""
+        for (name, show), value in zip(self._about[table], values, strict=True):
+            if value is not None and name not in about:
+                shown = show(value, empty)
+                if shown is not None:
+                    about[name] = shown
 
     def _changes(self, raw: list[Any], empty: bool) -> dict[str, list[Any]]:
         """Return old and new values as handlers see them, by field, from members each with its reported values."""
@@ -222,11 +252,10 @@ def _job_id(text: str | None) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
-def completer() -> Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]:
+def completer() -> Callable[[Decision, Mapping[str, Any]], dict[str, Any]]:
     """Return :meth:`Shown.complete` for the plugin that this process serves; for the collector.
 
     Raises:
         TableError: the tables of the plugin cannot be read.
     """
-    tables = installed()
-    return (lambda content, first: {**first, **content, **first}) if tables is None else Shown(tables).complete
+    return Shown(installed()).complete

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.processes import quick_json
+from slurmhooks.processes.checked import Decision
 from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
 from slurmhooks.testing.tables import tables_of
 
@@ -31,10 +32,10 @@ TEXTS = [
 members = st.sampled_from([*SHOWN.names, "account", "no member"])
 
 
-def report(hook: str = "job_submit", raw: Any = None, **fields: Any) -> dict[str, Any]:
+def report(hook: str = "job_submit", raw: Any = None, job: Any = None, record: Any = None) -> Decision:
     """Return what a worker reports about a request with one handler."""
-    step = {"handler": "limits:account", "outcome": "passed"} | ({} if raw is None else {"raw": raw})
-    return {"id": "0123456789ab", "hook": hook, "handlers": [step], **fields}
+    steps: Any = [("limits:account", "passed", 1, raw, {})]
+    return Decision("0123456789ab", 1.5, hook, job, record, {}, None, "accepted", {}, steps, 1, 1, "abc")
 
 
 @settings(deadline=None)
@@ -55,8 +56,8 @@ def test_an_update_is_about_the_job_that_it_changes(release: str) -> None:
     record = {"user_id": 1001, "account": "physics", "name": ""}
     job = {"user_id": 0, "partition": "Debug", "account": "x", "job_id_str": "17_4"}
     shown = Shown(tables_of(release))
-    about = {
-        table: [values.get(name) for name, _, _ in shown._about[table]]
+    about: dict[str, Any] = {
+        table: [values.get(name) for name, _ in shown._about[table]]
         for table, values in {"record": record, "job": job}.items()
     }
     found = shown.complete(report("job_modify", **about))
@@ -85,4 +86,5 @@ def test_a_report_is_short_and_loses_nothing(raw: bytes, row: Text) -> None:
     data = quick_json.encode({"value": SHOWN.cut(row.name, raw) if len(raw) > LONGEST_TEXT else raw})
     assert len(data) <= 7 * LONGEST_TEXT
     (step,) = SHOWN.complete(report(raw=[row.name, None, quick_json.decode(data)["value"]]))["handlers"]
-    assert step.get("changes") == ({row.name: [None, plain(row.decoder()(raw))]} if raw else None)
+    seen = plain(row.decoder()(raw))
+    assert step.get("changes") == ({row.name: [None, seen]} if seen else None)

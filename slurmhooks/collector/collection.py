@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.collector.reporting import Report
+    from slurmhooks.processes.checked import Decision
 
 TURN = 1.0
 """Maximum seconds between two calls of the sinks' method ``turn``."""
@@ -42,8 +43,8 @@ MOST_DROPPED = 1_000_000
 class Sink(Protocol):
     """Takes what is reported; none of its methods raises OSError."""
 
-    def decision(self, content: dict[str, Any]) -> None:
-        """Take a decision (slurmhooks/slurmctld/decision.py)."""
+    def decision(self, decision: Decision) -> None:
+        """Take a decision."""
 
     def event(self, content: dict[str, Any]) -> None:
         """Take an event of the supervisor, of a generation, or of the collector: ``dropped``."""
@@ -168,13 +169,13 @@ class Collection:
         """Hand a report to the sinks.
 
         Raises:
-            ValueError: it is not a report of slurmhooks. Sinks may raise other exceptions.
+            ValueError: it is not a report of slurmhooks. Checks and sinks may raise other exceptions.
         """
         kind, data, dropped = report
         if kind == reporting.DECISION:
-            content = self._checker.decision(data)
+            decision = self._checker.decision(data)
             for sink in self._sinks.values():
-                sink.decision(content)
+                sink.decision(decision)
         elif kind == reporting.EVENT:
             content = self._checker.event(data)
             for sink in self._sinks.values():

@@ -14,7 +14,6 @@ import random
 import stat
 import time
 from contextlib import suppress
-from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,9 @@ from slurmhooks.log import log
 from slurmhooks.processes import quick_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable
+
+    from slurmhooks.processes.checked import Decision
 
 REPEAT = 60.0
 """Seconds before the same error is logged again, and an unknown user is looked up again."""
@@ -175,12 +176,11 @@ class DecisionLog:
     def __init__(self, orders: dict[str, Any]) -> None:
         """Prepare to write what the configuration says."""
         module, function = COMPLETER
-        self._complete: Callable[[dict[str, Any]], dict[str, Any]]
+        self._complete: Callable[[Decision, dict[str, Any]], dict[str, Any]]
         self._complete = getattr(importlib.import_module(module), function)()
         self._random = random.Random()
         self._users = UserNames()
         self._file: _File | None = None
-        self._missing: str | None = None
         self._second, self._clock = 0, ("", "")
         self.order(orders)
 
@@ -194,55 +194,32 @@ class DecisionLog:
         self._file = _File(settings["file"], settings["max_size"], settings["keep"], self._gap, lost)
         self._file.trouble = None if former is None else former.trouble
 
-    def decision(self, content: dict[str, Any]) -> None:
+    def decision(self, decision: Decision) -> None:
         """Write a line, unless it is one of the accepted requests that are left out."""
-        if content["hook"] in COUNTED:
+        if decision.hook in COUNTED:
             return
-        if self._sample < 1 and _unremarkable(content) and self._random.random() >= self._sample:
+        if self._sample < 1 and _unremarkable(decision) and self._random.random() >= self._sample:
             return
-        self._add("observed" if content.get("observed") else "decision", self._complete(content))
+        event = "observed" if decision.verdict is None else "decision"
+        line = self._complete(decision, {"time": self._time(decision.time), "event": event})
+        if "user_id" in line and "user" not in line:
+            line["user"] = self._users.get(line["user_id"])
+        self._add(line)
 
     def event(self, content: dict[str, Any]) -> None:
         """Write a line about requests that no worker could serve, or that are missing in the log."""
         if content["event"] in LOGGED:
-            self._add(content["event"], content)
+            first = {"time": self._time(content["time"]), "event": content["event"]}
+            self._add({**first, **content, **first})
 
-    def _add(self, event: str, content: dict[str, Any]) -> None:
-        if self._file is None or self._render is None:
-            return
-        first = {"time": self._time(content["time"]), "event": event}
-        line = {**first, **content, **first}
-        line.pop("observed", None)
-        if "user_id" in line and "user" not in line:
-            line["user"] = self._users.get(line["user_id"])
-        self._file.add(self._render(event, line=line) + b"\n")
+    def _add(self, line: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.add(quick_json.encode(line) + b"\n")
 
     def _gap(self, count: int) -> bytes:
         """Return a line that says how many lines are missing before it."""
-        assert self._render is not None  # a line was lost after it had been rendered
-        return (
-            self._render("dropped", line={"time": self._time(time.time()), "event": "dropped", "count": count}) + b"\n"
-        )
-
-    @cached_property
-    def _render(self) -> Callable[..., bytes] | None:
-        """Return a line for an event and its values, by structlog; None if structlog is missing.
-
-        It takes 14 MiB, so it is imported for the first line: some plugins decide nothing for days.
-        """
-        try:
-            import structlog
-        except ImportError as error:
-            self._missing = f"[decisions] does not work: {error}"
-            log.error("%s", self._missing)
-            return None
-        logger = structlog.wrap_logger(
-            structlog.ReturnLogger(),
-            [_json],
-            structlog.BoundLogger,  # without levels
-        )
-        render: Callable[..., bytes] = logger.bind().info
-        return render
+        line = {"time": self._time(time.time()), "event": "dropped", "count": count}
+        return quick_json.encode(line) + b"\n"
 
     def _time(self, seconds: float) -> str:
         """Return a time in ISO format, in milliseconds and with the offset of the local time zone.
@@ -250,19 +227,19 @@ class DecisionLog:
         Raises:
             ValueError: it is after the year 9999.
         """
-        second = int(seconds)
-        if second > LAST_SECOND:
-            raise ValueError(f"the time {seconds}")
+        second, milliseconds = divmod(int(seconds * 1000), 1000)
         if second != self._second or not self._clock[0]:
+            if second > LAST_SECOND:
+                raise ValueError(f"the time {seconds}")
             local = time.localtime(second)
             zone = time.strftime("%z", local)
             self._second, self._clock = second, (time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{zone[:3]}:{zone[3:]}")
-        return f"{self._clock[0]}.{int(seconds * 1000) % 1000:03}{self._clock[1]}"
+        return f"{self._clock[0]}.{milliseconds:03}{self._clock[1]}"
 
     @property
     def trouble(self) -> str | None:
         """Why lines are being lost; None: they are not."""
-        return self._missing or (None if self._file is None else self._file.trouble)
+        return None if self._file is None else self._file.trouble
 
     def turn(self) -> None:
         """Write the lines that have been added."""
@@ -276,15 +253,10 @@ class DecisionLog:
             self._file.close()
 
 
-def _json(_logger: object, _method: str, content: MutableMapping[str, Any]) -> bytes:
-    """Return the JSON of a line; a processor of structlog, which copies its values, but not those of the line."""
-    return quick_json.encode(content["line"])
-
-
-def _unremarkable(content: dict[str, Any]) -> bool:
+def _unremarkable(decision: Decision) -> bool:
     """Tell whether a request passed without a message to the user, and no handler would have refused it."""
-    passed = content.get("observed") or (content["verdict"] == "accepted" and "text" not in content)
-    return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
+    passed = decision.verdict is None or (decision.verdict == "accepted" and "text" not in decision.more)
+    return passed and not any(outcome in WOULD for _, outcome, *_ in decision.handlers)
 
 
 class UserNames:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from struct import Struct
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -32,6 +32,9 @@ from slurmhooks.files import durable
 from slurmhooks.log import log
 from slurmhooks.processes.control import VERDICTS
 from slurmhooks.wire.protocol import Unserved
+
+if TYPE_CHECKING:
+    from slurmhooks.processes.checked import Decision
 
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -113,19 +116,18 @@ class Metrics:
             self._write_at = 0.0
         self.turn()
 
-    def decision(self, content: dict[str, Any]) -> None:
+    def decision(self, decision: Decision) -> None:
         """Count a request."""
-        counts, point, hook = self._counts, self._point, content["hook"]
-        if not content.get("observed"):  # otherwise the request has been counted already
-            counts.requests.labels(point, hook, content["verdict"]).inc()
-            counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
+        counts, point, hook = self._counts, self._point, decision.hook
+        if decision.verdict is not None:  # otherwise the request has been counted already
+            counts.requests.labels(point, hook, decision.verdict).inc()
+            counts.seconds.labels(point, hook).observe(decision.microseconds / 1e6)
         else:
-            counts.unobserved.labels(point, hook).inc(content.get("unobserved", 0))
-        for each in content["handlers"]:
-            handler = each["handler"]
-            counts.handler_seconds.labels(point, hook, handler).observe(each["microseconds"] / 1e6)
-            counts.outcomes.labels(point, hook, handler, each["outcome"]).inc()
-            if "error" in each:
+            counts.unobserved.labels(point, hook).inc(decision.more.get("unobserved", 0))
+        for handler, outcome, microseconds, _, more in decision.handlers:
+            counts.handler_seconds.labels(point, hook, handler).observe(microseconds / 1e6)
+            counts.outcomes.labels(point, hook, handler, outcome).inc()
+            if "error" in more:
                 counts.bugs.labels(point, hook, handler).inc()
 
     def event(self, content: dict[str, Any]) -> None:

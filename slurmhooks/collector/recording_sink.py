@@ -15,6 +15,7 @@ from slurmhooks.recording.recorder import Limits, Recorder
 from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
+    from slurmhooks.processes.checked import Decision
     from slurmhooks.recording.page import Page
 
 LATE = 0.5
@@ -62,7 +63,7 @@ class RecordingSink:
         if self._recorder is not None:
             self._recorder.take(report)
 
-    def decision(self, content: dict[str, Any]) -> None:
+    def decision(self, decision: Decision) -> None:
         """Do nothing: decisions are for other sinks."""
 
     def event(self, content: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ class Service(PointService):
         call.struct = request.structs[0]
         if len(request.structs) > 1:
             call.record = request.structs[1]
-        else:
+        elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
             call.about = partial(_of_submission, request)
 
 
@@ -137,7 +137,4 @@ def _is_quiet(job: Job) -> bool:
 
 def _of_submission(request: Request) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
-    struct = request.structs[0]
-    if not (struct.contains("submit_line", TEST_MARK) or struct.contains("script", TEST_MARK)):
-        return {}
     return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}

@@ -6,7 +6,7 @@ A worker can still report a wrong decision about its own requests; nobody else k
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from slurmhooks.processes import quick_json
 
@@ -17,6 +17,41 @@ MOST_NAMES = 10_000
 """Maximum number of different names of handlers, verdicts and the like: each is kept in memory for the metrics."""
 
 
+class Decision(NamedTuple):
+    """What a process reports about one request: a list in JSON, because keys would take as long as values.
+
+    Attributes:
+        id: of the request, or of the run of a periodic rule.
+        time: when it began, in seconds since the epoch.
+        hook: name of the hook.
+        job: values of the request that distinguish its job from others (slurmhooks/slurmctld/shown.py), or None.
+        record: the same of the job's record, or None.
+        facts: what else is known about the job.
+        by: user id of the sender, or None.
+        verdict: how the request ended; None: it is about handlers that observed.
+        more: other keys of the line, such as ``text``.
+        handlers: one list for each handler that ran: its name, its outcome, its microseconds, what it has changed or
+            None (slurmhooks/slurmctld/changes.py), and a dictionary with other keys.
+        microseconds: time that all handlers took.
+        generation: number of the generation.
+        hooks: hash of its hook files.
+    """
+
+    id: str
+    time: float
+    hook: str
+    job: list[Any] | None
+    record: list[Any] | None
+    facts: dict[str, Any]
+    by: int | None
+    verdict: str | None
+    more: dict[str, Any]
+    handlers: list[tuple[str, str, float, list[Any] | None, dict[str, Any]]]
+    microseconds: float
+    generation: int
+    hooks: str
+
+
 class Checker:
     """Decodes and checks the reports for one collector."""
 
@@ -24,81 +59,75 @@ class Checker:
         """Begin without names."""
         self._names: set[str] = set()
 
-    def decision(self, data: bytes) -> dict[str, Any]:
-        """Return a decision (slurmhooks/slurmctld/decision.py).
+    def decision(self, data: bytes) -> Decision:
+        """Return a decision.
 
         Raises:
-            ValueError: it is not a decision. RecursionError and MemoryError are possible, too.
+            ValueError, TypeError: it is not a decision. RecursionError and MemoryError are possible, too.
         """
-        content = _dictionary(data)
-        _number(content, "time")
-        _number(content, "microseconds")
-        self._name(content, "hook")
-        if content.get("observed"):
-            _number(content, "unobserved", 0)
-        else:
-            self._name(content, "verdict")
-        for each in _list(content, "handlers"):
-            _number(each, "microseconds")
-            self._name(each, "handler")
-            self._name(each, "outcome")
-        return content
+        decision = Decision._make(_decoded(data, list))
+        _, time, hook, _, _, facts, _, verdict, more, handlers, microseconds, _, _ = decision
+        if type(facts) is not dict or type(more) is not dict or type(handlers) is not list:
+            raise ValueError("a decision with values of other types")
+        names = self._names
+        _number(time, "time")
+        _number(microseconds, "microseconds")
+        if hook not in names:
+            self._add(hook, "hook")
+        if verdict is None:
+            _number(more.get("unobserved", 0), "unobserved")
+        elif verdict not in names:
+            self._add(verdict, "verdict")
+        for name, outcome, took, _, others in handlers:
+            _number(took, "microseconds")
+            if name not in names:
+                self._add(name, "handler")
+            if outcome not in names:
+                self._add(outcome, "outcome")
+            if type(others) is not dict:
+                raise ValueError("a handler with values of other types")
+        return decision
 
     def event(self, data: bytes) -> dict[str, Any]:
         """Return an event (slurmhooks/collector/collector.py).
 
         Raises:
-            ValueError: it is not an event. RecursionError and MemoryError are possible, too.
+            ValueError, TypeError, KeyError: it is not an event. RecursionError and MemoryError are possible, too.
         """
-        content = _dictionary(data)
-        _number(content, "time")
-        self._name(content, "event")
+        content: dict[str, Any] = _decoded(data, dict)
+        _number(content.get("time"), "time")
+        self._add(content.get("event"), "event")
         match content["event"]:
             case "unserved":
-                for name in ("hook", "verdict", "cause"):
-                    self._name(content, name)
-                for each in _list(content, "handlers", []):
-                    self._name(each, "handler")
+                for key in ("hook", "verdict", "cause"):
+                    self._add(content.get(key), key)
+                for each in content.get("handlers", ()):
+                    self._add(each["handler"], "handler")
             case "worker_ended":
-                self._name(content, "reason")
+                self._add(content.get("reason"), "reason")
             case "dropped":
-                _number(content, "count")
+                _number(content.get("count"), "count")
         return content
 
-    def _name(self, content: dict[str, Any], key: str) -> None:
-        name = content.get(key)
-        if name in self._names:
-            return
+    def _add(self, name: Any, key: str) -> None:
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             raise ValueError(f"{key} is not a name")
+        if name in self._names:
+            return
         if len(self._names) >= MOST_NAMES:
             raise ValueError(f"{key} is the name number {MOST_NAMES + 1}")
         self._names.add(name)
 
 
-def _dictionary(data: bytes) -> dict[str, Any]:
+def _decoded(data: bytes, kind: type) -> Any:
     if len(data) > LONGEST:
         raise ValueError(f"{len(data)} bytes; at most {LONGEST} are possible")
     content = quick_json.decode(data)
-    if not isinstance(content, dict):
-        raise ValueError("a report is not a dictionary")
+    if type(content) is not kind:
+        raise ValueError(f"a report is not a {kind.__name__}")
     return content
 
 
-def _number(content: dict[str, Any], key: str, default: Any = None) -> None:
-    value = content.get(key, default)
-    if type(value) is int and 0 <= value < 1 << 53:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 53:
+def _number(value: Any, key: str) -> None:
+    if type(value) not in (int, float) or not 0 <= value < 1 << 53:
         raise ValueError(f"{key} is not a number")
-
-
-def _list(content: dict[str, Any], key: str, default: Any = None) -> list[dict[str, Any]]:
-    value = content.get(key, default)
-    if isinstance(value, list):
-        for each in value:
-            if not isinstance(each, dict):
-                break
-        else:
-            return value
-    raise ValueError(f"{key} is not a list of dictionaries")

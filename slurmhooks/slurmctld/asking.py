@@ -177,7 +177,8 @@ class Struct(Packed):
     def contains(self, member: str, part: bytes) -> bool:
         """Tell whether a text has a part; False if slurmctld left the text out because of its length."""
         place = self.table.places[member]
-        span = None if self.slots[place] == DEFERRED else self._span(place)
+        slot = self.slots[place]
+        span = self._span(place) if slot and slot != DEFERRED else None
         return span is not None and span[0].find(part, span[1], span[2]) >= 0
 
     def find(self, member: str, start: bytes) -> bytes | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.recording.request import SECRETS
-from slurmhooks.slurmctld.shown import MAX_ITEMS, NOT_SENT, plain
+from slurmhooks.slurmctld.shown import LONGEST_TEXT, MAX_ITEMS, NOT_SENT, plain
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ def secrets(included: tuple[str, ...]) -> frozenset[str]:
     return frozenset(field for field, name in SECRET.items() if name not in included)
 
 
-def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown) -> None:
-    """Add to a report what a handler has changed.
+def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, shown: Shown) -> list[Any] | None:
+    """Return the members that a handler has changed, each with its old and its new value; None if there are none.
 
-    ``raw`` has the old and the new value of each member that it wrote, which the collector completes; ``changes`` has
-    those of variables, such as ``environment.HOME``, and of the arguments; ``hidden`` has the names of the secret
-    fields that have changed, which are not read.
+    Other changes are added to the report: ``changes`` has the old and the new values of variables, such as
+    ``environment.HOME``, and of the arguments; ``hidden`` has the names of the secret fields that have changed, which
+    are not read.
 
     Args:
-        step: the part of the report about the handler.
+        step: the part of the report about the handler that is a dictionary.
         struct: the request as it was received.
         before: a savepoint from before the handler; None: the request as it was received.
         after: a savepoint from after the handler.
@@ -42,28 +42,31 @@ def add_changes(step: dict[str, Any], struct: Struct, before: Any, after: Any, s
     if before is None:
         before = NOTHING
     if before == after:
-        return
+        return None
     (old, old_words, old_mappings), (new, words, mappings) = before, after
-    raw: dict[str, Any] = {}
+    raw: list[Any] = []
+    names, secret_names = shown.names, shown.hidden
     hidden: list[str] = []
     for member, value in new.items():
-        if member in shown.hidden:
+        if member in secret_names:
             if member not in old or old[member] != value:
-                hidden += shown.hidden[member]
+                hidden += secret_names[member]
             continue
         try:
             was = old[member] if member in old else struct.raw(member)
         except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
             was = False
-        if was != value and member in shown.names:
-            old_value = shown.value(member, was) if type(was) is bytes else was
-            raw[member] = [old_value, shown.value(member, value) if type(value) is bytes else value]
-    if raw:
-        step["raw"] = raw
+        if was != value and member in names:
+            if type(was) is bytes and len(was) > LONGEST_TEXT:
+                was = shown.cut(member, was)
+            if type(value) is bytes and len(value) > LONGEST_TEXT:
+                value = shown.cut(member, value)
+            raw += member, was, value
     if old_words != words or old_mappings != mappings:
         _add_texts(step, struct, (old_words, old_mappings), (words, mappings), shown.secret, hidden)
     if hidden:
         step["hidden"] = [plain(name) for name in hidden[:MAX_ITEMS]]
+    return raw or None
 
 
 def _add_texts(

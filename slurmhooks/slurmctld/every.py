@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from hashlib import sha256
@@ -13,6 +12,8 @@ from slurmhooks.collector import reporting
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
+from slurmhooks.processes import quick_json
+from slurmhooks.processes.checked import Decision
 from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, obsolete
 from slurmhooks.slurmctld.libslurm import Slurm
@@ -77,7 +78,7 @@ class Rules:
         self._slurm: Slurm | None = None
         self._left_since: float | None = None  # since when rules are left to another controller; None: they are not
         reporter = reporting.reporter
-        self._version = {"generation": reporter.generation if reporter else 0, "hooks": hooks}
+        self._generation, self._hooks = reporter.generation if reporter else 0, hooks
 
     def run(self, query: Query, turns: Turns) -> None:
         """Run rules when they are due, until the process is to end."""
@@ -213,7 +214,8 @@ class Rules:
         """Report a run or an action to decision log and metrics."""
         if reporting.reporter is None:
             return
-        step: dict[str, Any] = {"handler": handler.label, "outcome": verdict, "microseconds": nanoseconds // 1000}
+        took = nanoseconds // 1000
+        step: dict[str, Any] = {}
         if mode != ENFORCE:
             step["mode"] = mode
         shown = ": ".join(visible(part, "\n\t", 1024) for part in (about, text) if part)
@@ -226,9 +228,22 @@ class Rules:
             for name, value in (job or {}).items()
             if value is not None
         }
-        content = {"id": os.urandom(6).hex(), "time": began, "hook": "every", **facts, "verdict": verdict}
-        content |= {"handlers": [step], "microseconds": nanoseconds // 1000} | self._version
-        reporting.reporter.report(reporting.DECISION, json.dumps(content, separators=(",", ":")).encode())
+        decision = Decision(
+            id=os.urandom(6).hex(),
+            time=began,
+            hook="every",
+            job=None,
+            record=None,
+            facts=facts,
+            by=None,
+            verdict=verdict,
+            more={},
+            handlers=[(handler.label, verdict, took, None, step)],
+            microseconds=took,
+            generation=self._generation,
+            hooks=self._hooks,
+        )
+        reporting.reporter.report(reporting.DECISION, quick_json.encode(decision))
 
 
 def _schedule(handler: Handler) -> Any:

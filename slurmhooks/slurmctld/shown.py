@@ -2,8 +2,7 @@
 """How the decision log shows the raw values of a request.
 
 A worker reports raw values, because the next request may be waiting; the collector completes the decision. In such a
-report, a value is a number, None, a text of which each character is one byte, NOT_SENT as False, or, if it is long, a
-list with the text as the log shows it.
+report, a value is a number, None, a text, NOT_SENT as False, or a list with a long text as the log shows it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.flag_rows import Enumerated
 from slurmhooks.fields.number_rows import Tagged
-from slurmhooks.fields.rows import Text, release_of, stored
+from slurmhooks.fields.rows import Lowered, Text, release_of, stored
 from slurmhooks.log import visible
 from slurmhooks.wire.tables import installed
 
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from slurmhooks.fields.rows import Field
-    from slurmhooks.wire.message import Packed
+    from slurmhooks.processes.checked import Decision
+    from slurmhooks.wire.message import Packed, Raw
     from slurmhooks.wire.tables import Tables
 
-    Reported = int | str | list[str] | None
-    Row = tuple[str, Callable[[Any], Any], bool, bool]
-    """A field: its name, the function that decodes a raw value, whether it is a text, and whether ASCII is shown as it
-    was sent."""
+    Reported = Raw | list[str]
+    Row = tuple[str, Callable[[Any, bool], Any]]
+    """A field: its name, and the function that returns a reported value as handlers see it. Its second argument tells
+    whether an empty text is one, and not an unset one."""
 
 ABOUT = ("job_id", "user_id", "account", "partition", "name")
 """Fields of requests and records that distinguish a job from others; records have ``submit_time`` in addition."""
@@ -39,8 +39,11 @@ NOT_SENT = "(not sent)"
 """Replaces a value that slurmctld did not send."""
 LONGEST_TEXT = 1024
 """Maximum bytes of a text in a decision: users choose some of the texts."""
+SHORT_TEXT = LONGEST_TEXT // 4
+"""Maximum characters of a text that certainly does not exceed LONGEST_TEXT."""
 MAX_ITEMS = 100
 """Maximum number of changes of one handler, and of items of a list, in a decision."""
+NOTHING: Mapping[str, Any] = {}
 UPDATE = "job_modify"
 """The hook whose requests may have empty texts; a submission has none."""
 
@@ -54,25 +57,24 @@ class Shown:
         hidden: the fields of the members of which one is secret, by member.
     """
 
-    def __init__(self, tables: Tables, secret: frozenset[str] = frozenset()) -> None:
+    def __init__(self, tables: Tables | None, secret: frozenset[str] = frozenset()) -> None:
         """Prepare.
 
         Args:
-            tables: of the build.
+            tables: of the build; None: no fields are known.
             secret: see the class; only for a worker.
         """
-        release = release_of(tables.release)
-        self._members: dict[str, dict[str, str]] = {}
-        self._rows: dict[str, dict[str, Row]] = {}
+        self._about: dict[str, list[Row]] = {}
+        self._members: dict[str, list[str]] = {}
         writable: dict[str, list[Field[Any]]] = {}
         for name, wanted in {"job": _OF_A_REQUEST, "record": OF_A_RECORD}.items():
-            if name not in tables:
+            if tables is None or name not in tables:
                 continue
-            self._members[name], self._rows[name] = {}, {}
-            for row, member in stored(TABLES[name], release, tables[name].places):
+            self._about[name], self._members[name] = [], []
+            for row, member in stored(TABLES[name], release_of(tables.release), tables[name].places):
                 if row.name in wanted:
-                    self._members[name][row.name] = member
-                    self._rows[name][row.name] = _row(row)
+                    self._about[name].append(_row(row))
+                    self._members[name].append(member)
                 if row.writable and name == "job":
                     writable.setdefault(member, []).append(row)
         self._fields = {member: [_row(row) for row in _plainest(member, own)] for member, own in writable.items()}
@@ -80,71 +82,134 @@ class Shown:
         self.secret = secret
         self.hidden = {member: names for member, names in self.names.items() if not secret.isdisjoint(names)}
 
-    def about(self, table: str, struct: Packed, writes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that distinguish a job from others, without those that are not set or were not sent.
+    def about(self, table: str, struct: Packed, writes: Mapping[str, Any]) -> list[Reported]:
+        """Return the values of the fields that distinguish a job from others; None if one was not sent.
 
         Args:
             table: of the struct.
             struct: a request or a record.
             writes: raw values by member that replace those of the struct.
         """
-        found: dict[str, Any] = {}
-        for name, member in self._members[table].items():
+        values: list[Reported] = []
+        for member in self._members[table]:
             try:
                 raw = writes[member] if member in writes else struct.raw(member)
             except SlurmhooksError:  # too long to be sent with the request, and slurmctld no longer answers
-                continue
-            if raw is not None:
-                found[name] = self.value(member, raw) if type(raw) is bytes else raw
-        return found
+                raw = None
+            values.append(self.cut(member, raw) if type(raw) is bytes and len(raw) > LONGEST_TEXT else raw)
+        return values
 
-    def value(self, member: str, raw: bytes) -> Reported:
-        """Return a text for a report."""
-        if len(raw) <= LONGEST_TEXT:
-            return raw.decode("latin-1")
+    def cut(self, member: str, raw: bytes) -> list[str]:
+        """Return a text of more than LONGEST_TEXT bytes for a report."""
+        text = raw.decode("utf-8", "surrogateescape")
         fields = self._fields.get(member)
-        return [plain(fields[0][1](raw) if fields else raw.decode("utf-8", "surrogateescape"))]
+        return [fields[0][1](text, True) if fields else plain(text)]
 
-    def complete(self, content: dict[str, Any]) -> dict[str, Any]:
-        """Return a decision, from what a worker has reported; see slurmhooks.slurmctld.decision.
+    def complete(self, decision: Decision, first: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+        """Return a line of the decision log, from what a worker has reported.
+
+        Args:
+            decision: the report.
+            first: what the line begins with, whatever the report says.
 
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the worker is hostile.
         """
-        empty = content["hook"] == UPDATE
+        identity, _, hook, job, record, facts, by, verdict, more, handlers, microseconds, generation, hooks = decision
+        empty = hook == UPDATE
         about: dict[str, Any] = {}
-        for table in ("record", "job"):  # a job that exists is described by its record
-            if table in content:
-                known = self._rows[table]
-                for name, value in content.pop(table).items():
-                    if about.get(name) is None:
-                        about[name] = _shown(known[name], value, empty or table == "record")
-        given = about.pop("job_id_str", None)
-        if given and about.get("job_id") is None:
-            about["job_id"] = _job_id(given)
-        for step in content["handlers"]:
-            if "raw" in step:
-                changes = self._changes(step.pop("raw"), empty)
-                if "changes" in step:
-                    changes |= step["changes"]
+        if record is not None:  # a job that exists is described by its record
+            self._add_about(about, "record", record, empty=True)
+        if job is not None:
+            self._add_about(about, "job", job, empty)
+            given = about.pop("job_id_str", None)
+            job_id = _job_id(given) if given and "job_id" not in about else None
+            if job_id is not None:
+                about["job_id"] = job_id
+        steps = []
+        for handler, outcome, took, raw, others in handlers:
+            step = {"handler": handler, "outcome": outcome, **others, "microseconds": took}
+            if raw:
+                changes = self._changes(raw, empty)
+                if "changes" in others:
+                    changes |= others["changes"]
                 if changes:
                     step["changes"] = changes if len(changes) <= MAX_ITEMS else dict(list(changes.items())[:MAX_ITEMS])
-        present = {name: value for name, value in about.items() if value is not None}
-        return {"id": content.get("id"), "hook": content["hook"], **present, **content}
+            steps.append(step)
+        line = {
+            **first,
+            "id": identity,
+            "hook": hook,
+            **about,
+            **facts,
+            "by": by,
+            "verdict": verdict,
+            **more,
+            "handlers": steps,
+            "microseconds": microseconds,
+            "generation": generation,
+            "hooks": hooks,
+            **first,
+        }
+        if by is None:
+            del line["by"]
+        if verdict is None:
+            del line["verdict"]
+        return line
 
-    def _changes(self, raw: dict[str, list[Reported]], empty: bool) -> dict[str, list[Any]]:
-        """Return old and new values as handlers see them, by field, from reported ones by member."""
+    def _add_about(self, about: dict[str, Any], table: str, values: list[Any], empty: bool) -> None:
+        """Add the fields that distinguish a job from others, unless they are known already."""
+        for (name, show), value in zip(self._about[table], values, strict=True):
+            if value is not None and name not in about:
+                shown = show(value, empty)
+                if shown is not None:
+                    about[name] = shown
+
+    def _changes(self, raw: list[Any], empty: bool) -> dict[str, list[Any]]:
+        """Return old and new values as handlers see them, by field, from members each with its reported values."""
         changes: dict[str, list[Any]] = {}
-        for member, (old, new) in raw.items():
-            for row in self._fields.get(member, ()):
-                was, now = _shown(row, old, empty), _shown(row, new, empty)
-                if was != now or isinstance(old, list) or isinstance(new, list):
-                    changes[row[0]] = [was, now]
+        for member, old, new in zip(raw[::3], raw[1::3], raw[2::3], strict=True):
+            for name, show in self._fields.get(member, ()):
+                was = None if old is None else show(old, empty)
+                now = None if new is None else show(new, empty)
+                if was != now or type(old) is list or type(new) is list:
+                    changes[name] = [was, now]
         return changes
 
 
 def _row(row: Field[Any]) -> Row:
-    return row.name, row.decoder(), isinstance(row, Text), type(row).decoder is Text.decoder
+    return row.name, _of_text(row) if isinstance(row, Text) else _of_number(row)
+
+
+def _of_number(row: Field[Any]) -> Callable[[Any, bool], Any]:
+    decode = row.decoder()
+
+    def show(value: Any, empty: bool) -> Any:
+        if type(value) is int:
+            shown = decode(value)
+            return shown if shown is None or type(shown) is int else plain(shown)
+        return _of_no_text(value)
+
+    return show
+
+
+def _of_text(row: Text) -> Callable[[Any, bool], Any]:
+    decode = row.decoder()
+    is_as_sent, is_lowered = type(row).decoder is Text.decoder, type(row).decoder is Lowered.decoder
+    # Most texts are short and printable; then this is what decoding and escaping would return.
+
+    def show(value: Any, empty: bool) -> Any:
+        if type(value) is not str:
+            return _of_no_text(value)
+        if value and len(value) <= SHORT_TEXT and value.isprintable():
+            if is_as_sent:
+                return value
+            if is_lowered and value.isascii():
+                return value.lower()
+        text = plain(decode(value.encode("utf-8", "surrogateescape")))
+        return text if text or empty else None
+
+    return show
 
 
 def _plainest(member: str, own: list[Field[Any]]) -> list[Field[Any]]:
@@ -155,22 +220,17 @@ def _plainest(member: str, own: list[Field[Any]]) -> list[Field[Any]]:
     return parts or [row for row in own if row.name == member] or own[:1]
 
 
-def _shown(row: Row, value: Reported, empty: bool) -> Any:
-    """Return a reported value as handlers see it; ``empty``: an empty text is one, and not an unset one."""
-    if value is None:
-        return None
+def _of_no_text(value: Any) -> Any:
+    """Return what is shown of a value that was not sent, or that the worker has cut.
+
+    Raises:
+        TypeError: the worker is hostile.
+    """
     if value is False:
         return NOT_SENT
-    _, decode, is_text, is_as_sent = row
-    if is_text and isinstance(value, str):
-        if is_as_sent and value and len(value) <= LONGEST_TEXT and value.isascii() and value.isprintable():
-            return value
-        text = plain(decode(value.encode("latin-1")))
-        return text if text or empty else None
-    if isinstance(value, list):
-        return value[0]
-    shown = decode(value)
-    return shown if shown is None or type(shown) is int else plain(shown)
+    if type(value) is not list:
+        raise TypeError("a reported value of another type than its field")
+    return value[0]
 
 
 def plain(value: Any) -> Any:
@@ -192,11 +252,10 @@ def _job_id(text: str | None) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
-def completer() -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return the function that completes decisions of the plugin that this process serves; for the collector.
+def completer() -> Callable[[Decision, Mapping[str, Any]], dict[str, Any]]:
+    """Return :meth:`Shown.complete` for the plugin that this process serves; for the collector.
 
     Raises:
         TableError: the tables of the plugin cannot be read.
     """
-    tables = installed()
-    return (lambda content: content) if tables is None else Shown(tables).complete
+    return Shown(installed()).complete

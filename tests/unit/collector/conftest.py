@@ -11,19 +11,26 @@ import pytest
 
 from slurmhooks.collector import collector, reporting
 from slurmhooks.collector.collector import Collector
+from slurmhooks.processes.checked import Decision
 
 Lines = Callable[[], list[dict[str, Any]]]
 
 
-DECISION: dict[str, Any] = {
-    "id": "0123456789ab",
-    "time": 1.5,
-    "hook": "job_submit",
-    "user_id": 0,
-    "verdict": "accepted",
-    "handlers": [{"handler": "limits:account", "outcome": "passed", "microseconds": 30}],
-    "microseconds": 40,
-}
+DECISION = Decision(
+    id="0123456789ab",
+    time=1.5,
+    hook="job_submit",
+    job=None,
+    record=None,
+    facts={"user_id": 0},
+    by=None,
+    verdict="accepted",
+    more={},
+    handlers=[("limits:account", "passed", 30, None, {})],
+    microseconds=40,
+    generation=1,
+    hooks="abc",
+)
 
 
 @pytest.fixture
@@ -78,4 +85,4 @@ def orders(file: Path, **settings: Any) -> dict[str, Any]:
 
 def report(running: Collector, **changed: Any) -> bool:
     """Report a decision."""
-    return running.reporter.report(reporting.DECISION, json.dumps(DECISION | changed).encode())
+    return running.reporter.report(reporting.DECISION, json.dumps(DECISION._replace(**changed)).encode())

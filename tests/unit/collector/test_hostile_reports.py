@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,11 @@ def sparse() -> int:
     return fd
 
 
+def damaged(**changed: object) -> bytes:
+    """Return a report with other values."""
+    return json.dumps(DECISION._replace(**changed)).encode()  # type: ignore[arg-type]
+
+
 DAMAGED: dict[str, Callable[[], tuple[bytes, list[int]]]] = {
     "empty": lambda: (b"{}", []),
     "no JSON": lambda: (b"\xff", []),
@@ -36,22 +42,27 @@ DAMAGED: dict[str, Callable[[], tuple[bytes, list[int]]]] = {
     "not sealed": lambda: (b"", [os.memfd_create("open")]),
     "huge": lambda: (b"", [sparse()]),
     "two descriptors": lambda: (b"", [descriptors.sealed(b"{}"), descriptors.sealed(b"{}")]),
-    "no number": lambda: (json.dumps(DECISION | {"time": "now"}).encode(), []),
-    "not finite": lambda: (json.dumps(DECISION | {"time": float("nan")}).encode(), []),
-    "an infinite time": lambda: (json.dumps(DECISION).replace("1.5", "1e999").encode(), []),
-    "a year that does not exist": lambda: (json.dumps(DECISION | {"time": 1e15}).encode(), []),
-    "handlers that are no list": lambda: (json.dumps(DECISION | {"handlers": 7}).encode(), []),
-    "a handler without a name": lambda: (json.dumps(DECISION | {"handlers": [{}]}).encode(), []),
-    "a name that is a list": lambda: (json.dumps(DECISION | {"hook": [1]}).encode(), []),
-    "a user id of the wrong type": lambda: (json.dumps(DECISION | {"user_id": {}}).encode(), []),
+    "no number": lambda: (damaged(time="now"), []),
+    "not finite": lambda: (damaged(time=float("nan")), []),
+    "an infinite time": lambda: (damaged().replace(b"1.5", b"1e999"), []),
+    "a year that does not exist": lambda: (damaged(time=1e15), []),
+    "a value too few": lambda: (json.dumps(DECISION[:-1]).encode(), []),
+    "handlers that are no list": lambda: (damaged(handlers=7), []),
+    "a handler without a name": lambda: (damaged(handlers=[[]]), []),
+    "a handler whose other keys are a list": lambda: (damaged(handlers=[["x", "passed", 1, None, []]]), []),
+    "a name that is a list": lambda: (damaged(hook=[1]), []),
+    "other keys that are a list": lambda: (damaged(more=[["event", "dropped"]]), []),
+    "facts that are a list": lambda: (damaged(facts=[["event", "dropped"]]), []),
+    "values of a job that are a number": lambda: (damaged(job=5), []),
+    "a user id of the wrong type": lambda: (damaged(facts={"user_id": {}}), []),
 }
 
 
-@pytest.mark.parametrize("damaged", DAMAGED)
-def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damaged: str) -> None:
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_report_ends_nothing(running: Collector, lines: Lines, damage: str) -> None:
     """Whatever a worker reports, and with whatever descriptors, the next decision is logged by the same process."""
     pid = running.pid
-    data, fds = DAMAGED[damaged]()
+    data, fds = DAMAGED[damage]()
     for kind in (reporting.DECISION, reporting.RECORDED, 77):
         socket.send_fds(running.reporter.socket, [reporting.HEADER.pack(kind, 0) + data], fds)
     running.reporter.socket.send(b"x")
@@ -74,7 +85,7 @@ def test_a_socket_that_was_shut_down_is_replaced(running: Collector, lines: Line
 
 def test_damaged_reports_are_told(running: Collector, errors: Path) -> None:
     """slurmctld's log says that reports were invalid, in one line that a hostile worker cannot shape."""
-    running.reporter.report(reporting.DECISION, json.dumps(DECISION | {"hook": "\x1b[2J" * 9999}).encode())
+    running.reporter.report(reporting.DECISION, damaged(hook="\x1b[2J" * 9999))
     said = wait_for(lambda: errors.read_text(), "a line")
     assert "reports of workers were invalid, and are ignored" in said
     assert said.count("\n") == 1
@@ -85,7 +96,7 @@ def test_names_are_limited(running: Collector, lines: Lines) -> None:
     """Reports of ever more handlers do not fill the memory of the collector; decisions with known names still count."""
     report(running)
     for number in range(checked.MOST_NAMES // 100 + 1):
-        handlers = [{"handler": f"{number}:{each}", "outcome": "passed", "microseconds": 1} for each in range(100)]
+        handlers: Any = [(f"{number}:{each}", "passed", 1, None, {}) for each in range(100)]
         wait_for(lambda many=handlers: report(running, handlers=many), "room for a report")  # type: ignore[misc]
     wait_for(lambda: report(running, id="after"), "room for a report")
     assert wait_for(lambda: [line for line in lines() if line["id"] == "after"], "the last decision")

@@ -19,10 +19,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from slurmhooks.collector import metrics
 from slurmhooks.collector.metrics import Counts, Metrics
+from tests.unit.collector.conftest import DECISION
 
 ROOT = Path(__file__).parents[3]
-HANDLER: dict[str, Any] = {"handler": "limits:account", "outcome": "passed", "microseconds": 30}
-DECISION: dict[str, Any] = {"hook": "job_submit", "verdict": "accepted", "handlers": [HANDLER], "microseconds": 40}
 
 
 def orders(folder: Path, **changed: Any) -> dict[str, Any]:
@@ -55,14 +54,14 @@ def values(file: Path) -> dict[tuple[str, str], float]:
 def test_what_is_counted(counting: Metrics, tmp_path: Path) -> None:
     """Requests, refusals, bugs, missed deadlines, ends of workers and losses each have their counter."""
     counting.decision(DECISION)
-    counting.decision(DECISION | {"verdict": "refused", "handlers": [HANDLER | {"outcome": "refused"}]})
-    bug = HANDLER | {"outcome": "accepted on error", "error": "57dad26a"}
-    counting.decision(DECISION | {"verdict": "accepted on error", "handlers": [bug]})
+    counting.decision(DECISION._replace(verdict="refused", handlers=[("limits:account", "refused", 30, None, {})]))
+    bug = ("limits:account", "accepted on error", 30, None, {"error": "57dad26a"})
+    counting.decision(DECISION._replace(verdict="accepted on error", handlers=[bug]))
     hung = {"handler": "limits:account", "outcome": "ended its worker"}
     late = {"event": "unserved", "hook": "job_submit", "cause": "timeout", "handlers": [hung]}
-    observed = {name: value for name, value in DECISION.items() if name != "verdict"} | {"handlers": []}
-    counting.decision(observed | {"observed": True, "unobserved": 12})
-    counting.decision(observed | {"observed": True})
+    observed = DECISION._replace(verdict=None, handlers=[])
+    counting.decision(observed._replace(more={"unobserved": 12}))
+    counting.decision(observed)
     counting.event(late | {"verdict": "failed"})
     counting.event(late | {"verdict": "handler left out"})
     counting.event({"event": "worker_ended", "reason": "crash"})

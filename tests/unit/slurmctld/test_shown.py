@@ -3,6 +3,7 @@
 
 import json
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.rows import Text, rows
+from slurmhooks.processes import quick_json
+from slurmhooks.processes.checked import Decision
 from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
 from slurmhooks.testing.tables import tables_of
 
@@ -29,14 +32,18 @@ TEXTS = [
 members = st.sampled_from([*SHOWN.names, "account", "no member"])
 
 
-def report(hook: str = "job_submit", raw: Any = None, **fields: Any) -> dict[str, Any]:
+def report(hook: str = "job_submit", raw: Any = None, job: Any = None, record: Any = None) -> Decision:
     """Return what a worker reports about a request with one handler."""
-    step = {"handler": "limits:account", "outcome": "passed"} | ({} if raw is None else {"raw": raw})
-    return {"id": "0123456789ab", "hook": hook, "handlers": [step], **fields}
+    steps: Any = [("limits:account", "passed", 1, raw, {})]
+    return Decision("0123456789ab", 1.5, hook, job, record, {}, None, "accepted", {}, steps, 1, 1, "abc")
 
 
 @settings(deadline=None)
-@given(raw=st.dictionaries(members, values, max_size=4) | values, job=values, record=values)
+@given(
+    raw=st.lists(st.tuples(members, values, values), max_size=4).map(lambda changes: [*chain(*changes)]) | values,
+    job=st.lists(values, min_size=6, max_size=6) | values,
+    record=st.lists(values, min_size=6, max_size=6) | values,
+)
 def test_a_hostile_worker_ends_nothing(raw: Any, job: Any, record: Any) -> None:
     """Whatever is reported as values either raises an exception, which the collector counts, or is a line of JSON."""
     with suppress(AttributeError, AssertionError, IndexError, KeyError, TypeError, ValueError):
@@ -48,7 +55,12 @@ def test_an_update_is_about_the_job_that_it_changes(release: str) -> None:
     """The record comes before the request; what it lacks, the request may have."""
     record = {"user_id": 1001, "account": "physics", "name": ""}
     job = {"user_id": 0, "partition": "Debug", "account": "x", "job_id_str": "17_4"}
-    found = Shown(tables_of(release)).complete(report("job_modify", job=job, record=record))
+    shown = Shown(tables_of(release))
+    about: dict[str, Any] = {
+        table: [values.get(name) for name, _ in shown._about[table]]
+        for table, values in {"record": record, "job": job}.items()
+    }
+    found = shown.complete(report("job_modify", **about))
     assert {name: found.get(name) for name in ("user_id", "account", "name", "partition", "job_id")} == {
         "user_id": 1001,
         "account": "physics",
@@ -60,7 +72,7 @@ def test_an_update_is_about_the_job_that_it_changes(release: str) -> None:
 
 def test_texts() -> None:
     """Texts are what handlers see; long ones stay as they were cut, and missing ones are named."""
-    raw = {"comment": ["\xc3\xa4\x9b", False], "name": [["x [... 9 bytes left out]"], "y"], "account": ["A", "a"]}
+    raw = ["comment", "\xe4\udc9b", False, "name", ["x [... 9 bytes left out]"], "y", "account", "A", "a"]
     (step,) = SHOWN.complete(report(raw=raw))["handlers"]
     assert step["changes"] == {"comment": ["\xe4\\x9b", NOT_SENT], "name": ["x [... 9 bytes left out]", "y"]}
 
@@ -71,7 +83,8 @@ texts = st.binary(max_size=3 * LONGEST_TEXT) | st.from_regex(rb"[ -~]{0,2000}", 
 @given(texts.filter(lambda raw: b"\0" not in raw), st.sampled_from(TEXTS))
 def test_a_report_is_short_and_loses_nothing(raw: bytes, row: Text) -> None:
     """Any text that a handler writes can be reported in JSON, of limited length, and is shown as without a report."""
-    value = json.loads(json.dumps(SHOWN.value(row.name, raw)))
-    assert len(json.dumps(value)) <= 7 * LONGEST_TEXT
-    (step,) = SHOWN.complete(report(raw={row.name: [None, value]}))["handlers"]
-    assert step.get("changes") == ({row.name: [None, plain(row.decoder()(raw))]} if raw else None)
+    data = quick_json.encode({"value": SHOWN.cut(row.name, raw) if len(raw) > LONGEST_TEXT else raw})
+    assert len(data) <= 7 * LONGEST_TEXT
+    (step,) = SHOWN.complete(report(raw=[row.name, None, quick_json.decode(data)["value"]]))["handlers"]
+    seen = plain(row.decoder()(raw))
+    assert step.get("changes") == ({row.name: [None, seen]} if seen else None)

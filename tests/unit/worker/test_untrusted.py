@@ -102,8 +102,8 @@ ATTACKS = {
             "watch": {{"files": {{}}, "globs": {{}}, "handlers": {{}}, "folders": []}}}})])
         loaded(); say(Control.WORKER, forked(), fds=[channel(), memory()])
         for _ in range(30):
-            reporting.reporter.report(reporting.DECISION, json.dumps({{"time": 1, "microseconds": 1, "hook": "x",
-                "verdict": "refused", "handlers": []}}).encode())
+            report = ["", 1, "x", None, None, {{}}, None, "refused", {{}}, [], 1, 0, ""]
+            reporting.reporter.report(reporting.DECISION, json.dumps(report).encode())
             time.sleep(0.1)""",
     "loads other settings": f"loaded(settings={SETTINGS}); time.sleep(2)",
     "has files that are not its own": """

@@ -118,6 +118,37 @@ def test_reload(site: Cluster) -> None:
     shell(site, "slurmhooks reload")
 
 
+LEFT = """
+import io, signal, socket, sys, threading, time
+
+socket.setdefaulttimeout(0.1)
+sys.stdout = io.StringIO()
+signal.setitimer(signal.ITIMER_REAL, 20)
+threading.Thread(target=time.sleep, args=(1000,)).start()
+"""
+
+
+def test_what_a_hook_file_leaves(site: Cluster) -> None:
+    """Neither a timer nor what a hook file changes in its process ends a worker; a file that ends it is named."""
+    processes = "pgrep 'slurmhooks-(gen|work)'"
+    site.put(HOOKS + LEFT, HOOKS_FILE)
+    shell(site, "slurmhooks reload")
+    site.wait(lambda: len(shell(site, processes).split()) == 2, what="the end of the previous generation")
+    before = shell(site, processes)
+    assert "a hook file has left a timer" in site.log()
+    for _ in range(3):
+        shell(site, "sleep 0.5")
+        serves(site)
+    assert shell(site, processes) == before
+    site.put("import os\nos.kill(os.getpid(), 9)", "/etc/slurm/hooks.d/killed.py")
+    named = "ended unexpectedly; the last file that was begun is /etc/slurm/hooks.d/killed.py"
+    assert named in site.root("slurmhooks", "reload").stderr
+    assert named in site.log()
+    site.put(HOOKS, HOOKS_FILE)
+    shell(site, "rm /etc/slurm/hooks.d/killed.py; slurmhooks reload")
+    serves(site)
+
+
 def test_a_file_that_is_lost(site: Cluster) -> None:
     """Handlers of a hook file that disappears stay in force, also in new workers."""
     shell(site, f"mv {HOOKS_FILE} /root/lost.py")

@@ -17,7 +17,7 @@ LEFT = {
     "standard output detached": "import codecs, sys\nsys.stdout = codecs.getwriter('utf-8')(sys.stdout.detach())",
     "no standard output": "import sys\nsys.stdout = sys.stderr = None",
     "standard error of another type": "import io, sys\nsys.stderr = io.StringIO()",
-    "a timer": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)",
+    "a timer": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 20)",
     "a blocked signal": "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
     "a small stack": "import sys\nsys.setrecursionlimit(200)",
     "an exception for each warning": "import warnings\nwarnings.simplefilter('error')",

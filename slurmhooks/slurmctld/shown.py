@@ -168,7 +168,8 @@ class Shown:
     def _changes(self, raw: list[Any], empty: bool) -> dict[str, list[Any]]:
         """Return old and new values as handlers see them, by field, from members each with its reported values."""
         changes: dict[str, list[Any]] = {}
-        for member, old, new in zip(raw[::3], raw[1::3], raw[2::3], strict=True):
+        values = iter(raw)
+        for member, old, new in zip(values, values, values, strict=True):
             for name, show in self._fields.get(member, ()):
                 was = None if old is None else show(old, empty)
                 now = None if new is None else show(new, empty)

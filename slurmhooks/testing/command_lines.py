@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.option_texts import ALONE
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
 
 if TYPE_CHECKING:
@@ -158,11 +157,10 @@ def of_environment(command: str, environment: Mapping[str, str], options: Iterab
     return given
 
 
-def own_options(given: Sequence[Given]) -> list[tuple[str, str]]:
+def own_options(given: Sequence[Given]) -> list[tuple[str, str | None]]:
     """Return names and arguments of the command's own options, in the order of their setting."""
     kept = texts(given, plugin=False)
-    own = [each for each in given if each.name in kept and not (each.plugin or each.resets)]
-    return [(each.name, ALONE.get(each.name, "set") if each.text is None else each.text) for each in own]
+    return [(each.name, each.text) for each in given if each.name in kept and not (each.plugin or each.resets)]
 
 
 def in_force(

@@ -84,10 +84,12 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     join(fields)
 
 
-def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+def _parts(
+    words: Sequence[str], notes: list[str], options: Sequence[Option], release: str = RELEASE
+) -> list[list[Given]]:
     """Return the options of each component on a command line."""
     try:
-        lines = command_lines.read_components("sbatch", words, options, notes)
+        lines = command_lines.read_components("sbatch", words, options, notes, release_of(release))
     except CommandLineError as error:
         raise SbatchError(str(error)) from error
     if lines[-1].rest:
@@ -95,9 +97,9 @@ def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) ->
     return [line.given for line in lines]
 
 
-def options_in(text: str, notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+def options_in(text: str, notes: list[str], options: Sequence[Option], release: str = RELEASE) -> list[list[Given]]:
     """Return the options of each component in a script, without those that sbatch reads on its command line only."""
-    lines = [_parts(words, notes, options)[0] for words in script_options(text)]
+    lines = [_parts(words, notes, options, release)[0] for words in script_options(text)]
     return [[each for each in line if each.name not in EARLY["sbatch"]] for line in lines]
 
 
@@ -178,7 +180,7 @@ def submission(
     options = list(options)
     by_name = {option.name: option for option in options}
     of_words: list[str] = []
-    parts = _parts(words, of_words, options)
+    parts = _parts(words, of_words, options, release)
     fields: Fields = {"script": text, "argv": [], "submit_line": submit_line or " ".join(["sbatch", *words])}
     if script is not None:
         if any(each.name == "external" for part in parts for each in part):
@@ -187,9 +189,9 @@ def submission(
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
     remarks: list[str] = []
-    lines = options_in(text, remarks, options)
+    lines = options_in(text, remarks, options, release)
     remarks += of_words
-    variables = command_lines.of_environment("sbatch", environment, by_name.values())
+    variables = command_lines.of_environment("sbatch", environment, by_name.values(), release_of(release))
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
     compute(fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name)
     notes += dict.fromkeys(remarks)

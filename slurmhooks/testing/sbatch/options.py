@@ -196,6 +196,33 @@ def nothing(fields: Fields, text: str) -> None:
     """Ignore an option that sets no field of the submission."""
 
 
+class Priority(Sets):
+    """``--priority``; 0 is not sent."""
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store the priority."""
+        if self.read(text):
+            super().__call__(fields, text)
+
+
+class Requeue(Sets):
+    """``--requeue[=expedite]``."""
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store 1, and the flag."""
+        super().__call__(fields, text)
+        if text.lower() == "expedite":
+            settings.flag("EXPEDITED_REQUEUE")(fields, text)
+
+
+def propagated(fields: Fields, text: str) -> None:
+    """Check ``--propagate``."""
+    for word in text.upper().split(",") if text.upper() not in ("", "ALL", "NONE") else ():
+        if word and word.removeprefix("RLIMIT_") not in LIMITS:
+            raise SbatchError(f"{word!r} is not a limit such as STACK")
+
+
+LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS")
 MAIL = {
     "BEGIN": MailType.MAIL_JOB_BEGIN,
     "END": MailType.MAIL_JOB_END,
@@ -302,13 +329,13 @@ OPTIONS: dict[str, Setter] = {
     "parsable": nothing,
     "partition": text_of("partition"),
     "prefer": text_of("prefer"),
-    "priority": Sets("priority", lambda text: TOP if text.upper() == "TOP" else strtol(text)[0]),
+    "priority": Priority("priority", lambda text: TOP if text.upper() == "TOP" else strtol(text)[0]),
     "profile": Sets("profile", profile),
-    "propagate": nothing,
+    "propagate": propagated,
     "qos": text_of("qos"),
     "quiet": nothing,
     "reboot": always("reboot", 1),
-    "requeue": always("requeue", 1),
+    "requeue": Requeue("requeue", lambda _: 1),
     "reservation": text_of("reservation"),
     "resources": text_of("_resources"),
     "resv-ports": Sets("resv_port_cnt", lambda text: number(text or "0")),

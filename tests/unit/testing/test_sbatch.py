@@ -206,7 +206,7 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
         assert (
             fields
             or take is options.nothing
-            or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep")
+            or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep", "propagate")
         ), name
 
 

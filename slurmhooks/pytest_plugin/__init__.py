@@ -95,27 +95,34 @@ class Submit(Runner):
         tables: Mapping[str, Any] | None = None,
         record: Mapping[str, Any] | None = None,
         release: str | None = None,
+        command: str = "sbatch",
         **fields: Any,
     ) -> Result:
         """Run a submission through the handlers of job_submit, or an update through those of job_modify.
 
         Args:
-            options: of sbatch, such as ``--time=60``.
-            script: a batch script, whose ``#SBATCH`` lines are read.
+            options: of the command, such as ``--time=60``; for srun and salloc also the words after its options.
+            script: a batch script, whose ``#SBATCH`` lines are read; by default one of a single command.
             uid: user id of the submitter; by default that of the job.
             tables: tables of slurmctld by name: ``{"partitions": {"debug": {"max_time": 60}}}``.
             record: fields of the job as slurmctld knows it: this is an update.
             release: of Slurm, such as ``24.11``; by default the newest.
+            command: that submits: ``sbatch``, or ``srun`` or ``salloc`` for an interactive job.
             fields: fields of the job, as handlers see them.
         """
-        from slurmhooks.testing import FakeJob, FakeRecord, run, sbatch
+        from slurmhooks.testing import FakeJob, FakeRecord, allocations, run, sbatch
         from slurmhooks.testing.job_submit import RELEASE
 
         release = release or RELEASE
         hook = "job_submit" if record is None else "job_modify"
         self._must_have(hook)
         given: dict[str, Any] = {}
-        if script is not None:
+        if command != "sbatch":
+            given = allocations.request(command, options, [], release=release, options=self.registry.options)
+        elif script is None and options and record is None:
+            text = sbatch.WRAPPED.format("true")
+            given = sbatch.submission(None, text, options, [], release=release, options=self.registry.options)
+        elif script is not None:
             given = sbatch.submission("script", script, options, [], release=release, options=self.registry.options)
         else:
             sbatch.apply(options, given, [], self.registry.options)

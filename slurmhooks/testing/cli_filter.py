@@ -17,6 +17,8 @@ from slurmhooks.testing.option_texts import EndedError, joint, printed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+UNWRITABLE = ("srun", "wait")
+"""A handler cannot set it: slurm_option_set() takes it for the option of sbatch."""
 ADDRESS = 1
 """The address of the options, which the stand-in does not use."""
 
@@ -53,9 +55,13 @@ class Slurm:
     def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
         """Set an option; tell whether Slurm would accept the text, as far as the stand-in knows."""
         option = name.decode()
+        if (self._command, option) == UNWRITABLE:
+            return False
         if early or option not in EARLY.get(self._command, ()):
             try:
-                self.values[option] = printed(option, value.decode("utf-8", "surrogateescape"), self.release)
+                self.values[option] = printed(
+                    option, value.decode("utf-8", "surrogateescape"), self.release, self._command
+                )
             except ValueError:
                 return False
         return True
@@ -84,8 +90,12 @@ class Slurm:
         """Tell whether Slurm's parser would end the command."""
         if not early and name.decode() in EARLY.get(self._command, ()):
             return False
+        if (self._command, name.decode()) == UNWRITABLE:
+            return False
+        if name == b"wait-for-children":
+            return True  # Slurm reads a value that an option without one does not have
         try:
-            printed(name.decode(), value.decode("utf-8", "surrogateescape"), self.release)
+            printed(name.decode(), value.decode("utf-8", "surrogateescape"), self.release, self._command)
         except EndedError:
             return True
         except ValueError:
@@ -127,7 +137,7 @@ class FakeOptions(Options):
     Args:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
         options: what the user has given, by the long names of options, as text; or pairs of them, of which later ones
-            replace earlier ones.
+            replace earlier ones, and None stands for an option that is given without a value.
         argv: the words after the options.
         script: the text of sbatch's batch script.
         environment: of the command.
@@ -144,7 +154,7 @@ class FakeOptions(Options):
         self,
         command: str = "sbatch",
         *,
-        options: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        options: Mapping[str, str] | Iterable[tuple[str, str | None]] = (),
         argv: Iterable[str] = (),
         script: str | None = None,
         environment: Mapping[str, str] | None = None,
@@ -164,11 +174,9 @@ class FakeOptions(Options):
         if defaults is not None:
             slurm.values |= defaults.texts
         given = list(options.items() if isinstance(options, Mapping) else options)
-        for name, text in given:
+        for name, _ in given:
             self._must_know(name)
-            if name == "gres-flags" and "allow-task-sharing" in text and command != "srun":
-                raise ValueError(f"--gres-flags={text} is only used with srun")
-        slurm.values |= joint(given, slurm.release)
+        slurm.values |= joint(given, slurm.release, command)
         for name, value in fields.items():
             if name not in FIELDS:
                 raise TypeError(f"options has no {name!r}{nearest(name, FIELDS)}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.option_texts import ALONE
+from slurmhooks.testing.option_printers import NEWEST
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,11 @@ def each_text(given: Iterable[Given]) -> dict[str, list[str | None]]:
 
 
 def read(
-    command: str, words: Sequence[str], options: Iterable[Option], unknown: list[str] | None = None
+    command: str,
+    words: Sequence[str],
+    options: Iterable[Option],
+    unknown: list[str] | None = None,
+    release: tuple[int, ...] = NEWEST,
 ) -> CommandLine:
     """Return the parts of a command line, up to the first word that is no option.
 
@@ -101,6 +105,7 @@ def read(
         words: the words after the command's name.
         options: of SPANK plugins.
         unknown: list to which a note on each unknown option is added; None: such an option is an error.
+        release: of Slurm; decides which options take an argument.
 
     Raises:
         CommandLineError: the command has no such option, or it lacks its argument, or takes none.
@@ -114,15 +119,19 @@ def read(
             line.ended = True
             break
         if word.startswith("--"):
-            line.given += _long(command, word[2:], plugins, rest, unknown)
+            line.given += _long(command, word[2:], plugins, rest, unknown, release)
         else:
-            line.given += _letters(command, word[1:], rest, unknown)
+            line.given += _letters(command, word[1:], rest, unknown, release)
     line.rest = list(rest)
     return line
 
 
 def read_components(
-    command: str, words: Sequence[str], options: Sequence[Option], unknown: list[str] | None = None
+    command: str,
+    words: Sequence[str],
+    options: Sequence[Option],
+    unknown: list[str] | None = None,
+    release: tuple[int, ...] = NEWEST,
 ) -> list[CommandLine]:
     """Return the command lines of the components of a heterogeneous job; usually there is only one.
 
@@ -132,7 +141,7 @@ def read_components(
     lines: list[CommandLine] = []
     rest = list(words)
     while True:
-        line = read(command, rest, options, unknown)
+        line = read(command, rest, options, unknown, release)
         lines.append(line)
         own = line.rest.index(SEPARATOR) if SEPARATOR in line.rest and command == "srun" else 0
         if line.rest[own : own + 1] != [SEPARATOR] or (line.ended and not own):
@@ -141,15 +150,17 @@ def read_components(
         rest, line.rest = line.rest[own + 1 :], line.rest[:own]
 
 
-def of_environment(command: str, environment: Mapping[str, str], options: Iterable[Option]) -> list[Given]:
+def of_environment(
+    command: str, environment: Mapping[str, str], options: Iterable[Option], release: tuple[int, ...] = NEWEST
+) -> list[Given]:
     """Return the options that variables give to a command."""
     given = []
     for variable, name in VARIABLES[command]:
         text = environment.get(variable)
         if text is None:
             continue
-        has_arg = takes(command, name)
-        resets = has_arg == NONE and not _is_set(text)
+        has_arg = takes(command, name, release)
+        resets = has_arg == NONE and not is_set(text)
         given.append(Given(name, variable, (text or None) if has_arg == OMITTABLE else text, resets=resets))
     for option in options:
         if (text := environment.get(variable_of(option))) is not None:
@@ -158,11 +169,10 @@ def of_environment(command: str, environment: Mapping[str, str], options: Iterab
     return given
 
 
-def own_options(given: Sequence[Given]) -> list[tuple[str, str]]:
+def own_options(given: Sequence[Given]) -> list[tuple[str, str | None]]:
     """Return names and arguments of the command's own options, in the order of their setting."""
     kept = texts(given, plugin=False)
-    own = [each for each in given if each.name in kept and not (each.plugin or each.resets)]
-    return [(each.name, ALONE.get(each.name, "set") if each.text is None else each.text) for each in own]
+    return [(each.name, each.text) for each in given if each.name in kept and not (each.plugin or each.resets)]
 
 
 def in_force(
@@ -210,8 +220,10 @@ def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Map
     return next((name for name in names if os.path.isfile(name)), script if given else names[0])
 
 
-def takes(command: str, name: str) -> int:
+def takes(command: str, name: str, release: tuple[int, ...] = NEWEST) -> int:
     """Return whether an option of a command takes an argument: NONE, REQUIRED or OMITTABLE."""
+    if name == "requeue":
+        return OMITTABLE if release >= NEWEST else NONE
     if name in FLAGS or (name == "wait" and command == "sbatch"):
         return NONE
     return OMITTABLE if name in OPTIONAL else REQUIRED
@@ -221,7 +233,7 @@ def _inherited(given: Iterable[Given]) -> list[Given]:
     return [each for each in given if each.name not in OF_COMPONENT]
 
 
-def _is_set(text: str) -> bool:
+def is_set(text: str) -> bool:
     """Tell whether a variable sets an option without an argument; another text resets it."""
     if text == "" or text.lower() == "yes":
         return True
@@ -232,7 +244,12 @@ def _is_set(text: str) -> bool:
 
 
 def _long(
-    command: str, word: str, plugins: Mapping[str, int], rest: deque[str], unknown: list[str] | None
+    command: str,
+    word: str,
+    plugins: Mapping[str, int],
+    rest: deque[str],
+    unknown: list[str] | None,
+    release: tuple[int, ...],
 ) -> list[Given]:
     given, equals, argument = word.partition("=")
     value = argument if equals else None
@@ -243,7 +260,7 @@ def _long(
             value = rest.popleft()
         unknown.append(f"--{given}{'' if value is None else f'={value}'}: unknown here, ignored")
         return []
-    has_arg = plugins[name] if name in plugins else takes(command, name)
+    has_arg = plugins[name] if name in plugins else takes(command, name, release)
     if value is not None and has_arg == NONE:
         raise CommandLineError(f"--{name} takes no argument")
     if value is None and has_arg == REQUIRED:
@@ -266,7 +283,9 @@ def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool
     return matches[0] if matches else None
 
 
-def _letters(command: str, letters: str, rest: deque[str], unknown: list[str] | None) -> list[Given]:
+def _letters(
+    command: str, letters: str, rest: deque[str], unknown: list[str] | None, release: tuple[int, ...]
+) -> list[Given]:
     given = []
     while letters:
         letter, letters = letters[0], letters[1:]
@@ -276,7 +295,7 @@ def _letters(command: str, letters: str, rest: deque[str], unknown: list[str] | 
             break
         if name is None:
             raise CommandLineError(f"{command} has no option -{letter}")
-        has_arg, value = takes(command, name), None
+        has_arg, value = takes(command, name, release), None
         if has_arg != NONE:
             value, letters = letters or None, ""
         if has_arg == REQUIRED and value is None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.rows import release_of
 from slurmhooks.testing import command_lines, sbatch
 from slurmhooks.testing.command_lines import CommandLine, CommandLineError, Given
+from slurmhooks.testing.job_submit import RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,7 +74,12 @@ class Invocation:
 
 
 def read(
-    program: str, words: Sequence[str], options: Sequence[Option], environment: Mapping[str, str], notes: list[str]
+    program: str,
+    words: Sequence[str],
+    options: Sequence[Option],
+    environment: Mapping[str, str],
+    notes: list[str],
+    release: str = RELEASE,
 ) -> Invocation:
     """Read a command, and the script of sbatch.
 
@@ -83,12 +90,13 @@ def read(
         options: of SPANK plugins.
         environment: of the command.
         notes: list to which a note is added if the script cannot be read.
+        release: of Slurm.
 
     Raises:
         ValueError: the command would refuse the command line or the script.
     """
-    lines = command_lines.read_components(program, words, options)
-    variables = command_lines.of_environment(program, environment, options)
+    lines = command_lines.read_components(program, words, options, None, release_of(release))
+    variables = command_lines.of_environment(program, environment, options, release_of(release))
     called = Invocation(program, lines, dict(environment), variables)
     if program != "sbatch":
         return called
@@ -105,7 +113,7 @@ def read(
             notes.append(f"{name}: {error.strerror}: its options are not read")
     if called.text is not None:
         sbatch.check_script(called.script or "the script", called.text)
-        called.of_script = sbatch.options_in(called.text, [], options)
+        called.of_script = sbatch.options_in(called.text, [], options, release)
     return called
 
 

@@ -62,7 +62,7 @@ _FLAGS = """
     verbose version wait-for-children whole
 """
 FLAGS = frozenset(_FLAGS.split())
-"""Options without an argument; also ``wait`` of sbatch."""
+"""Options without an argument; also ``wait`` of sbatch. That of ``requeue`` may be omitted from 26.05 on."""
 _OPTIONAL = """
     bcast compress exclusive external-launcher get-user-env immediate kill-command kill-on-bad-exit nice no-kill
     oom-kill-step overlap propagate pty resv-ports send-libs x11

@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any
+
+from slurmhooks.testing.option_numbers import node_count, strtol
 
 MOST_NODES = 1 << 14
 """slurm.h MAX_JOB_SIZE_BITMAP: the largest number in a list of counts."""
@@ -29,7 +31,7 @@ def moment(text: str, now: float | None = None) -> int:
     present = time.localtime(now)
     date: tuple[int, int, int] | None = None
     clock: tuple[int, int, int] | None = None
-    rest = text
+    rest = text.partition("\n")[0]
     if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.ASCII | re.IGNORECASE):
         return int(match.group(1))
     while rest := rest.lstrip(" \t-T"):
@@ -49,6 +51,10 @@ def moment(text: str, now: float | None = None) -> int:
         assert clock is not None
         later = clock[:2] > (present.tm_hour, present.tm_min)
         date = _date_of(present if later else time.localtime(time.mktime(present) + PERIODS["day"]))
+    if not date[0]:
+        given = (*date[1:], *(clock or (0, 0, 0))[:2])
+        later = given > (present.tm_mon, present.tm_mday, present.tm_hour, present.tm_min)
+        date = (present.tm_year + (not later), *date[1:])
     try:
         return int(time.mktime((*date, *(clock or (0, 0, 0)), 0, 0, -1)))
     except (OverflowError, ValueError) as error:
@@ -79,6 +85,8 @@ def _named(match: re.Match[str], present: time.struct_time) -> _Read:
 
 def _clock(match: re.Match[str], present: time.struct_time) -> _Read:
     hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
+    if match[4] and hour > 12:
+        raise SbatchError(f"{match[0]!r} is not a time")
     if match[4]:
         hour = hour % 12 + (12 if match[4].lower() == "pm" else 0)
     if hour > 23 or minute > 59 or second > 59:
@@ -91,12 +99,8 @@ def _iso(match: re.Match[str], present: time.struct_time) -> _Read:
 
 
 def _american(match: re.Match[str], present: time.struct_time) -> _Read:
-    """MM/DD[/YY], MMDD[YY] with ``/`` or ``.``; without a year, the next such day."""
-    month, day = int(match[1]), int(match[2])
-    year = 2000 + int(match[3]) if match[3] else present.tm_year
-    if not match[3] and (month, day) < (present.tm_mon, present.tm_mday):
-        year += 1
-    return _valid(year, month, day), None
+    """MM/DD[/YY], MMDD[YY] with ``/`` or ``.``; without a year, the next such moment, for which the year is 0."""
+    return _valid(2000 + int(match[3]) if int(match[3] or 0) else 0, int(match[1]), int(match[2])), None
 
 
 def _valid(year: int, month: int, day: int) -> tuple[int, int, int]:
@@ -110,8 +114,8 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
     (r"now\s*(?:([+-])\s*([0-9]{1,10})\s*(second|minute|hour|day|week)?s?)?", _now),
     ("today|tomorrow", _day),
     ("|".join(HOURS), _named),
-    (r"([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?\s*(am|pm)?", _clock),
-    (r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})", _iso),
+    (r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*(am|pm)?", _clock),
+    (r"([0-9]{4})-([0-9]{2})-([0-9]{1,2})", _iso),
     (r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{2}))?", _american),
     (r"([0-9]{2})([0-9]{2})([0-9]{2})?", _american),
 )
@@ -151,32 +155,51 @@ def words_of(line: str) -> list[str]:
 
 
 def number(text: str) -> int:
-    """Return a number; the suffixes K and M are powers of 1024, as in sbatch."""
-    match = re.fullmatch(r"(-?[0-9]{1,18})([kKmM]?)", text)
-    if not match:
+    """Return a number as C reads it.
+
+    Raises:
+        SbatchError: something follows it.
+    """
+    value, rest = strtol(text)
+    if rest:
         raise SbatchError(f"{text!r} is not a number")
-    return int(match.group(1)) * {"": 1, "k": 1024, "m": 1024 * 1024}[match.group(2).lower()]
+    return value
 
 
 def nodes(fields: dict[str, Any], text: str) -> None:
     """``--nodes``: a number, a range, or a list of acceptable numbers."""
     fields.pop("job_size_str", None)
     if "," in text or ":" in text:
-        counts = sorted(set(chain.from_iterable(map(_counts, text.split(",")))))
+        counts = node_counts(text)
         runs = [[count for _, count in run] for _, run in groupby(enumerate(counts), lambda pair: pair[1] - pair[0])]
         shown = ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
         fields.update(min_nodes=counts[0], max_nodes=counts[-1], job_size_str=shown)
         return
-    least, _, most = text.partition("-")
-    fields.update(min_nodes=number(least), max_nodes=number(most or least))
+    least, dash, most = text.partition("-")
+    fields["min_nodes"] = node_count(least)
+    if dash:
+        fields["min_nodes"] = max(1, fields["min_nodes"]) if fields["min_nodes"] < 0 else fields["min_nodes"]
+    fields["max_nodes"] = node_count(most) if dash else fields["min_nodes"]
+    if fields["min_nodes"] < 0 or (fields["max_nodes"] and fields["max_nodes"] < fields["min_nodes"]):
+        raise SbatchError(f"{text!r} is not a number of nodes")
 
 
-def _counts(text: str) -> range:
-    """Return the numbers of ``4``, ``4-8`` or ``4-8:2``."""
-    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", text)
-    if not match or int(match[2] or match[1]) >= MOST_NODES or int(match[3] or 1) < 1:
-        raise SbatchError(f"{text!r} is not a count of nodes")
-    counts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+def node_counts(text: str) -> list[int]:
+    """Return the numbers of ``1,4-8`` or ``4-8:2``, which Slurm does not combine; a step never reaches the last one."""
+    words = [word for word in re.split("[-,:]", text) if word]
+    if not all(not strtol(word)[1] and strtol(word)[0] < MOST_NODES for word in words):
+        raise SbatchError(f"{text!r} is not a list of counts of nodes")
+    counts: set[int] = set()
+    if ":" in text:
+        match = re.fullmatch(r"([0-9]+)-([0-9]+):([0-9]+)", text)
+        if match is None or int(match[2]) < int(match[1]) or not int(match[3]):
+            raise SbatchError(f"{text!r} is not LEAST-MOST:STEP")
+        counts.update(range(int(match[1]), int(match[2]), int(match[3])))
+    else:
+        for item in () if text.startswith(",") else text.split(","):
+            least, dash, most = item.rpartition("-")
+            first = int(least.rpartition("-")[2] or 0) if dash else int(most or 0)
+            counts.update(range(first, int(most or 0) + 1))
     if not counts:
-        raise SbatchError(f"{text!r} is not a count of nodes")
-    return counts
+        raise SbatchError(f"{text!r} contains no count of nodes")
+    return sorted(counts)

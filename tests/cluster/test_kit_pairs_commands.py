@@ -184,6 +184,14 @@ HAND = (
     sbatch("-d", "afterok:1", "--wrap", "true"),
     sbatch("--mem-bind=local", "--propagate=STACK", "--wrap", "true"),
     sbatch("--runtime=x", "--wrap", "true"),
+    sbatch("--propagate=x", "--wrap", "true"),
+    sbatch("--propagate=core,", "--wrap", "true"),
+    sbatch("--priority=x", "--wrap", "true"),
+    sbatch("--requeue=expedite", "--wrap", "true"),
+    sbatch("--wrap", "true", SBATCH_REQUEUE="1"),
+    sbatch("--wrap", "true", SBATCH_REQUEUE=""),
+    sbatch("--wrap", "true", SBATCH_REQUEUE="no"),
+    sbatch("--wrap", "true", SBATCH_REQUEUE="expedite"),
     Command(("salloc", "--container=/tmp/bundle", "true")),
     Command(("srun", "true")),
     Command(("srun", "-n2", "-N1", "-t", "5", "echo", "a b", "--c")),
@@ -293,15 +301,15 @@ class Pairs:
         self.uid = cluster.user("alice", "id", "-u", check=True).stdout.strip()
 
     def of_command(self, command: Command) -> tuple[Done, Done | None]:
-        """Return what the kit does with a command: its filters, and for sbatch slurmctld's part."""
+        """Return what the kit does with a command: its filters, and slurmctld's part, except that of scrontab."""
         program, *words = command.argv
         if program == "scrontab":
             words = command.files["table"].partition("\n")[0].split()[1:]
         own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
         first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
-        if program != "sbatch":
+        if program == "scrontab" or not words:
             return first, None
-        who = ["--uid", self.uid]
+        who = ["--uid", self.uid, "--command", program]
         source = ["-"] if command.stdin else []
         return first, in_kit(self.folder, ["job_submit", *own, *who, *source, "--", *words], command)
 

@@ -14,7 +14,7 @@ from slurmhooks.hooks.option import Option
 from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing import command_lines
 from slurmhooks.testing.command_lines import CommandLineError, Given
-from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
 from slurmhooks.testing.option_values import SbatchError, words_of
 from slurmhooks.testing.sbatch import spank
@@ -84,10 +84,12 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     join(fields)
 
 
-def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+def _parts(
+    words: Sequence[str], notes: list[str], options: Sequence[Option], release: str = RELEASE
+) -> list[list[Given]]:
     """Return the options of each component on a command line."""
     try:
-        lines = command_lines.read_components("sbatch", words, options, notes)
+        lines = command_lines.read_components("sbatch", words, options, notes, release_of(release))
     except CommandLineError as error:
         raise SbatchError(str(error)) from error
     if lines[-1].rest:
@@ -95,13 +97,15 @@ def _parts(words: Sequence[str], notes: list[str], options: Sequence[Option]) ->
     return [line.given for line in lines]
 
 
-def options_in(text: str, notes: list[str], options: Sequence[Option]) -> list[list[Given]]:
+def options_in(text: str, notes: list[str], options: Sequence[Option], release: str = RELEASE) -> list[list[Given]]:
     """Return the options of each component in a script, without those that sbatch reads on its command line only."""
-    lines = [_parts(words, notes, options)[0] for words in script_options(text)]
+    lines = [_parts(words, notes, options, release)[0] for words in script_options(text)]
     return [[each for each in line if each.name not in EARLY["sbatch"]] for line in lines]
 
 
-def _set(given: Iterable[Given], fields: Fields, notes: list[str]) -> None:
+def _set(
+    given: Iterable[Given], fields: Fields, notes: list[str], release: str = RELEASE, program: str = "sbatch"
+) -> None:
     kept: list[Given] = []
     for each in given:
         if each.resets:
@@ -113,19 +117,19 @@ def _set(given: Iterable[Given], fields: Fields, notes: list[str]) -> None:
             fields.setdefault("_spank", {})[each.name] = each.text
             continue
         if each.name in ENDING:
-            raise SbatchError(f"{each.how}: sbatch prints something and ends")
+            raise SbatchError(f"{each.how}: {program} prints something and ends")
         if each.name not in OPTIONS:
             notes.append(f"{each.how}: no effect here")
             continue
         try:
+            if each.text is not None:
+                printed(each.name, each.text, release_of(release), program)
             OPTIONS[each.name](fields, each.text or "")
-            if each.name in LOWEST and each.text is not None:
-                printed(each.name, each.text)
-        except EndedError as error:
-            lowest = LOWEST[each.name]
-            raise SbatchError(f"{each.how}: {each.text!r} is not a number of at least {lowest}") from error
-        except (NotationError, SbatchError) as error:
+        except SbatchError as error:
             raise SbatchError(f"{each.how}: {error}") from error
+        except ValueError as error:
+            reason = f": it is not a number of at least {LOWEST[each.name]}" if each.name in LOWEST else ""
+            raise SbatchError(f"{each.how}: {program} refuses {each.text!r}{reason}") from error
 
 
 def check_script(script: str, text: str) -> None:
@@ -176,7 +180,7 @@ def submission(
     options = list(options)
     by_name = {option.name: option for option in options}
     of_words: list[str] = []
-    parts = _parts(words, of_words, options)
+    parts = _parts(words, of_words, options, release)
     fields: Fields = {"script": text, "argv": [], "submit_line": submit_line or " ".join(["sbatch", *words])}
     if script is not None:
         if any(each.name == "external" for part in parts for each in part):
@@ -185,9 +189,9 @@ def submission(
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
     remarks: list[str] = []
-    lines = options_in(text, remarks, options)
+    lines = options_in(text, remarks, options, release)
     remarks += of_words
-    variables = command_lines.of_environment("sbatch", environment, by_name.values())
+    variables = command_lines.of_environment("sbatch", environment, by_name.values(), release_of(release))
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
     compute(fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name)
     notes += dict.fromkeys(remarks)
@@ -212,6 +216,7 @@ def compute(
     work_dir: str,
     release: str,
     options: Mapping[str, Option],
+    program: str = "sbatch",
 ) -> None:
     """Compute the fields of a submission from its options, except the variables that follow from its fields.
 
@@ -223,18 +228,20 @@ def compute(
         work_dir: where sbatch runs.
         release: of Slurm.
         options: of SPANK plugins, by name.
+        program: the command that submits.
 
     Raises:
-        SbatchError: sbatch would refuse an option.
+        SbatchError: the command would refuse an option.
     """
-    _set(given, fields, notes)
+    _set(given, fields, notes, release, program)
     if "_wrap" in fields:
         fields.setdefault("name", "wrap")
     export(fields, environment, work_dir, release)
     fields.setdefault("name", "sbatch")
     kept = release_of(release) >= LAYOUT_SINCE or "ALL" in fields.get("_export", "ALL").upper().split(",")
     spank.insert(fields, options, inherit=True, of_step=kept)
-    insert(fields)
+    if "script" in fields:
+        insert(fields)
     try:
         derive(fields, work_dir, release)
     except NotationError as error:

@@ -129,7 +129,9 @@ def add(fields: Fields, given: Mapping[str, str | None], release: str) -> None:
     tasks_given = int(fields["bitflags"]) & int(JobFlag.JOB_NTASKS_SET)
     of_options = OF_OPTIONS | OF_OLD_OPTIONS if old else OF_OPTIONS
     printed_ones = {
-        name: printed(name, text) for name, text in given.items() if name in of_options and text is not None
+        name: printed(name, text, release_of(release))
+        for name, text in given.items()
+        if name in of_options and text is not None
     }
     variables = {of_options[name]: text for name, text in printed_ones.items()}
     if "SLURM_DISTRIBUTION" in variables:

@@ -4,17 +4,18 @@
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmhooks.fields.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
-from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
-from slurmhooks.job_submit.strings.times import read_seconds
-from slurmhooks.testing.option_texts import leading_int
+from slurmhooks.fields.rows import release_of
+from slurmhooks.testing.job_submit import RELEASE
+from slurmhooks.testing.option_numbers import NEVER, megabytes, minutes, seconds, strtol
+from slurmhooks.testing.option_texts import printed
 from slurmhooks.testing.option_values import SbatchError, moment, nodes, number
+from slurmhooks.testing.option_words import mail_types, profiles, signal_parts
 from slurmhooks.testing.sbatch import settings
 from slurmhooks.values import NO_VAL, UNLIMITED
 
@@ -24,8 +25,6 @@ Setter = Callable[[Fields, str], None]
 MOST_NICE = (1 << 31) - 3
 TOP = NO_VAL[32] - 1
 """The priority ``TOP``."""
-SIGNAL_TIME = 60
-"""Seconds before the end of the job at which sbatch sends a signal by default."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +58,15 @@ def always(field: str, value: Any) -> Sets:
     return Sets(field, lambda _: value)
 
 
-def names_of(field: str, values: Mapping[str, Any]) -> Sets:
-    """Return a setter that combines flags, given by names with commas between."""
+def names_of(field: str, values: Mapping[str, Any], read: Callable[[str], str]) -> Sets:
+    """Return a setter that combines flags, whose names a function reads, with commas between."""
+    return Sets(field, lambda text: sum(int(values[word.upper()]) for word in read(text).split(",")))
 
-    def read(text: str) -> int:
-        flags = 0
-        for word in text.split(","):
-            if word.strip().upper() not in values:
-                raise SbatchError(f"{word!r} is not one of {', '.join(sorted(values))}")
-            flags |= int(values[word.strip().upper()])
-        return flags
 
-    return Sets(field, read)
+def profile(text: str) -> int:
+    """Return the flags of ``--profile``; all of them are more than the known ones."""
+    names = profiles(text).upper().split(",")
+    return PROFILES["ALL"] if len(names) > 1 and "all" in text.lower() else sum(PROFILES[name] for name in names)
 
 
 def one_of(field: str, values: Mapping[str, Any]) -> Sets:
@@ -91,7 +87,7 @@ def tres(field: str, prefix: str = "") -> Sets:
 
 def memory_per_gpu(fields: Fields, text: str) -> None:
     """``--mem-per-gpu``."""
-    tres("mem_per_tres", "gres/gpu:")(fields, str(mem_str_to_mib(text)))
+    tres("mem_per_tres", "gres/gpu:")(fields, str(megabytes(text)))
 
 
 def generic_resources(fields: Fields, text: str) -> None:
@@ -102,17 +98,9 @@ def generic_resources(fields: Fields, text: str) -> None:
 
 def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
-    import signal as signals
-
-    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@([0-9]{1,9}))?", text, re.ASCII | re.IGNORECASE)
-    if match:
-        name = match.group(2).upper().removeprefix("SIG")
-        value = number(name) if name.isdecimal() else signals.Signals.__members__.get(f"SIG{name}")
-    if not match or value is None:
-        raise SbatchError(f"{text!r} is not a signal such as B:USR1@60")
-    for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
-        flags |= flag if letter in (match.group(1) or "").upper() else 0
-    fields.update(warn_signal=int(value), warn_time=int(match.group(3) or SIGNAL_TIME), warn_flags=int(flags))
+    letters, number, seconds = signal_parts(text, release_of(RELEASE), "sbatch")
+    flags = {"B": WarnFlag.KILL_JOB_BATCH, "R": WarnFlag.KILL_JOB_RESV}
+    fields.update(warn_signal=number, warn_time=seconds, warn_flags=sum(int(flags[letter]) for letter in letters))
 
 
 def no_kill(fields: Fields, text: str) -> None:
@@ -134,54 +122,46 @@ def file_name(text: str) -> str:
     return "/dev/null" if text.lower() == "none" else text
 
 
-def positive(text: str) -> int:
-    """Return a number above 0."""
-    value = number(text)
-    if value < 1:
-        raise SbatchError(f"{text!r} is not a number above 0")
-    return value
-
-
 def switches(fields: Fields, text: str) -> None:
     """``--switches=COUNT[@TIME]``."""
     count, _, wait = text.partition("@")
     fields["req_switch"] = number(count)
-    if wait and (seconds := read_seconds(wait)) is not UNLIMITED:
-        fields["wait4switch"] = seconds
+    if wait and printed("switches", text).endswith(tuple("0123456789")) and seconds(wait) != NEVER:
+        fields["wait4switch"] = seconds(wait)
+
+
+def limit(text: str) -> Any:
+    """Return a time limit in minutes."""
+    value = minutes(text) % (1 << 32)
+    return UNLIMITED if value in (0, NEVER) else value
+
+
+def period(text: str) -> Any:
+    """Return a period in seconds."""
+    value = seconds(text) % (1 << 32)
+    return UNLIMITED if value == NEVER else value
 
 
 def nice(text: str) -> int:
     """Return what strtoll() makes of a text; without one, 100."""
-    value = leading_int(text) if text else 100
+    value = strtol(text)[0] if text else 100
     if abs(value) > MOST_NICE:
         raise SbatchError(f"{text!r} is out of range (+/- {MOST_NICE})")
     return value
 
 
-def wait_for_nodes(text: str) -> int:
-    """Return 0 or 1."""
-    if (value := number(text or "0")) not in (0, 1):
-        raise SbatchError(f"{text!r} is neither 0 nor 1")
-    return value
-
-
 def distribution(fields: Fields, text: str) -> None:
     """``--distribution``."""
-    kind, *more = text.lower().split(",")
-    parts = ["cfull" if part == "fcyclic" else part for part in kind.split(":")]
-    for place, default in enumerate(("block", "cyclic", "cyclic")):  # a core's default is that of its socket
-        if place < len(parts) and parts[place] == "*":
-            parts[place] = parts[1] if place == 2 else default
-    plane = parts[0].partition("=")
-    name = "SLURM_DIST_" + ("PLANE" if plane[0] == "plane" else "_".join(parts).upper())
-    if name not in TaskDist.__members__:
-        raise SbatchError(f"{text!r} is not a distribution such as block:cyclic")
-    fields["task_dist"] = int(TaskDist[name])
-    if plane[2]:
-        fields["plane_size"] = number(plane[2])
+    kind, _, flag = printed("distribution", text).partition(",")
+    name, _, size = kind.replace("fcyclic", "cfull").replace(":", "_").upper().partition("=")
+    if name in ("PACK", "NOPACK"):
+        name, flag = "UNKNOWN", kind
+    fields["task_dist"] = int(TaskDist[f"SLURM_DIST_{name}"])
+    if size:
+        fields["plane_size"] = int(size)
     flags = {"pack": TaskDistFlag.SLURM_DIST_PACK_NODES, "nopack": TaskDistFlag.SLURM_DIST_NO_PACK_NODES}
-    for word in more:
-        one_of("task_dist_flags", flags)(fields, word)
+    if flag:
+        fields["task_dist_flags"] = int(flags[flag])
 
 
 def text_in(path: str) -> str:
@@ -203,7 +183,7 @@ def identity(field: str, kind: str) -> Sets:
         import pwd
 
         try:
-            if text.isdecimal():
+            if text.isdecimal() and text.isascii() and number(text) < NO_VAL[32]:
                 return number(text)
             return pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid
         except (KeyError, ValueError):
@@ -216,6 +196,33 @@ def nothing(fields: Fields, text: str) -> None:
     """Ignore an option that sets no field of the submission."""
 
 
+class Priority(Sets):
+    """``--priority``; 0 is not sent."""
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store the priority."""
+        if self.read(text):
+            super().__call__(fields, text)
+
+
+class Requeue(Sets):
+    """``--requeue[=expedite]``."""
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store 1, and the flag."""
+        super().__call__(fields, text)
+        if text.lower() == "expedite":
+            settings.flag("EXPEDITED_REQUEUE")(fields, text)
+
+
+def propagated(fields: Fields, text: str) -> None:
+    """Check ``--propagate``."""
+    for word in text.upper().split(",") if text.upper() not in ("", "ALL", "NONE") else ():
+        if word and word.removeprefix("RLIMIT_") not in LIMITS:
+            raise SbatchError(f"{word!r} is not a limit such as STACK")
+
+
+LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS")
 MAIL = {
     "BEGIN": MailType.MAIL_JOB_BEGIN,
     "END": MailType.MAIL_JOB_END,
@@ -240,7 +247,7 @@ MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRU
 
 OPTIONS: dict[str, Setter] = {
     "account": text_of("account"),
-    "acctg-freq": Sets("acctg_freq", settings.frequencies),
+    "acctg-freq": text_of("acctg_freq"),
     "array": text_of("array_inx"),
     "batch": text_of("batch_features"),
     "bb": text_of("burst_buffer"),
@@ -264,7 +271,7 @@ OPTIONS: dict[str, Setter] = {
     "cpus-per-gpu": tres("cpus_per_tres", "gres/gpu:"),
     "cpus-per-task": Sets("cpus_per_task", number),
     "deadline": Sets("deadline", moment),
-    "delay-boot": Sets("delay_boot", read_seconds),
+    "delay-boot": Sets("delay_boot", period),
     "dependency": text_of("dependency"),
     "distribution": distribution,
     "error": Sets("std_err", file_name),
@@ -292,12 +299,12 @@ OPTIONS: dict[str, Setter] = {
     "job-name": text_of("name"),
     "kill-on-invalid-dep": settings.dependency_end,
     "licenses": text_of("licenses"),
-    "mail-type": names_of("mail_type", MAIL),
+    "mail-type": names_of("mail_type", MAIL, mail_types),
     "mail-user": text_of("mail_user"),
     "mcs-label": text_of("mcs_label"),
-    "mem": Sets("min_mem_per_node", mem_str_to_mib),
+    "mem": Sets("min_mem_per_node", megabytes),
     "mem-bind": settings.memory_binding,
-    "mem-per-cpu": Sets("min_mem_per_cpu", mem_str_to_mib),
+    "mem-per-cpu": Sets("min_mem_per_cpu", megabytes),
     "mem-per-gpu": memory_per_gpu,
     "mem-update": settings.memory_update,
     "mincpus": Sets("pn_min_cpus", number),
@@ -308,7 +315,7 @@ OPTIONS: dict[str, Setter] = {
     "nodefile": node_file,
     "nodelist": text_of("req_nodes"),
     "nodes": nodes,
-    "ntasks": Sets("num_tasks", positive),
+    "ntasks": Sets("num_tasks", number),
     "ntasks-per-core": Sets("ntasks_per_core", number),
     "ntasks-per-gpu": Sets("_ntasks_per_gpu", number),
     "ntasks-per-node": Sets("ntasks_per_node", number),
@@ -322,13 +329,13 @@ OPTIONS: dict[str, Setter] = {
     "parsable": nothing,
     "partition": text_of("partition"),
     "prefer": text_of("prefer"),
-    "priority": Sets("priority", lambda text: TOP if text.upper() == "TOP" else number(text)),
-    "profile": names_of("profile", PROFILES),
-    "propagate": nothing,
+    "priority": Priority("priority", lambda text: TOP if text.upper() == "TOP" else strtol(text)[0]),
+    "profile": Sets("profile", profile),
+    "propagate": propagated,
     "qos": text_of("qos"),
     "quiet": nothing,
     "reboot": always("reboot", 1),
-    "requeue": always("requeue", 1),
+    "requeue": Requeue("requeue", lambda _: 1),
     "reservation": text_of("reservation"),
     "resources": text_of("_resources"),
     "resv-ports": Sets("resv_port_cnt", lambda text: number(text or "0")),
@@ -342,16 +349,16 @@ OPTIONS: dict[str, Setter] = {
     "test-only": nothing,
     "thread-spec": Sets("thread_spec", number),
     "threads-per-core": Sets("threads_per_core", number),
-    "time": Sets("time_limit", lambda text: time_str2mins(text) or UNLIMITED),
-    "time-min": Sets("time_min", time_str2mins),
-    "tmp": Sets("pn_min_tmp_disk", mem_str_to_mib),
+    "time": Sets("time_limit", limit),
+    "time-min": Sets("time_min", limit),
+    "tmp": Sets("pn_min_tmp_disk", megabytes),
     "tres-bind": text_of("tres_bind"),
     "tres-per-task": tres("tres_per_task"),
     "uid": identity("user_id", "user"),
     "use-min-nodes": settings.flag("USE_MIN_NODES"),
     "verbose": nothing,
     "wait": nothing,
-    "wait-all-nodes": Sets("wait_all_nodes", wait_for_nodes),
+    "wait-all-nodes": Sets("wait_all_nodes", lambda text: number(text) % (1 << 16)),
     "wckey": text_of("wckey"),
     "wrap": text_of("_wrap"),
 }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
+from slurmhooks.testing.command_lines import is_set
 from slurmhooks.testing.option_values import SbatchError
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
         if each.name == "mail-type" and version < LAST_SINCE:
             types.append(each.text or "")
             each = replace(each, text=",".join(types))
+        if each.name == "requeue" and version < LAST_SINCE:
+            each = replace(each, text=None, resets=each.text is not None and not is_set(each.text))
         if version < LAYOUT_SINCE:
             _refuse(each)
         kept.append(each)

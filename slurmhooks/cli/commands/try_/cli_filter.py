@@ -50,13 +50,14 @@ def command(
     registry = load(sysconfdir, files, scripts=True)
     options = options_of(spank_lines(sysconfdir, files, (), registry))
     notes: list[str] = []
+    release = release or site_handlers.release(sysconfdir)
     try:
-        called = invocation.read(program, words, options, variables, notes)
+        called = invocation.read(program, words, options, variables, notes, release)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     for note in notes:
         output.note(note)
-    trial = Trial(registry, called, options, release or site_handlers.release(sysconfdir))
+    trial = Trial(registry, called, options, release)
     components = trial.run()
     if output.wants_json():
         documents = [{name: asdict(result) for name, result in results.items()} for results in components]

@@ -15,7 +15,7 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, optio
 from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
 from slurmhooks.cli.findings import shown
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run
+from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 
 
@@ -67,6 +67,8 @@ ENVIRONMENTS = ("environment", "spank_job_env")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION... [ARGUMENT...]]")
 @click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
 @click.option("--user", help="Name of the submitter.")
+@click.option("--command", "program", type=click.Choice(("sbatch", *allocations.COMMANDS)), default="sbatch",
+              help="The command that submits; the command line of srun or salloc follows.")  # fmt: skip
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
 @site_handlers.release_option
@@ -76,6 +78,7 @@ def command(
     options: tuple[str, ...],
     uid: int | None,
     user: str | None,
+    program: str,
     modify: Path | None,
     tables: Path | None,
     release: str | None,
@@ -86,7 +89,8 @@ def command(
 
     SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
     is standard input. Options of sbatch follow "--", with ":" between those of components, then arguments of the
-    script. Instead of SOURCE, the command line of sbatch may follow "--", if it begins with an option, such as --wrap.
+    script. Instead of SOURCE, the command line of sbatch may follow "--", if it begins with an option, such as --wrap,
+    and with --command that of srun or salloc.
     Variables such as SBATCH_ACCOUNT give options, too. Each component of a heterogeneous job is run; --json then prints
     a list. With --modify, the handlers of job_modify run.
     """
@@ -95,7 +99,7 @@ def command(
     release = release or site_handlers.release(sysconfdir)
     number, identity = submitter(uid, user)
     registry = load(sysconfdir, files, scripts=True)
-    submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)))
+    submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)), program)
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
     accepted = True

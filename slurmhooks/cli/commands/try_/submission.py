@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from slurmhooks.hooks.option import Option
-from slurmhooks.testing import Result, command_lines, invocation, sbatch
+from slurmhooks.testing import Result, allocations, command_lines, invocation, sbatch
 from slurmhooks.testing.environments import group_name
 from slurmhooks.testing.job_submit import missing_fields
 from slurmhooks.testing.runner import check_options
@@ -30,6 +30,7 @@ class Source:
         arguments: of the script.
         options: of SPANK plugins.
         line: the command line of sbatch; None: that of the other attributes.
+        program: the command that submits: ``sbatch``, ``srun`` or ``salloc``.
     """
 
     name: str | None
@@ -38,6 +39,7 @@ class Source:
     arguments: list[str]
     options: Sequence[Option]
     line: str | None = None
+    program: str = "sbatch"
 
     @property
     def components(self) -> int:
@@ -47,8 +49,10 @@ class Source:
             click.UsageError: sbatch would refuse the options.
         """
         try:
+            if self.program != "sbatch":
+                return len(command_lines.read_components(self.program, self.words, self.options, []))
             return 1 if self.has_fields else sbatch.components(self.text, self.words, self.options)
-        except sbatch.SbatchError as error:
+        except ValueError as error:
             raise click.UsageError(str(error)) from error
 
     @property
@@ -72,17 +76,22 @@ class Source:
                 fields = read_json(self.name or "standard input", self.text)
                 sbatch.apply(self.words, fields, notes, self.options)
                 return fields
-            fields = sbatch.submission(
-                self.name,
-                self.text,
-                self.words,
-                notes,
-                arguments=self.arguments,
-                release=release,
-                component=component,
-                options=self.options,
-                submit_line=self.line,
-            )
+            if self.program != "sbatch":
+                fields = allocations.request(
+                    self.program, self.words, notes, release=release, component=component, options=self.options
+                )
+            else:
+                fields = sbatch.submission(
+                    self.name,
+                    self.text,
+                    self.words,
+                    notes,
+                    arguments=self.arguments,
+                    release=release,
+                    component=component,
+                    options=self.options,
+                    submit_line=self.line,
+                )
         except sbatch.SbatchError as error:
             raise click.UsageError(str(error)) from error
         for missing in sorted(missing_fields(release).intersection(fields)):
@@ -91,11 +100,13 @@ class Source:
         return fields
 
     def checked(self, component: int = 0) -> Result:
-        """Convert and check options of SPANK plugins, as sbatch does before it submits anything."""
+        """Convert and check options of SPANK plugins, as the command does before it submits anything."""
         lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options)
-        parts = [line.given for line in command_lines.read_components("sbatch", self.words, self.options, [])]
-        variables = [] if self.has_fields else command_lines.of_environment("sbatch", os.environ, self.options)
+        parts = [line.given for line in command_lines.read_components(self.program, self.words, self.options, [])]
+        variables = [] if self.has_fields else command_lines.of_environment(self.program, os.environ, self.options)
         given = command_lines.in_force(lines, variables, parts, component)
+        if self.program == "srun":  # each component is a whole command line
+            given = [*variables, *parts[component]]
         return check_options(self.options, command_lines.texts(given, plugin=True))
 
 
@@ -114,17 +125,20 @@ def restrict(fields: dict[str, Any], notes: list[str]) -> None:
         del fields["priority"]
 
 
-def read_source(source: str, words: Sequence[str], options: Sequence[Option]) -> Source:
+def read_source(source: str, words: Sequence[str], options: Sequence[Option], program: str = "sbatch") -> Source:
     """Return what a command line submits.
 
     Args:
         source: name of a file, "-" for standard input, or the first option of a command line as sbatch takes it.
         words: the words after it: of a file, options of sbatch and arguments of the script.
         options: of SPANK plugins.
+        program: the command that submits; other than sbatch, it takes its whole command line.
 
     Raises:
-        click.UsageError: sbatch would refuse the words, or the file cannot be read.
+        click.UsageError: the command would refuse the words, or the file cannot be read.
     """
+    if program != "sbatch":
+        return Source(None, "", [source, *words], [], options, program=program)
     is_option = source.startswith("-") and source != "-"
     words = [source, *words] if is_option else list(words)
     try:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Requests of srun and salloc; clusters compare all fields, see test_kit_pairs_commands.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slurmhooks.fields.constants import OpenMode
+from slurmhooks.testing import FakeJob, allocations
+from slurmhooks.testing.option_values import SbatchError
+
+
+def request(*words: str, component: int = 0, release: str = "26.05") -> dict[str, Any]:
+    """Return the fields of a request."""
+    return allocations.request(
+        words[0], words[1:], [], release=release, component=component, environment={"SHELL": "/bin/sh"}
+    )
+
+
+def test_an_interactive_job() -> None:
+    """A job of srun or salloc has the program as its arguments, and neither a script nor an environment."""
+    for program, name in (("srun", "hostname"), ("salloc", "interactive")):
+        fields = request(program, "-t5", "-n2", "/bin/hostname", "-f")
+        assert (fields["argv"], fields["name"], fields["time_limit"]) == (["/bin/hostname", "-f"], name, 5)
+        assert not {"script", "environment", "std_in"} & {*fields}
+        assert FakeJob(**fields).interactive
+        assert fields["submit_line"] == f"{program} -t5 -n2 /bin/hostname -f"
+
+
+def test_the_program_of_salloc() -> None:
+    """salloc runs a shell without a program, and nothing with --no-shell."""
+    assert request("salloc")["argv"] == ["/bin/sh"]
+    assert (request("salloc", "--no-shell")["argv"], request("salloc", "--no-shell")["name"]) == ([], "no-shell")
+    assert (
+        request("salloc", "true", release="22.05")["argv"],
+        request("srun", "true", "x", release="22.05")["argv"],
+    ) == (
+        [],
+        ["true"],
+    )
+
+
+def test_components() -> None:
+    """Each component has its own options; those of srun have their own programs, and the name of the first one."""
+    second = request("srun", "-n1", "true", ":", "-n2", "false", component=1)
+    assert (second["argv"], second["name"], second["num_tasks"]) == (["false"], "true", 2)
+    assert (second["open_mode"], second["het_job_offset"]) == (OpenMode.OPEN_MODE_APPEND, 1)
+    both = [request("salloc", "-n1", ":", "-n2", "true", component=number) for number in range(2)]
+    assert [(fields["argv"], fields["num_tasks"]) for fields in both] == [(["/bin/sh"], 1), (["true"], 2)]
+
+
+@pytest.mark.parametrize(
+    "words", [("srun",), ("srun", "--nodes=x", "true"), ("salloc", "--gres-flags=allow-task-sharing")]
+)
+def test_wrong(words: tuple[str, ...]) -> None:
+    """What the command refuses is refused."""
+    with pytest.raises(SbatchError):
+        request(*words)

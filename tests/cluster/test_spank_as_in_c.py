@@ -188,6 +188,22 @@ def test_as_in_c(lent: Site) -> None:
     assert shown
 
 
+@pytest.mark.parametrize(
+    ("context", "callback"),
+    [("local", "init"), ("local", "init_post_opt"), ("local", "local_user_init"), ("remote", "task_init")],
+)
+def test_positive_codes(lent: Site, context: str, callback: str) -> None:
+    """A positive code of a C plugin fails a callback from 25.05 on only; a refusal in Python fails it before, too."""
+    codes = {}
+    for language, line in LINES.items():
+        lent.hooks()
+        lent.plugstack(f"required {line}")
+        lent.cluster.put(f"{callback} {context} fail positive\n", "/opt/spank/plan")
+        codes[language] = play(lent, "/usr/bin/srun -Q --mpi=none -w n1 true", []).code
+    assert codes["Python"]
+    assert bool(codes["C"]) == (lent.since >= (25, 5))
+
+
 CONTROL = """
 option 666c6167 0
 init_post_opt local control_set 41 31

@@ -204,6 +204,27 @@ def test_positive_codes(lent: Site, context: str, callback: str) -> None:
     assert bool(codes["C"]) == (lent.since >= (25, 5))
 
 
+@pytest.mark.parametrize("lines", [("C", "Python"), ("Python", "C"), ("Python",)])
+def test_jobs_of_the_former_plugin(lent: Site, lines: tuple[str, ...]) -> None:
+    """A waiting job keeps the options of the C plugin on nodes that also have its line, and loses them on others."""
+    settle(lent)
+    lent.forget_records()
+    source = (HERE / "plans.c").read_text().replace("SPANK_PLUGIN(python,", "SPANK_PLUGIN(former,")
+    lent.cluster.put(source, "/opt/former.c")
+    lent.root("gcc -Wall -Werror -shared -fPIC -o /opt/former.so /opt/former.c")
+    lent.hooks()
+    written = LINES | {"C": "/opt/former.so"}
+    lent.plugstack(f"required {written['C']}")
+    lent.cluster.put(f"option {digits('need')} 1\ntask_init remote options - -\n", "/opt/spank/plan")
+    job = int(lent.shell("sbatch -H --parsable --need=v -o /dev/null --wrap true").stdout)
+    lent.plugstack(*(f"required {written[line]}" for line in lines))
+    lent.forget_records()
+    lent.root(f"scontrol release {job}")
+    assert lent.wait_for_job(job) == "COMPLETED"
+    values = [row.partition("options=")[2].split(",")[0] for row in lent.root("cat /opt/spank/records").splitlines()]
+    assert [value for value in values if value not in ("", "none")] == [digits("v")] * ("C" in lines)
+
+
 CONTROL = """
 option 666c6167 0
 init_post_opt local control_set 41 31

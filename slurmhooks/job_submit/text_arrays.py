@@ -47,7 +47,9 @@ class Environment(StagedMapping):
         """Why it cannot be changed; None if it can."""
         if self._job.modify:
             return OF_AN_UPDATE
-        return OF_NO_BATCH_JOB if self._member == "environment" and not self._job.is_set("script") else None
+        # Of a heterogeneous job, only the first component has a script; all have an environment.
+        sent = self._member != "environment" or self._job.is_set("script") or self._job.is_set("environment")
+        return None if sent else OF_NO_BATCH_JOB
 
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)

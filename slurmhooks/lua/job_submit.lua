@@ -1,21 +1,59 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The interface of job_submit.lua scripts. Runs once in each new state, before the script.
 local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
-local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
+local error, setmetatable, tonumber, type = error, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
 
--- Tables of slurmctld's records. A record is looked up when it is used; all are listed only for pairs() and next().
+-- Tables of slurmctld's records. A record is looked up when it is used; all are listed only for pairs(), next() and
+-- writes. In each call they are what they are in job_submit/lua: new tables, which the script may change.
 local lists = setmetatable({}, { __mode = "k" })
+local used = {}
 
 local function list(one, all)
-   local records = setmetatable({}, { __index = one })
-   lists[records] = { all = all }
+   local seen, shown = {}, nil
+   local meta, entry = {}, {}
+
+   local function look_up(_, name)
+      local record = seen[name]
+      if record == nil then
+         record = one(name)
+         if record ~= nil then seen[name], used[entry] = record, true end
+      end
+      return record
+   end
+
+   function entry.shown()
+      if not shown then
+         used[entry] = true
+         shown = all()
+         for name, record in raw_next, seen do shown[name] = record end
+         meta.__index, meta.__newindex = shown, shown
+      end
+      return shown
+   end
+
+   local function write(_, name, value) entry.shown()[name] = value end
+
+   function entry.renew()
+      seen, shown = {}, nil
+      meta.__index, meta.__newindex = look_up, write
+   end
+
+   entry.renew()
+   local records = setmetatable({}, meta)
+   lists[records] = entry
    return records
 end
 
+local function renew_lists()
+   if raw_next(used) == nil then return end
+   for entry in raw_next, used do entry.renew() end
+   used = {}
+end
+
 local function by_python(find, pointer)
-   return function(_, name)
+   return function(name)
       local reader = find(name)
       if reader then return setmetatable({}, { __index = reader, [pointer] = reader }) end
    end, function()
@@ -29,15 +67,9 @@ local function by_python(find, pointer)
    end
 end
 
-local function listed(records, entry)
-   local shown = entry.all()
-   for name, value in raw_next, records do shown[name] = value end
-   return shown
-end
-
 function pairs(value)
    local entry = lists[value]
-   if entry then return raw_next, listed(value, entry), nil end
+   if entry then return raw_next, entry.shown(), nil end
    if _VERSION == "Lua 5.1" and type(value) ~= "table" then
       error("bad argument #1 to 'pairs' (table expected, got " .. (value == nil and "nil" or type(value)) .. ")", 2)
    end
@@ -46,9 +78,7 @@ end
 
 function next(value, ...)
    local entry = lists[value]
-   if not entry then return raw_next(value, ...) end
-   if select("#", ...) == 0 or (...) == nil then entry.shown = listed(value, entry) end
-   return raw_next(entry.shown or {}, ...)
+   return raw_next(entry and entry.shown() or value, ...)
 end
 
 -- __index of records and requests is userdata, which needs no call of a Lua function. For a script that reads a
@@ -100,6 +130,7 @@ end
 
 local function job_submit(uid)
    if not slurm_job_submit then return 0 end
+   renew_lists()
    local value = slurm_job_submit(new_desc(), partitions, uid)
    if type(value) == "number" then return value end
    return result(value)
@@ -107,6 +138,7 @@ end
 
 local function job_modify(record, uid)
    if not slurm_job_modify then return 0 end
+   renew_lists()
    local job_rec = setmetatable({}, { __index = record, _job_rec_ptr = record })
    return (result(slurm_job_modify(new_desc(), job_rec, partitions, uid)))
 end

@@ -139,6 +139,25 @@ def test_environment_and_arguments_reach_the_job(probe: Probe) -> None:
     assert saw["argc"] == len(saw["argv[]"]) == 3
 
 
+def test_each_component_has_an_environment_to_change(probe: Probe) -> None:
+    """Setting a variable for each component of a batch job is accepted; the script has that of the first."""
+    probe.hooks(
+        """
+        @hook.job_submit
+        def write(job):
+            tell(script=job.script is not None, before=job.environment.get("WHERE"))
+            job.environment["WHERE"] = "first" if job.script is not None else "second"
+        """
+    )
+    output = f"{FOLDER}/components.out"
+    script = 'echo $WHERE; srun --het-group=1 sh -c "echo \\$WHERE"'
+    words = ("-n1", "-w", "n1", ":", "-n1", "-w", "n2")
+    probe.submit("sbatch", "-o", output, *words, "--wrap", script, env={"WHERE": "user"})
+    probe.cluster.wait(lambda: probe.cluster.root("cat", output).stdout == "first\nfirst\n", what="output")
+    assert [told["script"] for told in probe.told()] == [True, False]
+    assert {told["before"] for told in probe.told()} == {"user"}
+
+
 def test_only_batch_jobs_have_an_environment_to_change(probe: Probe) -> None:
     """For srun and salloc, and in updates, Slurm would ignore a variable: setting one raises."""
     probe.hooks(

@@ -61,6 +61,8 @@ PLAIN = (
     "scontrol update JobId=1 MinMemoryNode=0",
     "scontrol update JobId=1 TimeLimit=7",
 )
+RECORDS = ("scontrol", "-J list", "-J own")
+"""Parts of commands for which everything.lua reads records."""
 LIST = f"sleep 1.1; scontrol update JobId=1 Comment=listed; {BATCH} -J list --wrap true"
 """Lists all jobs. job_submit/lua lists a new job only after a change of any job in a later second."""
 EVERYTHING = (
@@ -76,6 +78,9 @@ EVERYTHING = (
     f"{BATCH} -J change --wrap true",
     f"{BATCH} -J change --mem 50 --comment users --wrap true",
     LIST,
+    f"{BATCH} -J own --wrap true",
+    f"{BATCH} -J own --wrap true",
+    f"{BATCH} -J component -n1 : -n1 --wrap true",
     f"{BATCH} -J table --wrap true",
     f"{BATCH} -J say -t 3 --wrap true",
     f"{BATCH} -J boom --comment own --wrap true",
@@ -237,7 +242,7 @@ def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
     commands = EVERYTHING
     if not has_sources(release):
         # everything.lua reads records, which would be refused.
-        commands = tuple(line for line in EVERYTHING if "scontrol" not in line and "-J list" not in line)
+        commands = tuple(line for line in EVERYTHING if not any(part in line for part in RECORDS))
     return [("everything", everything(), commands), *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
 
 

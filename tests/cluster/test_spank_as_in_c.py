@@ -188,6 +188,43 @@ def test_as_in_c(lent: Site) -> None:
     assert shown
 
 
+@pytest.mark.parametrize(
+    ("context", "callback"),
+    [("local", "init"), ("local", "init_post_opt"), ("local", "local_user_init"), ("remote", "task_init")],
+)
+def test_positive_codes(lent: Site, context: str, callback: str) -> None:
+    """A positive code of a C plugin fails a callback from 25.05 on only; a refusal in Python fails it before, too."""
+    codes = {}
+    for language, line in LINES.items():
+        lent.hooks()
+        lent.plugstack(f"required {line}")
+        lent.cluster.put(f"{callback} {context} fail positive\n", "/opt/spank/plan")
+        codes[language] = play(lent, "/usr/bin/srun -Q --mpi=none -w n1 true", []).code
+    assert codes["Python"]
+    assert bool(codes["C"]) == (lent.since >= (25, 5))
+
+
+@pytest.mark.parametrize("lines", [("C", "Python"), ("Python", "C"), ("Python",)])
+def test_jobs_of_the_former_plugin(lent: Site, lines: tuple[str, ...]) -> None:
+    """A waiting job keeps the options of the C plugin on nodes that also have its line, and loses them on others."""
+    settle(lent)
+    lent.forget_records()
+    source = (HERE / "plans.c").read_text().replace("SPANK_PLUGIN(python,", "SPANK_PLUGIN(former,")
+    lent.cluster.put(source, "/opt/former.c")
+    lent.root("gcc -Wall -Werror -shared -fPIC -o /opt/former.so /opt/former.c")
+    lent.hooks()
+    written = LINES | {"C": "/opt/former.so"}
+    lent.plugstack(f"required {written['C']}")
+    lent.cluster.put(f"option {digits('need')} 1\ntask_init remote options - -\n", "/opt/spank/plan")
+    job = int(lent.shell("sbatch -H --parsable --need=v -o /dev/null --wrap true").stdout)
+    lent.plugstack(*(f"required {written[line]}" for line in lines))
+    lent.forget_records()
+    lent.root(f"scontrol release {job}")
+    assert lent.wait_for_job(job) == "COMPLETED"
+    values = [row.partition("options=")[2].split(",")[0] for row in lent.root("cat /opt/spank/records").splitlines()]
+    assert [value for value in values if value not in ("", "none")] == [digits("v")] * ("C" in lines)
+
+
 CONTROL = """
 option 666c6167 0
 init_post_opt local control_set 41 31

@@ -129,6 +129,21 @@ function act.list(_, part_list)
    slurm.log_info("%s %s", type(slurm.reservations.luaresv), type(slurm.reservations.none))
 end
 
+function act.own(_, part_list)
+   part_list.debug.max_time, part_list.debug.mine, part_list.mine = 5, "mine", 1
+   slurm.log_info("own: %s %s %s", show(part_list.debug.max_time), show(part_list.debug.mine), show(part_list.mine))
+   part_list.debug = nil
+   local order = {}
+   for name in pairs(part_list) do order[#order + 1] = name end
+   table.sort(order)
+   slurm.log_info("left: %s", table.concat(order, " "))
+end
+
+function act.component(job_desc)
+   job_desc.environment.LUA_ADDED = "added"
+   slurm.log_info("component: %s %s", type(job_desc.script), show(job_desc.environment.LUA_ADDED))
+end
+
 function act.table()
    local keys = {}
    for key in pairs(slurm) do keys[#keys + 1] = key end

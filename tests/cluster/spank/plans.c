@@ -145,7 +145,7 @@ static int run(const char *callback, spank_t spank)
         if (strcmp(words[0], callback) || strcmp(words[1], context))
             continue;
         if (!strcmp(words[2], "fail"))
-            rc = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0) ? -ESPANK_ERROR : ESPANK_ERROR;
+            rc = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0) && !words[3] ? -ESPANK_ERROR : ESPANK_ERROR;
         else
             act(spank, words[2], text_of(words[3]), text_of(words[4]));
     }

@@ -185,6 +185,14 @@ def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: d
         getattr(job, member)["X"] = "1"
 
 
+def test_a_component_without_a_script_has_an_environment() -> None:
+    """sbatch sends the script with the first component only, and an environment with each."""
+    _, job = view(**{name: value for name, value in BATCH.items() if name != "script"}, het_job_offset=1)
+    assert not job.interactive
+    job.environment["X"] = "1"
+    assert job.environment["X"] == "1"
+
+
 def test_an_environment_is_frozen_as_long_as_the_job_has_no_script() -> None:
     """What counts is the script as it is when a variable is written, not when the environment was first read."""
     _, job = view()

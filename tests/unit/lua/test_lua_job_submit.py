@@ -99,6 +99,34 @@ def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> No
         said.lines.clear()
 
 
+def test_tables_of_records_belong_to_a_call(load: Load, said: SimpleNamespace) -> None:
+    """A script reads what it writes to part_list, slurm.jobs and their records, however it lists them, in that call."""
+    writes = """
+        assert(part_list.debug == part_list.debug)
+        assert(part_list.debug.mine == nil and part_list.mine == nil and slurm.jobs.mine == nil)
+        assert(part_list.debug.max_time == 60 and part_list.long ~= nil)
+        %s
+        part_list.debug.max_time, part_list.debug.mine = 5, "mine"
+        assert(part_list.debug.max_time == 5 and part_list.debug.mine == "mine" and part_list.debug.name == "debug")
+        part_list.mine, slurm.jobs.mine, part_list.long = 1, 2, nil
+        assert(part_list.mine == 1 and slurm.jobs.mine == 2 and part_list.long == nil)
+        local names = {}
+        for name in pairs(part_list) do names[#names + 1] = name end
+        table.sort(names)
+        slurm.log_info("%%s %%s", table.concat(names, " "), type(next(slurm.jobs)))
+        for name, part in pairs(part_list) do part_list[name] = nil end
+        assert(next(part_list) == nil and part_list.debug == nil)
+        return 0
+    """
+    for version in ("5.1", "5.4", "luajit"):
+        for first in ("", "for _, part in pairs(part_list) do part.seen = true end assert(part_list.debug.seen)"):
+            script = load(writes % first, version=version)
+            for _ in range(2):
+                script.submit()
+            assert [text for _, text in said.lines] == ["lua: debug mine string"] * 2
+            said.lines.clear()
+
+
 def test_metatables_are_those_of_slurms_plugin(load: Load) -> None:
     """Metatables have functions that a script can call or replace; tables of records have no metatables."""
     for version in ("5.1", "5.4", "luajit"):

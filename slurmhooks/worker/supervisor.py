@@ -29,8 +29,7 @@ from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
 
 DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
-"""Seconds that workers have to clean up when slurmctld ends, and that a replaced generation has in addition to the time
-of a request."""
+"""Seconds in which workers clean up when slurmctld ends; a replaced generation has them besides those of a request."""
 
 
 class Supervisor:
@@ -115,7 +114,8 @@ class Supervisor:
         self._requests.loading(number)
         me = os.getpid()
         try:
-            last, (pid, ours, theirs) = LastFile(), process.fork()
+            last = LastFile()
+            pid, ours, theirs = process.fork()
         except OSError as error:
             text = f"no process can be started that loads the hooks: {error.strerror}"
             log.error("%s", text)
@@ -160,9 +160,8 @@ class Supervisor:
             elif not self._on_message(number, child, message._replace(generation=number)):
                 raise ValueError(f"kind {message.kind}")
         except (ValueError, KeyError, TypeError) as error:
-            log.error(
-                "generation %d has sent an invalid message, and is killed: %s", number, text_for_users(str(error))
-            )
+            text = text_for_users(str(error))
+            log.error("generation %d has sent an invalid message, and is killed: %s", number, text)
             if child.pid:
                 process.kill(child.pid)
         finally:

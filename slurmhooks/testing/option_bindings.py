@@ -150,10 +150,11 @@ def cpu_frequency(text: str, *, strict: bool) -> str:
 
     Args:
         text: the argument.
-        strict: a range needs a governor, and nothing may follow a number.
+        strict: a range needs a governor other than UserSpace, and nothing may follow a number.
     """
-    before, colon, governor = text.partition(":")
-    first, dash, second = before.partition("-")
+    first, dash, rest = text.partition("-")
+    second, colon, governor = rest.partition(":") if dash else ("", *text.partition(":")[1:])
+    first = first if dash else text.partition(":")[0]
     alone = _by_begin(first, _GOVERNORS)
     if alone is not None:
         if colon or dash:
@@ -163,7 +164,9 @@ def cpu_frequency(text: str, *, strict: bool) -> str:
     if not dash and not colon:
         return _shown(least)
     chosen = _by_begin(governor, _GOVERNORS)
-    if (chosen is None and (colon or strict)) or (chosen == "UserSpace") is bool(dash):
+    if chosen is None and (colon or strict):
+        raise ValueError(text)
+    if (strict and chosen == "UserSpace") if dash else chosen != "UserSpace":
         raise ValueError(text)
     if not dash:
         return _shown(least)

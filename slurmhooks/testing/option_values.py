@@ -99,7 +99,7 @@ def _iso(match: re.Match[str], present: time.struct_time) -> _Read:
 
 
 def _american(match: re.Match[str], present: time.struct_time) -> _Read:
-    """MM/DD[/YY], MMDD[YY] with ``/`` or ``.``; without a year, the next such moment, for which the year is 0."""
+    """MM/DD[/YY] with ``/``, ``.`` or nothing; without a year, the next such moment, for which the year is 0."""
     return _valid(2000 + int(match[3]) if int(match[3] or 0) else 0, int(match[1]), int(match[2])), None
 
 
@@ -116,8 +116,7 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
     ("|".join(HOURS), _named),
     (r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*(am|pm)?", _clock),
     (r"([0-9]{4})-([0-9]{2})-([0-9]{1,2})", _iso),
-    (r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{2}))?", _american),
-    (r"([0-9]{2})([0-9]{2})([0-9]{2})?", _american),
+    (r"([0-9]{2}|[0-9](?![0-9]))[/.]?([0-9]{2}|[0-9](?![0-9]))(?:[/.]?([0-9]{2})|[/.])?", _american),
 )
 
 

@@ -300,14 +300,14 @@ class Pairs:
         self.hooks.write_text(HOOKS.replace("@FOLDER@", str(folder)))
         self.uid = cluster.user("alice", "id", "-u", check=True).stdout.strip()
 
-    def of_command(self, command: Command) -> tuple[Done, Done | None]:
-        """Return what the kit does with a command: its filters, and slurmctld's part, except that of scrontab."""
+    def of_command(self, command: Command, submits: tuple[str, ...]) -> tuple[Done, Done | None]:
+        """Return what the kit does with a command: its filters, and for these programs slurmctld's part."""
         program, *words = command.argv
         if program == "scrontab":
             words = command.files["table"].partition("\n")[0].split()[1:]
         own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
         first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
-        if program == "scrontab" or not words:
+        if program not in submits or not words:
             return first, None
         who = ["--uid", self.uid, "--command", program]
         source = ["-"] if command.stdin else []
@@ -328,12 +328,15 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs
     return Pairs(cluster, tmp_path_factory.mktemp("kit"))
 
 
-def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) -> None:
+def compare(
+    pairs: Pairs, commands: list[Command], submits: tuple[str, ...] = ("sbatch",), *, all_rows: bool = False
+) -> None:
     """Compare what handlers see, what users read and how commands end.
 
     Args:
         pairs: the cluster and the kit.
         commands: to run in both.
+        submits: the programs whose fields of job_submit are compared, too.
         all_rows: the commands show each difference that the page lists.
     """
     allowed = Allowed("Command lines", pairs.cluster.version)
@@ -341,7 +344,7 @@ def compare(pairs: Pairs, commands: list[Command], *, all_rows: bool = False) ->
         commands = [command for command in commands if command.argv[0] != "scrontab"]
     wrong = []
     for command, real in zip(commands, in_slurm(pairs.cluster, commands), strict=True):
-        filters, submitted = pairs.of_command(command)
+        filters, submitted = pairs.of_command(command, submits)
         found = list(differing(command, real, filters, submitted, allowed))
         wrong += [f"{command}\n    {text}" for text in found]
         if found:
@@ -383,10 +386,10 @@ def compared(place: str, ours: list[Any], theirs: list[Any], allowed: Allowed) -
 
 def test_commands_by_hand(pairs: Pairs) -> None:
     """Handlers see the same options, fields, variables and arguments; commands that Slurm refuses are refused."""
-    compare(pairs, list(HAND), all_rows=True)
+    compare(pairs, list(HAND), ("sbatch", "srun", "salloc"), all_rows=True)
 
 
 @pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, 2, marks=pytest.mark.soak)])
 def test_drawn_commands(pairs: Pairs, number: int, seed: int) -> None:
-    """The same holds for random options in random places."""
+    """The same holds for random options in random places, but for fields of srun and salloc: docs/testing.md."""
     compare(pairs, drawn(number, seed))

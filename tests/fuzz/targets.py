@@ -310,6 +310,7 @@ LONGEST: dict[str, int] = {
     "decision_lines": 512,
     "log_lines": 512,
     "notations": 128,
+    "recording": 512,
     "sbatch_script": 512,
     "wire_message": 4096,
 }

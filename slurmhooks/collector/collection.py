@@ -130,6 +130,8 @@ class Collection:
                 _, documents, _, _ = socket.recv_fds(self._orders, 64, 1)
             except BlockingIOError:
                 return self._wanted
+            except ConnectionError:  # the supervisor has ended, and had not read what this process said
+                return False
             if not documents:
                 return False
             self._order(descriptors.values(documents[0]))

@@ -387,7 +387,7 @@ def test_options_take_what_they_take_in_slurm(lent: Site) -> None:
         for command in (each for each in NAMES if name in NAMES[each]):
             # srun and sbatch have different options of this name.
             if name != "wait" or f".set_func_{command}" in match[1]:
-                assert takes(command, name) == TAKES[fields["has_arg"]], name
+                assert takes(command, name, lent.since) == TAKES[fields["has_arg"]], name
             if fields["val"].startswith("'") and f".set_func_{command[:5]}" in match[1]:
                 assert short(command, fields["val"].strip("'")) == name
             compared += 1

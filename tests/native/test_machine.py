@@ -207,7 +207,7 @@ def test_a_collector_that_cannot_be_started(start: Start, tmp_path: Path) -> Non
     os.kill(collector, signal.SIGKILL)
     line = f"the process that writes decision log and metrics cannot be started: {NO_PROCESS}"
     wait_for(lambda: line in host.log, "the error")
-    report = {"hook": "job_submit", "time": 0, "verdict": "refused", "handlers": [], "microseconds": 1}
+    report = ["0.1", 0, "job_submit", None, None, {}, None, "refused", {}, [], 1, 1, ""]
     send = f"r.reporter.report(r.DECISION, {json.dumps(report)!r}.encode())"
     assert host.exchange(f"from slurmhooks.collector import reporting as r; answer = {send}") == ("OK", "True")
     (tmp_path / "state.json.short").unlink()

@@ -63,7 +63,6 @@ def test_a_line_does_not_continue_an_unfinished_one(running: Collector, file: Pa
     assert json.loads(line)["id"] == DECISION.id
 
 
-
 def test_a_log_that_cannot_be_written(running: Collector, file: Path) -> None:
     """The supervisor, and so `status`, knows why lines are lost, until they can be written again."""
     file.parent.mkdir()

@@ -116,8 +116,8 @@ def command(
 
 
 def _is_accepted(decision: Decision) -> bool:
-    """Tell whether a request was accepted, or a line is about none, such as one of observations."""
-    return decision.verdict is None or "accepted" in decision.verdict
+    """Tell whether a request was accepted, or a line is about none: observations, periodic rules and their actions."""
+    return decision.verdict is None or decision.hook == "every" or "accepted" in decision.verdict
 
 
 def _is_run(decision: Decision) -> bool:

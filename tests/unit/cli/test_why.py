@@ -293,6 +293,7 @@ def test_what_was_refused_yesterday(written: Written) -> None:
     for number in range(60):
         at = NOON + 3600 * number
         written.add(at, id=f"{number:012}", user="alice", verdict="refused" if number % 20 == 10 else "accepted")
+    written.add(NOON + 1, id="99", hook="every", user="alice", verdict="skipped")  # an action of a periodic rule
     words = ["--user", "alice", "--refused", "--json"]
     days = [datetime.fromtimestamp(NOON + 3600 * number).isoformat() for number in (20, 40)]
 

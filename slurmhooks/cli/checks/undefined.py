@@ -38,8 +38,11 @@ def names(handlers: "Iterable[Handler]") -> list[str]:
 
 
 def _of_file(path: Path, variables: dict[str, object]) -> Iterator[str]:
-    text = importlib.util.decode_source(path.read_bytes())
-    codes = list(_codes(compile(text, path, "exec", dont_inherit=True)))
+    try:
+        text = importlib.util.decode_source(path.read_bytes())
+        codes = list(_codes(compile(text, path, "exec", dont_inherit=True)))
+    except (OSError, SyntaxError, ValueError):
+        return  # it was removed or changed after it had been loaded
     if any(DYNAMIC.intersection(code.co_names) for code in codes):
         return
     # What a class defines is counted as if the module did: its body has to run for that, and does when it loads.

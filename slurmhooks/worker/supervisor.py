@@ -267,7 +267,7 @@ class Supervisor:
         for pid in child.workers:
             self._to_client(Message(Control.DIED, number, pid, signal.SIGKILL))
         if number == self._loading:
-            log.error(text := f"the process that loads the hooks ended unexpectedly{child.last}")
+            log.error("%s", text := f"the process that loads the hooks ended unexpectedly{child.last}")
             self._accident(number, text)
         elif number == self._serving:
             log.error("the process that forks workers ended unexpectedly; starting another one")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.option_printers import NEWEST
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
+from slurmhooks.testing.option_words import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

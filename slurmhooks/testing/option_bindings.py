@@ -153,8 +153,9 @@ def cpu_frequency(text: str, *, strict: bool) -> str:
         strict: a range needs a governor other than UserSpace, and nothing may follow a number.
     """
     first, dash, rest = text.partition("-")
-    second, colon, governor = rest.partition(":") if dash else ("", *text.partition(":")[1:])
-    first = first if dash else text.partition(":")[0]
+    second, colon, governor = rest.partition(":")
+    if not dash:
+        first, colon, governor = text.partition(":")
     alone = _by_begin(first, _GOVERNORS)
     if alone is not None:
         if colon or dash:

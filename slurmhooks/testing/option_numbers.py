@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from slurmhooks.job_submit import times
+
 LONG_MAX = (1 << 63) - 1
 SPACE = " \t\n\v\f\r"
 LONGEST = 64
@@ -45,15 +47,12 @@ def seconds(text: str) -> int:
     """
     if text.lower() in UNLIMITED_WORDS:
         return NEVER
-    days = re.fullmatch(r"(-?[0-9]+)(?:-(?:([0-9]+)(?::([0-9]+)(?::([0-9]+))?)?)?)?", text, re.ASCII)
-    parts = re.fullmatch(r"([0-9]+)(?::([0-9]+)(?::([0-9]+))?)?", text, re.ASCII)
-    match = parts if "-" not in text else days
-    if match is None or text.count("-") > 1:
+    # times.seconds() takes no number of 19 digits, of which C stores the last 32 bits.
+    short = re.sub(r"(\A-|)([0-9]{19,})", lambda long: f"{long[1]}{abs(strtol(long[0])[0]) % (1 << 32)}", text)
+    value = times.seconds(short)
+    if value is None:
         raise ValueError(text)
-    given = [int32(strtol(part)[0]) for part in match.groups(default="0")]
-    of_clock = (3600, 60, 1) if match[match.re.groups] is not None else (60, 1, 0)
-    units = (86400, 3600, 60, 1) if match is days else of_clock
-    return int32(sum(int32(part * unit) for part, unit in zip(given, units, strict=True)))
+    return int32(value)
 
 
 def minutes(text: str) -> int:

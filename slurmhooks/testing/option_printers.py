@@ -16,13 +16,12 @@ from slurmhooks.job_submit import strings
 from slurmhooks.testing import option_bindings, option_numbers, option_words
 from slurmhooks.testing.option_numbers import int32, strtol
 from slurmhooks.testing.option_values import moment, nodes
+from slurmhooks.testing.option_words import NEWEST, Release
 from slurmhooks.values import NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Release = tuple[int, ...]
-NEWEST = (26, 5)
 LISTS_SINCE = (23, 11)
 """Since then commands read numbers strictly, lists of numbers of nodes, and more words of some options."""
 

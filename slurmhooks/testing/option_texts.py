@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How Slurm's commands read the values of options, and print them again; test_cli_filter_writes.py compares them.
+"""How Slurm's commands read the values of options, and print them again; test_option_values.py compares them.
 
-Of options that are not in :data:`MODELLED`, any value is accepted, and printed as it is.
+Of options without a reader, any value is accepted, and printed as it is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Number
 from slurmhooks.testing.option_numbers import megabytes
-from slurmhooks.testing.option_printers import NEWEST, PRINTERS, VARYING, EndedError, mbytes, parsed_int
-from slurmhooks.testing.option_words import mail_types
+from slurmhooks.testing.option_printers import PRINTERS, VARYING, EndedError, mbytes, parsed_int
+from slurmhooks.testing.option_words import NEWEST, mail_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

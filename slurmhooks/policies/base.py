@@ -222,7 +222,7 @@ class Rule(BaseModel):
         if not (self._concerns_user(request) if blind else self.concerns(request)):
             return None
         for exemption in self._exemptions:
-            if (exemption.only_users or not blind) and exemption.covers(request):
+            if (exemption.only_users or not blind) and self.is_exempt(exemption, request):
                 return exemption
         if blind:
             self._refuse_update(request)
@@ -236,6 +236,10 @@ class Rule(BaseModel):
             Reject: the request is refused.
         """
         raise NotImplementedError
+
+    def is_exempt(self, exemption: Exemption, request: Request) -> bool:
+        """Tell whether an exemption from the rule covers a request."""
+        return exemption.covers(request)
 
     def concerns(self, request: Request) -> bool:
         """Tell whether the rule applies to a request."""

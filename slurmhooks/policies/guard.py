@@ -18,6 +18,7 @@ from slurmhooks.policies.options import option_of
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
+    from slurmhooks.policies.exemptions import Exemption
     from slurmhooks.policies.request import Request
 
 
@@ -68,6 +69,10 @@ class GuardUpdates(Rule):
     def concerns(self, request: Request) -> bool:
         """Tell whether the rule applies to the job as it is, or as it would be."""
         return super().concerns(request) or super().concerns(request.before())
+
+    def is_exempt(self, exemption: Exemption, request: Request) -> bool:
+        """Tell whether the job is exempt as it is, and as it would be: users could move it for the update."""
+        return super().is_exempt(exemption, request) and super().is_exempt(exemption, request.before())
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""

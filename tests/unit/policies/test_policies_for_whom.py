@@ -173,6 +173,26 @@ def test_an_update_cannot_leave_a_guard(rules: Rules, keys: str, field: str, ins
     assert update(outside, None)
 
 
+@pytest.mark.parametrize(("keys", "field", "inside", "outside"), GUARDED)
+def test_an_update_cannot_leave_a_guard_for_an_exemption(
+    rules: Rules, keys: str, field: str, inside: str, outside: str
+) -> None:
+    """A job is exempt from a guard only if it is now, and would be, where the exemption counts."""
+    key = keys.partition(" ")[0].removeprefix("except_")
+    exempt = f'[[policy_exemptions]]\nrules = ["*"]\nuntil = 9999-12-30\n{key} = ["{outside}"]\n'
+    made = rules('[[policies]]\nrule = "guard_updates"\nchanges = ["time_limit"]\n' + exempt)
+    for old, new, accepted in (
+        (inside, outside, False),
+        (inside, None, False),
+        (outside, inside, False),
+        (outside, None, True),
+        (outside, outside, True),
+    ):
+        job = FakeJob(time_limit=90, **({field: new} if new else {}))
+        result = run(made, "job_modify", job=job, record=FakeRecord(time_limit=60, **{field: old}))
+        assert result.accepted is accepted, (old, new)
+
+
 @pytest.mark.parametrize(
     ("named", "chosen", "change", "accepted"),
     [

@@ -10,7 +10,7 @@ import hashlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Protocol
 
     class Subject(Protocol):
@@ -42,6 +42,7 @@ OBSERVE = "observe"
 OFF = "off"
 """It does not run."""
 MODES = (ENFORCE, WARN, OBSERVE, OFF)
+"""All modes, the strictest first."""
 KEYS = ("mode", "percent", "users", "accounts", "partitions", "otherwise", "note")
 """Keywords of decorators, and keys of ``[policy."LABEL"]``."""
 
@@ -125,22 +126,28 @@ class Rollout:
     def mode_for(self, label: str, subject: Subject) -> str:
         """Return the mode for a request.
 
+        If only some of its partitions or accounts meet the condition, it gets the stricter mode: by naming one more, a
+        user could otherwise choose the other one.
+
         Args:
             label: of the handler; ``percent`` selects other users for another handler.
             subject: whose request it is; an unknown property meets no condition.
         """
-        return self.mode if self._meets(label, subject) else self.otherwise
+        if not self._meets(label, subject, any):
+            return self.otherwise
+        return self.mode if self._meets(label, subject, all) else min(self.mode, self.otherwise, key=MODES.index)
 
-    def _meets(self, label: str, subject: Subject) -> bool:
+    def _meets(self, label: str, subject: Subject, how_many: Callable[[Iterable[bool]], bool]) -> bool:
+        """Tell whether a request meets all conditions, with any or all of its partitions and accounts."""
         if self.percent is not None and not share_of(label, subject.user_id) < self.percent:
             return False
         if self.users is not None and not _names(self.users, subject):
             return False
-        if self.accounts is not None and not {name.lower() for name in self.accounts}.intersection(
-            name.lower() for name in subject.accounts
-        ):
-            return False
-        return self.partitions is None or any(name in self.partitions for name in subject.partitions)
+        if self.accounts is not None:
+            listed = {name.lower() for name in self.accounts}
+            if not _are_listed([name.lower() for name in subject.accounts], listed, how_many):
+                return False
+        return self.partitions is None or _are_listed(subject.partitions, self.partitions, how_many)
 
     def __str__(self) -> str:
         """Return the mode in words, for lists of handlers."""
@@ -159,6 +166,12 @@ def _names(users: tuple[str | int, ...], subject: Subject) -> bool:
     return subject.user_id in users or (
         any(isinstance(user, str) for user in users) and subject.user_name is not None and subject.user_name in users
     )
+
+
+def _are_listed(names: Iterable[str], listed: Collection[str], how_many: Callable[[Iterable[bool]], bool]) -> bool:
+    """Tell whether any or all of some names are in a list; if there are no names, none is."""
+    found = [name in listed for name in names]
+    return bool(found) and how_many(found)
 
 
 def _several(value: object) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from slurmhooks.config import model as config
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry, assign
-from slurmhooks.hooks.rollout import Rollout, share_of
+from slurmhooks.hooks.rollout import MODES, Rollout, share_of
 
 
 @dataclass
@@ -52,6 +52,23 @@ def test_a_request_meets_all_that_is_given(conditions: dict[str, object], inside
     rollout = Rollout(mode="warn", otherwise="off", **conditions)  # type: ignore[arg-type]
     assert rollout.faults() == []
     assert rollout.mode_for("limits:check", Subject()) == ("warn" if inside else "off")
+
+
+@pytest.mark.parametrize("key", ["partitions", "accounts"])
+def test_nobody_chooses_the_milder_mode(key: str) -> None:
+    """If only some partitions or accounts of a request are in the share, the stricter of the two modes counts."""
+    for index, strict in enumerate(MODES):
+        for mild in MODES[index + 1 :]:
+            for mode, otherwise in ((strict, mild), (mild, strict)):
+                rollout = Rollout(mode=mode, otherwise=otherwise, **{key: ["inside"]})  # type: ignore[arg-type]
+                for names, expected in (
+                    (["inside"], mode),
+                    (["outside"], otherwise),
+                    ([], otherwise),
+                    (["inside", "outside"], strict),
+                    (["outside", "inside"], strict),
+                ):
+                    assert rollout.mode_for("limits:check", Subject(**{key: names})) == expected  # type: ignore[arg-type]
 
 
 def test_what_is_unknown_meets_no_condition() -> None:

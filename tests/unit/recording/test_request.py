@@ -15,7 +15,7 @@ RELEASES = ("22.05", "24.11", "26.05")
 
 def secret_members(release: str, table: str) -> dict[str, str]:
     """Return the members that may hold secrets, each with its kind, by what their names say."""
-    names = {"script", "argv", "submit_line", "environment", "spank_job_env"}
+    names = {"script", "argv", "submit_line", "environment", "spank_job_env", "x11_magic_cookie"}
     members = tables_of(release)[table].members
     return {member.name: member.kind for member in members if names & set(member.name.split("."))}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import urllib.parse
 from collections import OrderedDict
@@ -140,7 +141,8 @@ class Budget(Rule):
         }
         words = {name: "" if value is None else str(value) for name, value in values.items()}
         if self.url is not None:
-            return (self.url.format(**{name: urllib.parse.quote(value, safe="") for name, value in words.items()}),)
+            quoted = {name: urllib.parse.quote(os.fsencode(value), safe="") for name, value in words.items()}
+            return (self.url.format(**quoted),)
         return tuple(word.format(**words) for word in self.command)
 
     def _verdict(self, question: tuple[str, ...], user_id: int | None) -> Verdict:

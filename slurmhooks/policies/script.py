@@ -62,7 +62,7 @@ class ScriptContent(Rule):
         for pattern in patterns:
             try:
                 re.compile(pattern, re.MULTILINE)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:  # too large a number, or nested too deeply
                 raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
         return patterns
 

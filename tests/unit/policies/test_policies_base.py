@@ -179,6 +179,10 @@ def test_placeholders_are_known(rules: Rules, message: str) -> None:
         (CEILING + CEILING, "two rules have the name time_ceiling"),
         ('[[policies]]\nrule = "guard_updates"\nchanges = ["nicer"]', "changes: job has no field 'nicer' to change"),
         ('[[policies]]\nrule = "guard_updates"\nchanges = ["array_inx"]', "changes: array_inx cannot be guarded"),
+        *(
+            (f"[[policies]]\nrule = 'script_content'\nforbidden = ['{wrong}']", "is not a regular expression")
+            for wrong in ("(", "a{9999999999999}", "(" * 3000 + ")" * 3000)
+        ),
     ],
 )
 def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:

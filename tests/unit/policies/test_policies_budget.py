@@ -181,6 +181,8 @@ def test_values_in_urls_are_quoted(rules: Rules, web: Any) -> None:
     web.answers["/..%2Fx%3Fy%23%C3%A4"] = (200, {"allowed": True})
     assert submit(rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{NEVER}'), "../x?y#ä").accepted
     assert web.asked == ["/..%2Fx%3Fy%23%C3%A4"]
+    web.answers["/%FF"] = (200, {"allowed": True})
+    assert submit(rules(f'{BUDGET}url = "{web.url}/{{account}}"\n{NEVER}'), "\udcff").accepted  # not UTF-8
 
 
 def test_a_web_service_has_a_deadline(rules: Rules) -> None:

@@ -22,8 +22,10 @@ TABLES = {"partitions": fake_partitions({"debug": {"flag_default": True}}), "res
 
 
 def texts(*usual: str) -> st.SearchStrategy[str | None]:
-    """Return a strategy for usual texts, None, and any other text."""
-    signs = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+    """Return a strategy for usual texts, None, and any other text; some are not UTF-8, as clients may send them."""
+    signs = st.characters(exclude_characters="\0", exclude_categories=["Cs"]) | st.characters(
+        min_codepoint=0xDC80, max_codepoint=0xDCFF, categories=["Cs"]
+    )
     return st.one_of(st.none(), st.sampled_from(["", *usual]), st.text(signs, max_size=12))
 
 

@@ -29,11 +29,18 @@ def opened(path: Path | str, flags: int = 0) -> int:
     return fd
 
 
-def read(path: Path | str) -> bytes:
+def read(path: Path | str, most: int | None = None) -> bytes:
     """Return the content of a regular file.
 
+    Args:
+        path: of the file.
+        most: maximum bytes of a file that another user may have made, large and sparse; None: no limit.
+
     Raises:
-        OSError: as :func:`opened`; or it cannot be read.
+        OSError: as :func:`opened`; or it cannot be read, or has more bytes.
     """
     with open(opened(path), "rb") as file:
-        return file.read()
+        content = file.read(-1 if most is None else most + 1)
+    if most is not None and len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most} bytes", str(path))
+    return content

@@ -11,6 +11,8 @@ from slurmhooks.cli.findings import Finding
 
 SUFFIX = ".slurmhooks.tar"
 ID_DIGITS = 16
+LARGEST = 1 << 28
+"""Maximum bytes of an archive, which is read into memory before anything about it is known."""
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -43,7 +45,7 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
                 if content is None or not _is_plain(member.name):
                     raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
                 files[member.name] = content.read()
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise Finding(f"{source}: not a bundle: {error}") from error
     nested = [name for name in files if any(str(folder) in files for folder in PurePosixPath(name).parents)]
     if nested or "slurmhooks.toml" not in files or pack(files) != data:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slurmhooks.cli.findings import Finding
 from slurmhooks.errors import LoadError
-from slurmhooks.files import trusted
+from slurmhooks.files import regular, trusted
 from slurmhooks.files.paths import is_absent
 
 ALLOWED = "slurmhooks.allowed_signers"
@@ -15,6 +15,8 @@ ALLOWED = "slurmhooks.allowed_signers"
 NAMESPACE = "slurmhooks"
 """A signature that was made with the key for another purpose is not valid here."""
 SUFFIX = ".sig"
+LARGEST = 1 << 16
+"""Maximum bytes of a signature."""
 
 
 def sign(bundle: Path, key: Path) -> Path:
@@ -55,7 +57,7 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
             return None
         raise Finding(f"{allowed}: {error.strerror}; without it no bundle is accepted") from error
     try:
-        signature = bundle.with_name(bundle.name + SUFFIX).read_bytes()
+        signature = regular.read(bundle.with_name(bundle.name + SUFFIX), LARGEST)
     except OSError as error:
         raise Finding(
             f"{bundle}: refused: {allowed} exists, so it must be signed: {bundle}{SUFFIX}: {error.strerror}"

@@ -10,10 +10,10 @@ import click
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation, archive, signature
 from slurmhooks.cli.bundles.store import Store
-from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
 from slurmhooks.errors import LoadError
-from slurmhooks.files import trusted
+from slurmhooks.files import regular, trusted
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,10 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
             file.
     """
     path = Path(os.path.abspath(bundle))
-    data = path.read_bytes()
+    try:
+        data = regular.read(path, archive.LARGEST)  # a signed one may be anywhere
+    except OSError as error:
+        raise Finding(f"{path}: not a bundle: {error.strerror}") from error
     signer = signature.signer(path, data, sysconfdir)
     if signer is None:
         try:

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,6 +131,13 @@ def test_a_folder_that_was_removed(folder: Path, run: "Call", tmp_path: Path, mo
     assert "its folder does not exist" in result.stderr
 
 
+def long_name() -> bytes:
+    """Return a header of GNU tar for the name of the next member."""
+    member = tarfile.TarInfo("././@LongLink")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 2
+    return member.tobuf(tarfile.GNU_FORMAT) + b"a".ljust(tarfile.BLOCKSIZE, b"\0")
+
+
 @pytest.mark.parametrize("name", ["../a", "/a", "a//b", "./a", "a/../b"])
 def test_names_outside_of_the_folder(name: str) -> None:
     """An archive with such a name is refused."""
@@ -151,6 +159,7 @@ def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
         "a": good[:700],
         "not a bundle as": archive.pack({"slurmhooks.toml": b"", "a": b"", "a/b": b""}),
         "bundle as": archive.pack({"a": b""}),
+        "recursion": long_name() * 3000 + good,
     }
     for words, data in archives.items():
         with pytest.raises(Finding, match=words):
@@ -197,6 +206,29 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     allowed.chmod(0o644)
     bundle.chmod(0o666)
     assert "signed by alice@site: it was in force already" in deployed()
+
+
+@pytest.mark.parametrize("suffix", ["", signature.SUFFIX])
+@pytest.mark.parametrize("what", ["FIFO", "device", "sparse"])
+def test_files_without_an_end(site: "Site", run: "Call", keys: Path, suffix: str, what: str) -> None:
+    """A signed bundle may be in a folder of any user: nothing there makes root wait, or fills the memory."""
+    public = (keys / "alice.pub").read_text().split()
+    (site.etc / signature.ALLOWED).write_text(f"alice@site {public[0]} {public[1]}\n")
+    bundle = keys / "b.tar"
+    run("bundle", site.etc, "--output", bundle, "--sign", keys / "alice")
+    hostile = bundle.with_name(bundle.name + suffix)
+    hostile.unlink()
+    if what == "FIFO":
+        os.mkfifo(hostile)
+    elif what == "device":
+        hostile.symlink_to("/dev/zero")
+    else:
+        hostile.touch()
+        os.truncate(hostile, 1 << 40)
+    result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert ("more than" if what == "sparse" else "not a regular file") in result.output
+    assert Store(site.etc).deployed is None
 
 
 def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> None:

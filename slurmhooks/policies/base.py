@@ -166,11 +166,12 @@ class Rule(BaseModel):
         return (*own, *(name for name, names in chosen.items() if names and name not in own))
 
     def active_hooks(self) -> tuple[str, ...]:
-        """Return the hooks that the rule has handlers for, as configured."""
-        return tuple(name for name in self.hooks if name != "job_modify" or self.updates != "ignore")
+        """Return the hooks that the rule has handlers for, as configured; none for updates if it looks at no field."""
+        updates = self.updates != "ignore" and bool(self.fields)
+        return tuple(name for name in self.hooks if name != "job_modify" or updates)
 
-    def tables(self) -> tuple[str, ...]:
-        """Return the tables of slurmctld that the rule needs, in addition to the partitions for the default one."""
+    def tables(self, hook: str) -> tuple[str, ...]:
+        """Return the tables of slurmctld that the rule needs in a hook, besides the partitions for the default one."""
         return ()
 
     @property

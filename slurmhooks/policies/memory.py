@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
 MEMORY = "ESLURM_INVALID_TASK_MEMORY"
-OPTIONS = "--mem, --mem-per-cpu or --mem-per-gpu"
 
 
 class RequireMemory(Rule):
@@ -28,8 +27,9 @@ class RequireMemory(Rule):
 
     rule: Literal["require_memory"] = "require_memory"
 
-    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
-    text: ClassVar[str] = f"say how much memory the job needs: {OPTIONS}"
+    own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
+    option: ClassVar[str] = "memory"
+    text: ClassVar[str] = "say how much memory the job needs: {option}"
     code: ClassVar[str | None] = MEMORY
 
     def check(self, request: Request) -> None:

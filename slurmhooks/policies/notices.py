@@ -89,7 +89,7 @@ class Maintenance(Rule):
         """Return only job_submit if the rule just informs."""
         return tuple(hook for hook in super().active_hooks() if self.jobs == "refuse" or hook == "job_submit")
 
-    def tables(self) -> tuple[str, ...]:
+    def tables(self, hook: str) -> tuple[str, ...]:
         """Return the table of reservations if the rule names no times."""
         return () if self.start is not None else ("reservations",)
 

@@ -25,6 +25,7 @@ OPTIONS = {
     "licenses": ("--licenses", "Licenses"),
     "mail_user": ("--mail-user", "MailUser"),
     "mem": ("--mem", "MinMemoryNode"),
+    "memory": ("--mem, --mem-per-cpu or --mem-per-gpu", "MinMemoryNode or MinMemoryCPU"),
     "mem_per_cpu": ("--mem-per-cpu", "MinMemoryCPU"),
     "mem_per_gpu": ("--mem-per-gpu", "MemPerTres"),
     "min_nodes": ("--nodes", "NumNodes"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.fields.constants import JobState
 from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from slurmhooks.job_submit.bounds import Bounds, Range
     from slurmhooks.policies.request import Request
+
+GOING = (JobState.JOB_PENDING, JobState.JOB_RUNNING, JobState.JOB_SUSPENDED)
+"""States of tasks that have not ended."""
 
 
 class _Range(Rule):
@@ -106,8 +110,9 @@ class CpuCount(_Range):
 class ArraySize(Rule):
     """Job arrays may have only a limited number of tasks, of which a limited number run at the same time.
 
-    Users can raise the second number by ``scontrol update ArrayTaskThrottle=``: slurmctld applies that before plugins
-    run, so no plugin can refuse it.
+    An update that takes an array, or one of its tasks, to a place that the rule is for is refused if the array has too
+    many tasks that have not ended. Users can raise the second number by ``scontrol update ArrayTaskThrottle=``:
+    slurmctld applies that before plugins run, so no plugin can refuse it.
     """
 
     rule: Literal["array_size"] = "array_size"
@@ -117,7 +122,6 @@ class ArraySize(Rule):
         description="the maximum number of tasks that run at the same time, for arrays that name no lower number",
     )
 
-    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     needs: ClassVar[tuple[str, ...]] = ("most", "at_once")
     text: ClassVar[str] = "tasks in a job array: at most {limit}; you asked for {asked}"
     placeholders: ClassVar[dict[str, str]] = {
@@ -127,8 +131,19 @@ class ArraySize(Rule):
     code: ClassVar[str | None] = "ESLURM_INVALID_ARRAY"
     example: ClassVar[str] = "most = 1000\nat_once = 50"
 
+    def active_hooks(self) -> tuple[str, ...]:
+        """Return only job_submit if updates cannot break the rule: they do not change the number of tasks."""
+        return tuple(hook for hook in super().active_hooks() if self.most is not None or hook == "job_submit")
+
+    def tables(self, hook: str) -> tuple[str, ...]:
+        """Return the table of jobs for updates: it has the tasks of the array."""
+        return ("jobs",) if hook == "job_modify" else ()
+
     def check(self, request: Request) -> None:
         """Refuse an array that is too large; limit how many tasks of any other run at the same time."""
+        if request.modify:
+            self._check_update(request)
+            return
         if request.job.array_inx is None:
             return
         spec = ArraySpec.parse(request.job.array_inx)
@@ -137,6 +152,18 @@ class ArraySize(Rule):
             self.refuse(request, limit=self.most, asked=tasks)
         if self.at_once is not None and min(spec.limit or tasks, tasks) > self.at_once:
             request.job.array_inx = str(ArraySpec(spec.ranges, self.at_once))
+
+    def _check_update(self, request: Request) -> None:
+        record = request.record
+        if record is None or not record.array_job_id or self.most is None:
+            return
+        tasks = sum(
+            job.array_task_cnt or 1
+            for job in request.tables["jobs"].of_user(record.user_id)
+            if job.array_job_id == record.array_job_id and job.job_state in GOING
+        )
+        if tasks > self.most:
+            self.refuse(request, limit=self.most, asked=tasks)
 
     def effect(self) -> str:
         """Describe the rule."""

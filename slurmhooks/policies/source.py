@@ -88,7 +88,7 @@ def _lines(path: Path) -> list[int]:
 def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler:
     modify = hook == "job_modify"
     checks = not (modify and rule.updates == "refuse")
-    tables = rule.tables() if checks else ()
+    tables = rule.tables(hook) if checks else ()
     record = ("record",) if modify and checks else ()
     made = Handler(
         _function(rule, site, modify, bool(record), tables, lambda exempt: setattr(made, "exempt", exempt)),

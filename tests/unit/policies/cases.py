@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, run
+from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, run
 
 
 class Case(NamedTuple):
@@ -40,7 +40,8 @@ class Case(NamedTuple):
             result = run(registry, "job_submit", job=FakeJob(**self.job), submit_uid=self.uid)
         else:
             record = FakeRecord(**self.record)
-            result = run(registry, "job_modify", job=FakeJob(**self.job), record=record, modify_uid=self.uid)
+            job, jobs = FakeJob(**self.job), fake_jobs([record])
+            result = run(registry, "job_modify", job=job, record=record, modify_uid=self.uid, jobs=jobs)
         assert result.error_id is None, result
         if self.refused is None:
             assert result.accepted, result

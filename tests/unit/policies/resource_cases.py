@@ -6,6 +6,7 @@ from tests.unit.policies.cases import Case
 
 LOWER = 'lowering = "accept"'
 ONE_NODE = {"max_nodes": 1, "bitflags": JobFlag.USE_MIN_NODES}
+ARRAY = {"array_job_id": 9, "array_task_cnt": 11, "partition": "b", "user_id": 1000}
 
 MEMORY = {
     "require_memory": [
@@ -15,6 +16,9 @@ MEMORY = {
         Case("", {"min_mem_per_cpu": 1}),
         Case("", {"mem_per_tres": "gres/gpu:100", "tres_per_job": "gres/gpu:1"}),
         Case("", {}, uid=0),
+        Case("", {"mem_per_tres": ""}, "how much memory", record={"mem_per_tres": "gres/gpu:100"}),
+        Case("", {"num_tasks": 2}, record={"min_mem_per_node": 1, "bitflags": JobFlag.JOB_MEM_SET}),
+        Case('partitions = ["a"]', {"partition": "a"}, "how much memory", record={"partition": "b"}),
     ],
     "default_memory": [
         Case('per_cpu = "1G"', {}, changes={"min_mem_per_cpu": 1024}),
@@ -173,5 +177,13 @@ SIZES = {
         Case("at_once = 5", {"array_inx": "1-9%3"}),
         Case("at_once = 5", {"array_inx": "1-9%7"}, changes={"array_inx": "1-9%5"}),
         Case("most = 10", {"array_inx": "x"}, "not an array specification"),
+        Case('most = 10\npartitions = ["a"]', {"partition": "a"}, "you asked for 11", record=ARRAY),
+        Case('most = 10\naccounts = ["a"]', {"account": "A"}, "you asked for 11", record=ARRAY),
+        Case('most = 11\npartitions = ["a"]', {"partition": "a"}, record=ARRAY),
+        Case('most = 10\npartitions = ["a"]', {"partition": "b"}, record=ARRAY),
+        Case('most = 10\npartitions = ["a"]', {"time_limit": 5}, record=ARRAY),
+        Case('at_once = 10\npartitions = ["a"]', {"partition": "a"}, record=ARRAY),
+        Case('most = 10\npartitions = ["a"]\nupdates = "refuse"', {"partition": "b"}, "Partition", record=ARRAY),
+        Case("most = 10", {"partition": "a"}, record=ARRAY),
     ],
 }

@@ -53,7 +53,7 @@ REQUESTS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
         ("limit = 60", {"time_limit": UNLIMITED}, True), ('limit = 60\nunset = "refuse"', ONE, False),
         ('limit = 60\nlonger = "lower"', {**ONE, "time_limit": 61}, False),
     ],
-    "require_memory": [("", {}, False)],
+    "require_memory": [("", {}, False), ("", {"mem_per_tres": ""}, True)],
     "default_memory": [('per_cpu = "4G"', {}, False),
                        ('per_gpu = "4G"', {"tres_per_job": "gres/gpu:1"}, False)],
     "memory_ceiling": [

@@ -151,6 +151,7 @@ TIMES = {
         Case('limit = 60\nlonger = "lower"', {"time_limit": 61}, changes={"time_limit": 60}, record={"time_limit": 5}),
     ],
 }
+BATCH = {"script": "x", "batch_flag": 1, "partition": "c"}
 OTHERS = {
     "require_features": [
         Case('one_of = ["rome", "sky*"]', {}, "--constraint: rome or sky*"),
@@ -292,6 +293,11 @@ OTHERS = {
         Case("forbidden = ['end']", {"script": "#\n" * (1 << 19) + "end"}, "longer than 1024 KiB"),
         Case("forbidden = ['end']", {"script": "#\n" * (1 << 19)}),
         Case("forbidden = ['x']", {"script": "x"}, uid=0),
+        Case("forbidden = ['x']\npartitions = ['a']", {"partition": "a"}, "has 'x'", record=BATCH),
+        Case("forbidden = ['x']\npartitions = ['a']", {"partition": "b"}, record=BATCH),
+        Case("forbidden = ['y']\npartitions = ['a']", {"partition": "a"}, record=BATCH),
+        Case("forbidden = ['x']\npartitions = ['a']", {"partition": "a"}, record={**BATCH, "batch_flag": 0}),
+        Case("forbidden = ['x']", {"partition": "a"}, record=BATCH),
     ],
 }  # fmt: skip
 ALL = ACCOUNTS | PARTITIONS | TIMES | MEMORY | GPUS | SIZES | OTHERS

@@ -142,7 +142,8 @@ def test_who_asks(tmp_path: Path, name: str, keys: str, fields: dict[str, Any]) 
         assert acts(result) == expected, (others, sender, result)
 
 
-LEFT_OUT = {"forbid", "maintenance", "budget", "require_account", "require_qos", "task_count"}
+LEFT_OUT = {"forbid", "maintenance", "budget", "require_account", "require_qos", "task_count", "array_size",
+            "script_content"}  # fmt: skip
 """Rules whose updates in REQUESTS name what selects them, or that have none there."""
 
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a rule for a partition decides at submission holds for jobs that are moved there later, on real slurmctlds."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import Site
+from tests.cluster.test_policies_evaded import Given, Try, evading, show, tries, under
+
+pytestmark = pytest.mark.stopped
+
+ARRAY, SCRIPT, MEMORY = (
+    f'{rule}\npartitions = ["gpu"]'
+    for rule in (
+        'rule = "array_size"\nmost = 3',
+        'rule = "script_content"\nforbidden = ["scontrol"]',
+        'rule = "require_memory"',
+    )
+)
+TRIES = [
+    Try(ARRAY, "-n1 -a1-5", update="Partition=gpu"),
+    Try(ARRAY, "-n1 -a1-5", update="Partition=gpu", target="_4"),
+    Try(ARRAY, "-n1 -a1-5", update="ReservationName=course,"),
+    Try(ARRAY, "-n1 -a1-3", update="Partition=gpu", plain=True),
+    Try(ARRAY, "-n1", update="Partition=gpu", plain=True),
+    Try(SCRIPT, "-n1", update="Partition=gpu"),
+    Try(SCRIPT, "-n1 -a4-5", update="Partition=debug,gpu", target="_4"),
+    Try(SCRIPT, "-n1", update="Partition=whole", plain=True),
+    Try(MEMORY, "-n1", update="Partition=gpu"),
+    Try(MEMORY, "-n1 --mem=100", update="Partition=gpu", plain=True),
+]
+BROKEN: dict[str, Callable[[Given], bool]] = {
+    ARRAY: lambda given: given.partition == "gpu" and given.task > 3,
+    SCRIPT: lambda given: given.partition == "gpu",
+    MEMORY: lambda given: given.partition == "gpu" and given.memory != 100,
+}
+
+
+def test_no_job_is_moved_past_a_rule(large_cluster: Cluster) -> None:
+    """Neither a job nor a task of an array gets to a place by an update where its submission would be refused."""
+    if not large_cluster.has_sources:
+        pytest.skip("slurmctld sends no jobs")
+    site: Site = evading(large_cluster)
+    tried = tries(site, TRIES)
+    under(site, {name: each.rule for name, each in tried.items()})
+    show(site, tried, BROKEN)

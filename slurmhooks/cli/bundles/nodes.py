@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MARK = "slurmhooks-status "
 """Marks the line with the report in the output of a step: prologs and profiles may print other lines."""
+MOST_SHOWN = 200
+"""Characters of a damaged report that are shown."""
 
 
 @dataclass
@@ -178,7 +180,7 @@ def of_text(text: str, source: str) -> list[Machine]:
             try:
                 machines.append(documents.build(Machine, json.loads(report)))
             except (ValueError, RecursionError) as error:
-                raise Finding(f"{source}: damaged report: {error}: {line}") from error
+                raise Finding(f"{source}: damaged report: {error}: {line[:MOST_SHOWN]}") from error
     return machines
 
 

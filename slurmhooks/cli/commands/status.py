@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slurmhooks.cli import output, parameters
-from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.files import slurm_conf
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def show(report: Report) -> None:
     ]
     output.table(("where", "bundle", "state", "at"), rows)
     for text in report.manifests:
-        click.echo(text)
+        click.echo(shown(text))
     for name in report.not_asked:
-        click.echo(f"{name}: another controller of this cluster, not asked: slurmhooks status --from {name}")
+        click.echo(f"{shown(name)}: another controller of this cluster, not asked: slurmhooks status --from {name}")
     if report.kept:
-        click.echo(f"kept for rollback: {', '.join(report.kept)}")
+        click.echo(f"kept for rollback: {', '.join(map(shown, report.kept))}")

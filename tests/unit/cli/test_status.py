@@ -3,11 +3,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from slurmhooks.cli import main
 from slurmhooks.cli.bundles import nodes
 from slurmhooks.cli.bundles.store import Store
 
@@ -83,6 +86,20 @@ def test_a_manifest_that_launches_do_not_use(site: "Site", run: "Call", bundles:
     os.utime(hook_file, (1, 1))
     result = run("status", "--sysconfdir", site.etc)
     assert f"{hook_file.name} has changed since; run 'slurmhooks compile'" in result.output
+
+
+def test_what_other_machines_report_is_escaped(site: "Site", bundles: list[str], open_folder: Path) -> None:
+    """No report of a machine reaches the terminal with control characters, and a damaged one fills no screen."""
+    hostile = "n\x1b[2J\u202e\x9bx\ny"
+    reports = open_folder / "n1"
+    reports.write_text(report_of(hostile, hostile, manifest=hostile, findings=[hostile], deployed=hostile))
+    for text in (reports.read_text(), nodes.MARK + "[" * 100000):
+        reports.write_text(text)
+        # With --color, click removes nothing itself.
+        result = CliRunner().invoke(main, ["status", "--sysconfdir", str(site.etc), "--from", str(reports)], color=True)
+        assert result.exit_code == 1
+        assert not re.search("\x1b\\[2J|\u202e|\x9b|^y", result.output, re.MULTILINE)
+        assert len(result.output) < 5000
 
 
 def test_a_folder_that_does_not_exist(site: "Site", run: "Call") -> None:

@@ -88,12 +88,11 @@ class ForbidNodelist(Rule):
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
 
     def check(self, request: Request) -> None:
-        """Refuse a job that names nodes; refuse an update only if the update itself names them."""
-        job = request.job
-        if job.req_nodes:
-            self.refuse(request, option=option_of(request, "req_nodes"))
-        if self.exclude == "refuse" and job.exc_nodes:
-            self.refuse(request, option=option_of(request, "exc_nodes"))
+        """Refuse a job that names nodes; an update, only if it names them, or moves the job to where the rule counts."""
+        moves = not request.modify or request.sets(set(self.fields).difference(self.own_fields))
+        for field in self.own_fields if self.exclude == "refuse" else ("req_nodes",):
+            if (moves or request.sets((field,))) and request.get(field):
+                self.refuse(request, option=option_of(request, field))
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -11,12 +11,13 @@ from tests.cluster.test_policies_evaded import Given, Try, evading, show, tries,
 
 pytestmark = pytest.mark.stopped
 
-ARRAY, SCRIPT, MEMORY = (
+ARRAY, SCRIPT, MEMORY, NODE = (
     f'{rule}\npartitions = ["gpu"]'
     for rule in (
         'rule = "array_size"\nmost = 3',
         'rule = "script_content"\nforbidden = ["scontrol"]',
         'rule = "require_memory"',
+        'rule = "forbid_nodelist"',
     )
 )
 TRIES = [
@@ -28,12 +29,16 @@ TRIES = [
     Try(SCRIPT, "-n1", update="Partition=gpu"),
     Try(SCRIPT, "-n1 -a4-5", update="Partition=debug,gpu", target="_4"),
     Try(SCRIPT, "-n1", update="Partition=whole", plain=True),
+    Try(NODE, "-n1 -w n1", update="Partition=gpu"),
+    Try(NODE, "-n1 -w n1", update="ReservationName=course,"),
+    Try(NODE, "-n1 -w n1", update="Partition=gpu ReqNodeList=", plain=True),
     Try(MEMORY, "-n1", update="Partition=gpu"),
     Try(MEMORY, "-n1 --mem=100", update="Partition=gpu", plain=True),
 ]
 BROKEN: dict[str, Callable[[Given], bool]] = {
     ARRAY: lambda given: given.partition == "gpu" and given.task > 3,
     SCRIPT: lambda given: given.partition == "gpu",
+    NODE: lambda given: given.partition == "gpu" and given.named,
     MEMORY: lambda given: given.partition == "gpu" and given.memory != 100,
 }
 

@@ -29,6 +29,7 @@ def site(tmp_path: Path, text: str) -> str:
     (tmp_path / "slurmhooks.toml").write_text(text)
     return f"--sysconfdir={tmp_path}"
 
+
 ONLY_MOVES = ("array_size", "script_content")
 """Rules that look at an update only if it can take a job to where the rule counts: if partitions select jobs."""
 

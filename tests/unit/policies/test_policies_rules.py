@@ -172,6 +172,11 @@ OTHERS = {
         Case('exclude = "refuse"', {"exc_nodes": "n1"}, "do not name nodes"),
         Case("", {"req_nodes": "n1"}, "do not name nodes", record={}),
         Case("", {"req_nodes": ""}, record={"req_nodes": "n1"}),
+        Case("", {"exc_nodes": ""}, record={"req_nodes": "n1"}),
+        Case('partitions = ["a"]', {"partition": "a"}, "ReqNodeList", record={"req_nodes": "n1"}),
+        Case('partitions = ["a"]', {"partition": "a", "exc_nodes": ""}, "ReqNodeList", record={"req_nodes": "n1"}),
+        Case('partitions = ["a"]', {"partition": "a", "req_nodes": ""}, record={"req_nodes": "n1"}),
+        Case('partitions = ["a"]', {"partition": "a"}, record={"exc_nodes": "n1"}),
         Case("", {"req_nodes": "n1"}, uid=0),
     ],
     "licenses": [

@@ -88,7 +88,7 @@ class ForbidNodelist(Rule):
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
 
     def check(self, request: Request) -> None:
-        """Refuse a job that names nodes; an update, only if it names them, or moves the job to where the rule counts."""
+        """Refuse a job that names nodes; an update, only if it names them, or moves it to where the rule counts."""
         moves = not request.modify or request.sets(set(self.fields).difference(self.own_fields))
         for field in self.own_fields if self.exclude == "refuse" else ("req_nodes",):
             if (moves or request.sets((field,))) and request.get(field):

@@ -139,6 +139,20 @@ def test_a_hook_file_that_cannot_be_interrupted(host: Host) -> None:
     assert f"(last {path}) took more than 0.2 s cannot be interrupted: process" in run
 
 
+def test_a_lua_script_that_does_not_end(host: Host) -> None:
+    """The log names the script, not the hook file that was loaded before it, before the process is ended."""
+    folder = host.folder / "both"
+    folder.mkdir()
+    (folder / "endless.lua").write_text("while true do end")
+    host.site(
+        "from slurmhooks.handlers import deadline\ndeadline.native.begin(0.2, 0.1, 'x', True, deadline.STEP)\n"
+        "@hook.spank.init\ndef init(spank): pass",
+        "both/hooks.py",
+    )
+    run = host.run("open sp $spank both/*\ncontext remote\ncall sp init", returncode=1)
+    assert f"(last {folder}/endless.lua) took more than 0.2 s cannot be interrupted: process" in run
+
+
 def test_the_signal_mask_is_the_handlers(host: Host) -> None:
     """Signals that a handler blocks stay blocked, as for the task that it prepares."""
     host.site(

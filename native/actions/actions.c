@@ -21,14 +21,16 @@
 
 #ifdef SLURMHOOKS_NOTIFIES_STEPS /* meson.build checks this: from 26.05 on jobs are named by step ids */
 typedef slurm_step_id_t job_name;
+#define STEP SLURM_STEP_ID_INITIALIZER
 
 static job_name named(uint32_t job_id)
 {
-    slurm_step_id_t job = SLURM_STEP_ID_INITIALIZER;
+    slurm_step_id_t job = STEP;
     job.job_id = job_id;
     return job;
 }
 #else
+#define STEP {.step_het_comp = NO_VAL}
 typedef uint32_t job_name;
 
 static job_name named(uint32_t job_id)
@@ -138,6 +140,28 @@ extern int slurmhooks_update_job(const char *job, const void *writes, size_t siz
     if (slurmhooks_apply(writes, size, &update, &verdict))
         return EINVAL;
     return update_job(&update, job); /* the few texts that were applied are not freed: libslurm exports no function */
+}
+
+/*
+ * Find out whether the script of a running batch job has processes. Before that, slurmd drops lines for it without an
+ * error, for example during the prolog. IN node: its first one.
+ */
+extern int slurmhooks_has_begun(uint32_t job_id, const char *node)
+{
+    slurm_step_id_t script = STEP;
+    job_step_pids_response_msg_t *answer = NULL;
+    int count = 0;
+
+    script.job_id = job_id;
+    script.step_id = SLURM_BATCH_SCRIPT;
+    if (!slurm_job_step_get_pids(&script, (char *)node, &answer) && answer && answer->pid_list) {
+        void *nodes = slurm_list_iterator_create(answer->pid_list);
+        const job_step_pids_t *pids = slurm_list_next(nodes);
+        count = pids ? (int)pids->pid_cnt : 0;
+        slurm_list_iterator_destroy(nodes);
+    }
+    slurm_job_step_pids_response_msg_free(answer);
+    return count > 0;
 }
 
 /* Write a line to a running job: to the output of its script, or to its srun. */

@@ -37,6 +37,7 @@ static pid_t armed;     /* the process that has the timer, which a forked child 
 static volatile sig_atomic_t signals;
 static volatile sig_atomic_t interrupts; /* whether Python runs signal handlers in this thread */
 static volatile sig_atomic_t ends;       /* what ends with the handler */
+static double allowed;                   /* seconds */
 static char what[512];
 
 /* The first signals make Python raise an exception. The last ones end the process, even if the log's lock is held. */
@@ -121,6 +122,11 @@ void deadline_over(void)
     guard_end();
 }
 
+static void set_what(const char *text)
+{
+    snprintf(what, sizeof(what), "%s took more than %g s cannot be interrupted", text, allowed);
+}
+
 /* begin(seconds, again, what, interrupts, ends) */
 static PyObject *begin(PyObject *self, PyObject *arguments)
 {
@@ -135,10 +141,24 @@ static PyObject *begin(PyObject *self, PyObject *arguments)
     signals = 0;
     interrupts = may_interrupt;
     ends = with_it;
-    snprintf(what, sizeof(what), "%s took more than %g s cannot be interrupted", text, seconds);
+    allowed = seconds;
+    set_what(text);
     if (arm(seconds, again))
         return PyErr_SetFromErrno(PyExc_OSError);
     guard_begin(text, with_it);
+    Py_RETURN_NONE;
+}
+
+/* describe(what) */
+static PyObject *describe(PyObject *self, PyObject *py_text)
+{
+    const char *text = PyUnicode_AsUTF8(py_text);
+
+    (void)self;
+    if (!text)
+        return NULL;
+    set_what(text);
+    guard_describe(text);
     Py_RETURN_NONE;
 }
 
@@ -165,11 +185,13 @@ static PyObject *step(PyObject *self, PyObject *py_name)
 
 PyDoc_STRVAR(step_doc, "Set the name of slurmstepd's step, in the form that scancel takes.");
 PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/handlers/deadline.py.");
+PyDoc_STRVAR(describe_doc, "Change the description of what runs, for messages.");
 PyDoc_STRVAR(end_doc, "Stop sending signals; return a list of what the handler had changed and was restored, or None.");
 
 static PyMethodDef methods[] = {
     {"step", step, METH_O, step_doc},
     {"begin", begin, METH_VARARGS, begin_doc},
+    {"describe", describe, METH_O, describe_doc},
     {"end", end, METH_NOARGS, end_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -213,13 +213,18 @@ static void check_descriptors(void)
     _exit(1);
 }
 
+void guard_describe(const char *what)
+{
+    snprintf(before.what, sizeof(before.what), "%s", what);
+}
+
 void guard_begin(const char *what, enum ends ends)
 {
     const char *locale = setlocale(LC_ALL, NULL);
 
     before.process = getpid();
     before.ends = ends;
-    snprintf(before.what, sizeof(before.what), "%s", what);
+    guard_describe(what);
     save_signals();
     if (ends == ENDS_TASK)
         return;

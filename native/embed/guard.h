@@ -22,6 +22,9 @@ int guard_install(void);
  */
 void guard_begin(const char *what, enum ends ends);
 
+/* Change the description of what runs, for messages; copied. */
+void guard_describe(const char *what);
+
 /*
  * Stop guarding, and restore what the handler has left changed. Does not return in a child that the handler has forked,
  * nor if the handler has closed the descriptors of the process.

@@ -254,9 +254,12 @@ class DecisionLog:
 
 
 def _unremarkable(decision: Decision) -> bool:
-    """Tell whether a request passed without a message to the user, and no handler would have refused it."""
+    """Tell whether a request passed without a message to the user, and every handler would have passed it.
+
+    A rule that did nothing because of an exemption might have refused it otherwise.
+    """
     passed = decision.verdict is None or (decision.verdict == "accepted" and "text" not in decision.more)
-    return passed and not any(outcome in WOULD for _, outcome, *_ in decision.handlers)
+    return passed and not any(outcome in WOULD or "exempt" in more for _, outcome, _, _, more in decision.handlers)
 
 
 class UserNames:

@@ -166,7 +166,7 @@ class Decisions(Table):
     sample: float = key(
         FLOAT,
         1.0,
-        "share of the accepted requests that are logged; refusals, warnings and bugs are always logged",
+        "share of the accepted requests that are logged; refusals, warnings, exemptions and bugs are always logged",
         0.0,
         1.0,
     )

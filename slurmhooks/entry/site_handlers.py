@@ -63,7 +63,7 @@ def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Hand
         trusted.guard()
     try:
         named = loading.of_point(point, known=known, read=read)
-        with deadline.limit("loading the hook files", deadline.LOAD):
+        with deadline.loading():
             return named.load()
     except (ConfigError, LoadError) as error:
         log.user(dispatch.report_findings(error.findings))

@@ -223,7 +223,7 @@ def _line(argc: int, argv: int, known: int) -> Line | None:
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
-        with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
+        with deadline.loading(_ends("")):
             line = _lines[args] = _load(args, ffi.string(ffi.cast("char *", known)) if known else None)
             if line is not None:
                 line.words = args

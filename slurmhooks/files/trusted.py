@@ -11,6 +11,7 @@ Launches import this module, so it imports as little as possible.
 from __future__ import annotations
 
 import posix
+import sys
 from _stat import S_ISDIR, S_ISLNK, S_ISREG, S_ISVTX, S_IWGRP, S_IWOTH
 
 from slurmhooks.errors import LoadError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 """Bytes to read at once. For larger blocks malloc() maps memory, which takes longer than reading a usual hook file."""
+MOST = 64 << 20
+"""Bytes of the largest file that is read: a sparse file, or one that never ends, must not use up a node's memory."""
 MOST_LINKS = 40
 """Symbolic links on one path, as in the kernel."""
 BY_PATH = posix.O_PATH | posix.O_NOFOLLOW | posix.O_CLOEXEC
@@ -58,21 +61,25 @@ def read(path: str) -> bytes:
 
     Raises:
         LoadError: another user could have written it; names the component of the path and the command that repairs it.
-        OSError: it cannot be read, or is not a regular file.
+        OSError: it cannot be read, is not a regular file, or has more than MOST bytes.
     """
-    return rest_of(open_file(path))
+    content = rest_of(open_file(path), MOST)
+    if len(content) > MOST:
+        raise OSError(None, f"larger than {MOST >> 20} MiB", path)
+    return content
 
 
-def rest_of(descriptor: int) -> bytes:
-    """Return what an open file still has, and close it.
+def rest_of(descriptor: int, most: int = sys.maxsize) -> bytes:
+    """Return what an open file still has, and close it; not much more than ``most`` bytes.
 
     Raises:
         OSError: it cannot be read.
     """
     try:
         parts = []
-        while part := posix.read(descriptor, CHUNK):
+        while most >= 0 and (part := posix.read(descriptor, CHUNK)):
             parts.append(part)
+            most -= len(part)
     finally:
         posix.close(descriptor)
     return b"".join(parts)

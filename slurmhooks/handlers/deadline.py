@@ -15,9 +15,9 @@ import _signal  # type: ignore[import-not-found] # signal imports enum, which ta
 import sys
 
 from slurmhooks.errors import DeadlineExceeded
-from slurmhooks.handlers import dispatch
+from slurmhooks.handlers import dispatch, loader
 from slurmhooks.hooks.points import ENDS
-from slurmhooks.log import log
+from slurmhooks.log import log, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +94,30 @@ class limit:  # noqa: N801 - used as a function
             log.record(f"{self._what} has changed the process, and this was put back: {put_back}")
         if sys.getswitchinterval() != SWITCH:  # a thread of the handler could otherwise hold the GIL for long
             sys.setswitchinterval(SWITCH)
+
+
+class loading(limit):  # noqa: N801 - used as a function
+    """Limits the time to load hook files. If the process ends meanwhile, the log names the file that was begun last."""
+
+    __slots__ = ()
+
+    def __init__(self, ends: int = PROCESS) -> None:
+        """Set the limit; see :class:`limit`."""
+        super().__init__("loading the hook files", LOAD, ends)
+
+    def __enter__(self) -> None:
+        """Start the clock, and follow which file begins."""
+        super().__enter__()
+        loader.begun = self._begun
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop the clock."""
+        loader.begun = None
+        super().__exit__(*exception)
+
+    def _begun(self, name: str) -> None:
+        if native is not None:
+            native.describe(f"{self._what} (last {visible(name)})")
 
 
 def _interrupt(number: int, frame: object) -> None:

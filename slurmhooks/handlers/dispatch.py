@@ -60,6 +60,21 @@ class Outcome:
 
 PASSED = Outcome(passed=True)
 
+
+class Exempted:
+    """What a rule returns that did nothing because of an exemption, although it is for such requests.
+
+    Attributes:
+        why: for the decision log.
+    """
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        """Store why."""
+        self.why = why
+
+
 PLAIN = (int, bool, float, complex, str, bytes)
 """Types of values that have no code of the site."""
 
@@ -97,7 +112,7 @@ class Around:
 
     def result(self, value: object) -> Exception | None:
         """Take what the handler returned; return an error, or None."""
-        return None if value is None else returned(value)
+        return None if value is None or isinstance(value, Exempted) else returned(value)
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Return the effect of a handler that has ended.

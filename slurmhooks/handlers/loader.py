@@ -39,7 +39,7 @@ OWN = ("slurmhooks", "pydantic", "pydantic_core")
 """Modules that slurmhooks imports also after it has loaded hook files, in some processes."""
 
 begun: Callable[[str], None] | None = None
-"""Called with the name of each source whose code is about to run. Commands set it: a source may end their process."""
+"""Called with the name of each source whose code is about to run, because a source may end the process."""
 
 
 class Source:

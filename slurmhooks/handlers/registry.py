@@ -57,12 +57,10 @@ class Handler:
         schedule: when it runs; None if Slurm calls it.
         after_refusal: whether it is tried on a request that is refused already, one of STOP, SKIP and TRY.
         informs: what it tells users of accepted requests are notices; see slurmhooks.slurmctld.notices.
-        exempt: why it did nothing at its last call, because of an exemption; for the decision log.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
     scripted = False
-    exempt: str | None = None
 
     def __init__(
         self,

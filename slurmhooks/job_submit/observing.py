@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import HandlerError
 from slurmhooks.handlers import dispatch
-from slurmhooks.handlers.dispatch import PASSED, Around
+from slurmhooks.handlers.dispatch import PASSED, Around, Exempted
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.job_submit.model import chained
 from slurmhooks.slurmctld.call import Call
@@ -73,7 +73,7 @@ class Observing:
             trial.begin()
             trial.end(handler, HandlerError(self._running.ended[place]), job, seen)
             return seen
-        around = _Observed(self._running, place, self._timeout, trial)
+        around = _Observed(self._running, place, self._timeout, trial, self.call)
         arguments = self._request.arguments(job, handler.names)
         try:
             dispatch.run((handler,), arguments, job, around)
@@ -91,17 +91,23 @@ class _Observed(Around):
 
     saves = True
 
-    def __init__(self, running: Running, place: int, timeout: float, trial: Trial) -> None:
+    def __init__(self, running: Running, place: int, timeout: float, trial: Trial, call: Call) -> None:
         self._running = running
         self._place = place
         self._timeout = timeout
         self._trial = trial
+        self._call = call
         self.after: object = None
 
     def begin(self, handler: Handler) -> bool:
         self._running.begin(self._place, handler.label, handler.timeout or self._timeout)
         self._trial.begin()
         return True
+
+    def result(self, value: object) -> Exception | None:
+        if isinstance(value, Exempted):
+            self._call.exempt = value.why
+        return super().result(value)
 
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
         self._running.end()

@@ -226,7 +226,9 @@ class Reader:
 
     def __getitem__(self, name: object) -> Any:
         """Return the Lua value of a field."""
-        get = self._getters.get(name)  # type: ignore[call-overload]
+        if not isinstance(name, bytes):
+            return None
+        get = self._getters.get(name.partition(b"\0")[0])
         if get is None:
             return None
         value = get(self._view)

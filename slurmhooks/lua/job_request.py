@@ -113,6 +113,8 @@ class Request:
             return self.environment
         if not isinstance(name, bytes):
             return None
+        if b"\0" in name:  # C reads a name up to a NUL byte
+            return self.read(name.partition(b"\0")[0])
         text = to_text(name)
         if text in job_fields.ARRAYS:
             items = members.array(text)
@@ -131,6 +133,8 @@ class Request:
             key = conversions.as_string(self._state, name)
             if key is None:
                 return self._misfit(2, "string", name)
+            if key in self._encoders:
+                return self.write(key, value)
             log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
             return None
         member, is_text, encode = encoder

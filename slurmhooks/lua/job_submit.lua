@@ -52,16 +52,33 @@ local function renew_lists()
    used = {}
 end
 
+-- What luaL_checkstring() does in Slurm. It calls the metamethod by another name in each version.
+local INDEX = ({ ["Lua 5.1"] = "?", ["Lua 5.2"] = "__index", ["Lua 5.3"] = "__index" })[_VERSION] or "index"
+
+local function check_name(name, callee, level)
+   local kind = type(name)
+   if kind ~= "string" and kind ~= "number" then
+      error("bad argument #2 to '" .. callee .. "' (string expected, got " .. kind .. ")", level + 1)
+   end
+end
+
+local function reading(reader)
+   return function(_, name)
+      if type(name) ~= "string" then check_name(name, INDEX, 2) end
+      return reader[name]
+   end
+end
+
 local function by_python(find, pointer)
    return function(name)
       local reader = find(name)
-      if reader then return setmetatable({}, { __index = reader, [pointer] = reader }) end
+      if reader then return setmetatable({}, { __index = reading(reader), [pointer] = reader }) end
    end, function()
       local shown = {}
       local names, readers = find()
       -- Inserted one by one in slurmctld's order, on which the order of pairs() depends.
       for index = 1, #names do
-         shown[names[index]] = setmetatable({}, { __index = readers[index], [pointer] = readers[index] })
+         shown[names[index]] = setmetatable({}, { __index = reading(readers[index]), [pointer] = readers[index] })
       end
       return shown
    end
@@ -81,16 +98,11 @@ function next(value, ...)
    return raw_next(entry and entry.shown() or value, ...)
 end
 
--- __index of records and requests is userdata, which needs no call of a Lua function. For a script that reads a
--- metatable it becomes a function, as in job_submit/lua, which the script can call or replace.
 local raw_metatable = getmetatable
 
 function getmetatable(...)
    if lists[(...)] then return nil end
-   local meta = raw_metatable(...)
-   local reader = type(meta) == "table" and rawget(meta, "__index")
-   if type(reader) == "userdata" then meta.__index = function(_, name) return reader[name] end end
-   return meta
+   return raw_metatable(...)
 end
 
 local partitions = list(by_python(find_partition, "_part_rec_ptr"))
@@ -106,15 +118,23 @@ local function writer(write)
    end
 end
 
-local environment = setmetatable({}, { __index = variables, __newindex = writer(write_variable), _job_desc = request })
-local desc = { __index = request, __newindex = writer(write_field), _job_desc = request }
+local environment = setmetatable({}, { __index = reading(variables), __newindex = writer(write_variable), _job_desc = request })
+local desc = { __index = reading(request), __newindex = writer(write_field), _job_desc = request }
 
 -- Functions that old scripts call, from before job_submit/lua used metatables.
-function _get_job_req_field_name(pointer, name) return pointer and pointer[name] end
-function _get_job_env_field_name(pointer, name) return pointer and environment[name] end
+local function getter(callee, read)
+   return function(pointer, name)
+      check_name(name, callee, 2)
+      return pointer and read(pointer, name)
+   end
+end
+
+local function field_of(pointer, name) return pointer[name] end
+_get_job_req_field_name = getter("_get_job_req_field_name", field_of)
+_get_job_env_field_name = getter("_get_job_env_field_name", function(_, name) return variables[name] end)
+_get_part_rec_field = getter("_get_part_rec_field", field_of)
 function _set_job_req_field(table, name, value) table[name] = value end
 function _set_job_env_field(table, name, value) table[name] = value end
-function _get_part_rec_field(pointer, name) return pointer and pointer[name] end
 
 local function result(value) return tonumber(value) or false end
 
@@ -139,7 +159,7 @@ end
 local function job_modify(record, uid)
    if not slurm_job_modify then return 0 end
    renew_lists()
-   local job_rec = setmetatable({}, { __index = record, _job_rec_ptr = record })
+   local job_rec = setmetatable({}, { __index = reading(record), _job_rec_ptr = record })
    return (result(slurm_job_modify(new_desc(), job_rec, partitions, uid)))
 end
 

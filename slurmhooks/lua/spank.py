@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import paths
-from slurmhooks.handlers import deadline
+from slurmhooks.handlers import deadline, loader
 from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
@@ -266,6 +266,8 @@ def _load(
         if paths.identity(path) is None:
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
+        if loader.begun is not None:
+            loader.begun(source.name)
         try:
             script = Script(path, lua, fatal)
             try:

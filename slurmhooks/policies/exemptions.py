@@ -15,7 +15,7 @@ from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.kinds import Word, Words, listed, matches, matches_any_case
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -111,12 +111,9 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
     """
     exemptions: list[Exemption] = []
     findings: list[str] = []
-    for number, table in enumerate(tables, 1):
-        where = f"{path}: policy_exemptions, number {number}"
-        try:
-            made = Exemption.model_validate(table)
-        except ValidationError as error:
-            findings += config.findings(where, error)
+    for where, made in read(path, tables):
+        if isinstance(made, ValidationError):
+            findings += config.findings(where, made)
             continue
         exemptions.append(made)
         findings += [
@@ -129,15 +126,18 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
 
 def ended(path: Path, tables: Sequence[dict[str, Any]]) -> list[str]:
     """Return a note for each exemption whose last day has passed; those that are invalid are findings elsewhere."""
-    notes = []
+    return [
+        f"{where} ({made.who}): its last day was {made.until}, so it has no effect: remove it, or correct the date"
+        for where, made in read(path, tables)
+        if isinstance(made, Exemption) and made.is_over
+    ]
+
+
+def read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
+    """Yield where each exemption is, and the exemption, or what is wrong with it."""
     for number, table in enumerate(tables, 1):
+        where = f"{path}: policy_exemptions, number {number}"
         try:
-            made = Exemption.model_validate(table)
-        except ValidationError:
-            continue
-        if made.is_over:
-            notes.append(
-                f"{path}: policy_exemptions, number {number} ({made.who}): its last day was {made.until}, so it has no"
-                " effect: remove it, or correct the date"
-            )
-    return notes
+            yield where, Exemption.model_validate(table)
+        except ValidationError as error:
+            yield where, error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import loader
+from slurmhooks.handlers.dispatch import Exempted
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.rollout import ENFORCE, Rollout
@@ -91,7 +92,7 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     tables = rule.tables(hook) if checks else ()
     record = ("record",) if modify and checks else ()
     made = Handler(
-        _function(rule, site, modify, bool(record), tables, lambda exempt: setattr(made, "exempt", exempt)),
+        _function(rule, site, modify, bool(record), tables),
         ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
         HOOKS[hook],
         rule.order,
@@ -109,19 +110,13 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
 
 
 def _function(
-    rule: Rule,
-    site: Site,
-    modify: bool,
-    with_record: bool,
-    tables: tuple[str, ...],
-    note: Callable[[str], None],
-) -> Callable[..., None]:
-    def apply(job: Any, uid: int, *others: Any) -> None:
+    rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]
+) -> Callable[..., Exempted | None]:
+    def apply(job: Any, uid: int, *others: Any) -> Exempted | None:
         record = others[0] if with_record else None
         given = dict(zip(tables, others[with_record:], strict=True))
         exemption = rule.apply(Request(job, uid, site, modify=modify, record=record, tables=given))
-        if exemption is not None:
-            note(exemption.shown)
+        return None if exemption is None else Exempted(exemption.shown)
 
     return apply
 

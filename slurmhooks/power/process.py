@@ -9,11 +9,14 @@ the spool until its handlers have passed, whatever is killed.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import select
 import signal
 import sys
 import time
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +31,13 @@ from slurmhooks.jobcomp.trouble import Trouble
 from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
-from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, waits
+from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, SEGMENT, waits
+from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site import sources as site
 from slurmhooks.worker import worker
+from slurmhooks.worker.attempts import REPEAT
 from slurmhooks.worker.channel import end_timer
+from slurmhooks.worker.polling import POLL
 from slurmhooks.worker.service import load_site
 
 if TYPE_CHECKING:
@@ -40,6 +46,9 @@ if TYPE_CHECKING:
 HOOKS = tuple(spec.name for spec in POINTS["power"].hooks)
 MOST_ANSWER = 1 << 16
 """Bytes of an error that is reported at most."""
+MOST = 1 << 20
+"""Bytes of a message of a child at most."""
+LOADED = b"loaded"
 
 
 def main(spool: Path) -> None:
@@ -72,6 +81,7 @@ def deliver(spool: Path) -> None:
     """Deliver until no call waits."""
     failure = None
     trouble = Trouble("power calls are delivered again")
+    look = partial(bound, spool / LOG, MAX_LOG)
     while waits(spool):
         try:
             limit = site.read_config(site.config_name()).power.timeout
@@ -79,21 +89,54 @@ def deliver(spool: Path) -> None:
             trouble.note("\n".join(error.findings))
             time.sleep(IDLE)
             continue
-        look = partial(bound, spool / LOG, MAX_LOG)
-        wait, failure, why = in_child(lambda failed=failure: turn(spool, failed), limit, look)  # type: ignore[misc]
+        done = in_child(partial(turn, spool, failure), limit, look)
+        failure = done.failure
         if failure is None:
-            trouble.note(why)
-        if wait:
-            time.sleep(min(wait, 1.0) if failure is None else wait)
+            trouble.note(done.why)
+        if done.watch is not None:
+            _rest(REPEAT, look, done.watch.changed)
+        elif done.wait:
+            segments = _segments(spool)
+            _rest(done.wait, look, lambda known=segments: _segments(spool) != known)  # type: ignore[misc]
 
 
-def turn(spool: Path, failure: str | None) -> float:
+def _rest(seconds: float, look: Callable[[], None], is_over: Callable[[], bool]) -> None:
+    """Wait some seconds, unless something ends the pause."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        look()
+        time.sleep(min(left, POLL))
+        if is_over():
+            return
+
+
+def _segments(spool: Path) -> set[str]:
+    return {name for name in os.listdir(spool) if name.endswith(SEGMENT)}
+
+
+def turn(spool: Path, failure: str | None, tell: Callable[[bytes], object]) -> float:
     """Load the hooks as they are now, and deliver one call, if one is due; return the seconds until the next turn.
+
+    Args:
+        spool: the folder with the calls.
+        failure: what has ended the process of the last turn; None: nothing.
+        tell: tells the parent which files it has to watch if the hooks do not load, and when they are loaded.
 
     Raises:
         ConfigError, LoadError, OSError: nothing can be delivered.
     """
-    config, registry = load_site(Watch(), lambda _: [], hooks=HOOKS)
+    watch = Watch()
+
+    def show(_: object = None) -> None:
+        with suppress(OSError):  # too long: the files are loaded again after the pause
+            tell(json.dumps(watch.plain()).encode())
+
+    try:
+        config, registry = load_site(watch, lambda _: [], hooks=HOOKS, prepare=show)
+    except (ConfigError, LoadError):
+        show()  # with modules that hook files have imported
+        raise
+    tell(LOADED)
     calls = Spool(spool)
     delivery = PowerDelivery(calls, registry, config.power)
     wait = delivery.turn(0, 1, failure)
@@ -101,54 +144,84 @@ def turn(spool: Path, failure: str | None) -> float:
     return wait
 
 
-def in_child(body: Callable[[], float], limit: float, look: Callable[[], None]) -> tuple[float, str | None, str | None]:
+@dataclass
+class Turn:
+    """What became of a turn.
+
+    Attributes:
+        wait: the seconds until the next turn.
+        failure: what has ended the process after it had loaded the hooks; None: nothing.
+        why: why nothing can be delivered; None: nothing keeps it.
+        watch: the files of hooks that do not load; None: they are loaded.
+    """
+
+    wait: float = 0.0
+    failure: str | None = None
+    why: str | None = None
+    watch: Watch | None = field(default_factory=Watch)
+
+
+def in_child(body: Callable[[Callable[[bytes], object]], float], limit: float, look: Callable[[], None]) -> Turn:
     """Run a turn in a child.
 
     Args:
-        body: the turn.
+        body: the turn, see :func:`turn`.
         limit: seconds after which it is killed.
         look: called at the beginning, and every second.
-
-    Returns:
-        the seconds until the next turn; what ended the child, None if nothing did; why nothing can be delivered, or
-        None.
     """
     me = os.getpid()
+    last = LastFile()
     pid, ours, theirs = process.fork()
     if not pid:
         process.die_with(me)
+        last.follow()
         ours.close()
         os.setsid()
         worker.end_timer = end_timer
-        process.end_after(lambda: theirs.send(_answer(body).encode("utf-8", "surrogateescape")[:MOST_ANSWER]))
+        process.end_after(lambda: _answer(body, theirs.send))
     theirs.close()
+    done, result = Turn(), b""
     with ours:
         # End of file: the child has ended. A program that a handler started has not inherited the socket.
         until = time.monotonic() + limit
-        there = None
-        while not there and (left := until - time.monotonic()) > 0:
+        message: bytes | None = None
+        while message != b"" and not result and (left := until - time.monotonic()) > 0:
             look()
-            there, _, _ = select.select([ours], [], [], min(left, 1.0))
-        answer = ours.recv(MOST_ANSWER) if there else b""
+            message = ours.recv(MOST) if select.select([ours], [], [], min(left, 1.0))[0] else None
+            if message == LOADED:
+                done.watch = None
+            elif message and message[:1] == b"{":
+                done.watch = Watch.of(json.loads(message))
+            elif message:
+                result = message
     # Programs that a handler left behind may serve for long, as agents of clouds do: they are only killed at the limit.
-    if not there:
+    if message is None:
         process.kill(pid, group=True)
     _, status = os.waitpid(pid, 0)
-    if answer:
-        wait, _, error = answer.decode("utf-8", "replace").partition("\n")
-        return float(wait), None, error or None
-    how = f"its process {process.describe(status)}" if there else f"it did not end within {limit:g} seconds"
-    return 0.0, how, None
+    if result:
+        wait, _, why = result.decode("utf-8", "replace").partition("\n")
+        done.wait, done.why = float(wait), why or None
+        return done
+    how = f"did not end within {limit:g} seconds" if message is None else process.describe(status)
+    if done.watch is None:
+        done.failure = f"{'it' if message is None else 'its process'} {how}"
+    else:
+        done.why = f"no power call is delivered: the process that loads the hooks {how}{last}"
+    return done
 
 
-def _answer(body: Callable[[], float]) -> str:
-    """Return the seconds until the next turn, and in more lines why nothing can be delivered."""
+def _answer(body: Callable[[Callable[[bytes], object]], float], tell: Callable[[bytes], object]) -> None:
+    """Tell the seconds until the next turn, and in more lines why nothing can be delivered."""
     try:
-        return f"{body()}"
+        answer = f"{body(tell)}"
     except (ConfigError, LoadError) as error:
-        findings = error.findings
+        answer = _unable(error.findings)
     except (OSError, SlurmhooksError) as error:
-        findings = [str(error)]
+        answer = _unable([str(error)])
+    tell(answer.encode("utf-8", "surrogateescape")[:MOST_ANSWER])
+
+
+def _unable(findings: list[str]) -> str:
     return "\n".join([f"{IDLE}", *(f"no power call is delivered: {finding}" for finding in findings)])
 
 

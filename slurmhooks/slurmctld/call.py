@@ -65,6 +65,7 @@ class Step:
         before: object = None,
         mode: str = ENFORCE,
         error_id: str | None = None,
+        exempt: str | None = None,
     ) -> None:
         """Store it; the user has read no notice."""
         self.handler = handler
@@ -76,8 +77,7 @@ class Step:
         self.mode = mode
         self.error_id = error_id
         self.notice = False
-        self.exempt = handler.exempt
-        handler.exempt = None
+        self.exempt = exempt
 
 
 class Call:
@@ -102,6 +102,7 @@ class Call:
         struct: the request as it was received, if handlers can write to it.
         record: the job that an update changes.
         number: user id of the sender, if the request has it.
+        exempt: why the handler that has just run did nothing, see Step; for its step.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and that no handler read during the call, can no longer be read.
     """
@@ -119,6 +120,7 @@ class Call:
     fresh: Callable[[object], Any] | None = None
     struct: Struct | None = None
     record: Struct | None = None
+    exempt: str | None = None
 
     def __init__(self, hook: str, view: View | None) -> None:
         """Begin now.
@@ -138,7 +140,8 @@ class Call:
         """Note what a handler did; for dispatch."""
         now = time.perf_counter_ns()
         before, self._state = self._state, None if self._view is None else self._view.savepoint()
-        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before))
+        exempt, self.exempt = self.exempt, None
+        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before, exempt=exempt))
         self._step = now
 
     def tried(
@@ -161,7 +164,8 @@ class Call:
             error_id: of its bug.
         """
         now = time.perf_counter_ns()
-        self.steps.append(Step(handler, error, None, now - self._step, after, before, mode, error_id))
+        exempt, self.exempt = self.exempt, None
+        self.steps.append(Step(handler, error, None, now - self._step, after, before, mode, error_id, exempt))
         self._step = now
 
     def undone(self) -> None:

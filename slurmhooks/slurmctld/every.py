@@ -189,8 +189,12 @@ class Rules:
             note = handler.rollout.note if handler.rollout is not None else None
             warning = f"{WOULD.format(kind=action.kind)}: {action.text}{f' ({note})' if note else ''}"
             taken = Action("notify", action.target, warning, action.job_id, action.state, action.about)
-        if taken.kind == "notify" and not _first_time(taken, turns):
-            return ("skipped" if mode == ENFORCE else would), "the job has had this line"
+        if taken.kind == "notify":
+            skipped = "skipped" if mode == ENFORCE else would
+            if not self._slurm.hears(row):
+                return skipped, "its script has not begun"
+            if not _first_time(taken, turns):
+                return skipped, "the job has had this line"
         log.info("%s: %s begins", handler.label, taken.what)  # in case this process is killed now
         wrong = self._slurm.take(taken)
         if wrong is not None:

@@ -7,7 +7,7 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.slurmctld.actions import RUNNING, UPDATES_OF_NODES, WAITING
 from slurmhooks.values import NO_VAL
@@ -40,6 +40,15 @@ class Slurm:
             return None
         text: bytes = self._library.slurmhooks_error(code)
         return text.decode("utf-8", "replace")
+
+    def hears(self, job: Any) -> bool:
+        """Tell whether a line to a running job reaches it: a batch job must have begun. May wait for its node.
+
+        Args:
+            job: its row.
+        """
+        node = _bytes(job.batch_host) if job.batch_flag else None
+        return node is None or bool(self._library.slurmhooks_has_begun(ctypes.c_uint32(job.job_id), node))
 
     def _take(self, action: Action) -> int:
         library = self._library

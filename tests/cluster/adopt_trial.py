@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs inside a cluster: tries a script in Slurm's own Lua plugin, in plain Lua and under slurmhooks.
 
-Prints a list of two outcomes as JSON: Slurm's own plugin, then plain Lua.
+Prints a list of two outcomes as JSON: Slurm's own plugin, then plain Lua; with a third argument, only the former.
 """
 
 import json
@@ -12,7 +12,7 @@ from slurmhooks.cli.commands.adopt import slurms_own
 from slurmhooks.fields.rows import release_of
 from slurmhooks.lua import finding, job_fields
 
-script, release_name = sys.argv[1:]
+script, release_name, *only = sys.argv[1:]
 release = release_of(release_name)
 fields = set(job_fields.names("job_desc", release))
 constants = ["gpu:2", "special", 7.0]
@@ -24,8 +24,7 @@ wanted = [
 version = finding.choose()
 own = slurms_own(release)
 assert own is not None
-outcomes = [
-    trial.run_own(script, own, release, version, wanted, frozenset(fields)),
-    trial.run(script, release, version, wanted, frozenset(fields)),
-]
+outcomes = [trial.run_own(script, own, release, version, wanted, frozenset(fields))]
+if not only:
+    outcomes.append(trial.run(script, release, version, wanted, frozenset(fields)))
 sys.stdout.write(json.dumps([vars(outcome) for outcome in outcomes]))

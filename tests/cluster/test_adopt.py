@@ -31,10 +31,15 @@ def outcomes(cluster: Cluster) -> list[dict[str, Any]]:
         f"{name} = {{ {', '.join(repr(field) for field in sorted(names))} }}" for name, names in lists.items()
     )
     cluster.put(f"{first} {(HERE / 'lua' / 'adopt.lua').read_text()}", SCRIPT)
+    return tried(cluster)
+
+
+def tried(cluster: Cluster, *only: str) -> list[dict[str, Any]]:
+    """Try the script; see adopt_trial.py."""
     cluster.put((HERE / "adopt_trial.py").read_text(), "/root/adopt_trial.py")
-    python = "/opt/slurmhooks/bin/python"
-    done = cluster.root(python, "/root/adopt_trial.py", SCRIPT, f"{release[0]}.{release[1]:02}", check=True)
-    result: list[dict[str, Any]] = json.loads(done.stdout)
+    release = "{}.{:02}".format(*cluster.version)
+    words = ("/opt/slurmhooks/bin/python", "/root/adopt_trial.py", SCRIPT, release, *only)
+    result: list[dict[str, Any]] = json.loads(cluster.root(*words, check=True).stdout)
     return result
 
 
@@ -56,3 +61,12 @@ def test_slurms_own_plugin_answers_the_same(outcomes: list[dict[str, Any]], clus
     assert own["refused"]
     assert own["errors"]
     assert cluster.root("scontrol", "ping").returncode == 0
+
+
+def test_odd_keys_and_values(cluster: Cluster) -> None:
+    """Keys and values of any type are refused with the same message, or have the same effect, in Slurm's own plugin."""
+    cluster.put((HERE / "lua" / "odd.lua").read_text(), SCRIPT)
+    (own,) = tried(cluster, "own")
+    assert own["examples"] == []
+    assert (own["different"], own["same"]) == (0, own["requests"])
+    assert own["errors"]

@@ -2,11 +2,11 @@
 """scrontab and scrun, which call handlers of the context allocator, as sbatch and salloc do."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.containers import HOOK, User, install
+from tests.cluster.containers import HOOK, TRIES, User, install
 from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH
 from tests.cluster.scrun_lab import COPY, PROJECT
 from tests.cluster.spank.noting import HEAD, NOTE
@@ -35,6 +35,8 @@ for name in ("init", "init_post_opt", "exit"):
     getattr(hook.spank, name)(contexts=["allocator"])(seen)
 """
 VARIABLE = "SLURM_SPANK__SLURM_SPANK_OPTION_python_level"
+ENDLESS_SECONDS = 5
+"""Processor time of an anchor that shows that it never ends; others take less than a second."""
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +84,39 @@ def test_scrontab(lent: Site) -> None:
     assert [record["callback"] for record in lent.records()] == ["init"]
 
 
+def records_of_container(lent: Site, alice: User, name: str) -> list[dict[str, Any]]:
+    """Return the records of a container and its anchor; none if the anchor never ends, which is a fault of 24.11.
+
+    Its conmgr waits at the end for connections to be established, also for the listening socket that scrun has added as
+    a connection (alloc.c:_setup_listener, watch.c:_handle_connection). It waits in a busy loop, whatever plugstack.conf
+    names: with a plugin in C, 2 anchors of 15 never ended, and none of 20 in 26.05.
+    """
+    lent.forget_records()
+    code, output = alice.create(name, **{VARIABLE: "2"})
+    assert code == 0, output
+    (post,) = lent.wait_for_records(1, program="scrun", callback="init_post_opt")
+    busy = f"grep -q 'released successfully' ~/{name}.log && ps -o times= -p {post['pid']}"
+
+    def over() -> bool:
+        exits = [record["pid"] for record in lent.records() if record["callback"] == "exit"]
+        return post["pid"] in exits or int(alice.sh(busy).strip()) >= ENDLESS_SECONDS
+
+    lent.cluster.wait(over, what="end of the anchor")
+    records = lent.records()
+    if any(record["callback"] == "exit" and record["pid"] == post["pid"] for record in records):
+        return records
+    assert lent.since < (26, 5), alice.sh(f"cat ~/{name}.log")
+    return []
+
+
 def test_scrun(lent: Site, alice: User) -> None:
     """`scrun create` calls init and exit, its anchor init_post_opt and exit; the anchor knows the value at its end."""
     if not lent.cluster.has_scrun:
         pytest.skip(f"Slurm {lent.cluster.release} has no scrun that works")
     install(lent.cluster, COPY)
     lent.compile()
-    lent.forget_records()
     alice.bundle("/bin/true")
-    code, output = alice.create("demo", **{VARIABLE: "2"})
-    assert code == 0, output
-    alice.wait_job_over()
-    records = lent.wait_for_records(2, program="scrun", callback="exit") and lent.records()
+    records = next(filter(None, (records_of_container(lent, alice, f"demo{number}") for number in range(TRIES))), [])
     (init,) = [record for record in records if record["callback"] == "init" and record["program"] == "scrun"]
     (post,) = [record for record in records if record["callback"] == "init_post_opt" and record["program"] == "scrun"]
     ends = {record["pid"]: record["level"] for record in records if record["callback"] == "exit"}

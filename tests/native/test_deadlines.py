@@ -121,6 +121,38 @@ def test_a_hook_file_that_hangs(host: Host) -> None:
     assert "DeadlineExceeded: loading the hook files took more than 60 s" in run
 
 
+@pytest.mark.parametrize("context", ["local", "allocator", "remote", "slurmd", "job_script"])
+def test_a_hook_file_that_crashes(host: Host, context: str) -> None:
+    """The log names the file before the process ends by the signal."""
+    path = host.site("import ctypes\nctypes.string_at(0)")
+    run = host.run(SCRIPT.format(context=context, first="", callback="init"), returncode=-signal.SIGSEGV)
+    assert f"loading the hook files (last {path}): killed by signal 11: process" in run
+
+
+def test_a_hook_file_that_cannot_be_interrupted(host: Host) -> None:
+    """The log names the file before the process is ended."""
+    path = host.site(
+        "from slurmhooks.handlers import deadline\ndeadline.native.begin(0.2, 0.1, 'x', True, deadline.STEP)\n"
+        "deadline.loader.begun(__file__)\nsum(__import__('itertools').repeat(1))"
+    )
+    run = host.run(SCRIPT.format(context="remote", first="", callback="init"), returncode=1)
+    assert f"(last {path}) took more than 0.2 s cannot be interrupted: process" in run
+
+
+def test_a_lua_script_that_does_not_end(host: Host) -> None:
+    """The log names the script, not the hook file that was loaded before it, before the process is ended."""
+    folder = host.folder / "both"
+    folder.mkdir()
+    (folder / "endless.lua").write_text("while true do end")
+    host.site(
+        "from slurmhooks.handlers import deadline\ndeadline.native.begin(0.2, 0.1, 'x', True, deadline.STEP)\n"
+        "@hook.spank.init\ndef init(spank): pass",
+        "both/hooks.py",
+    )
+    run = host.run("open sp $spank both/*\ncontext remote\ncall sp init", returncode=1)
+    assert f"(last {folder}/endless.lua) took more than 0.2 s cannot be interrupted: process" in run
+
+
 def test_the_signal_mask_is_the_handlers(host: Host) -> None:
     """Signals that a handler blocks stay blocked, as for the task that it prepares."""
     host.site(

@@ -75,7 +75,7 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
     signer = signature.signer(path, data, sysconfdir)
     if signer is None:
         try:
-            data = trusted.read(str(path))
+            data = trusted.rest_of(trusted.open_file(str(path)))  # which may be large
         except LoadError as error:
             raise Findings(error.findings) from error
     return data, signer

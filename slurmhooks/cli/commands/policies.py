@@ -13,7 +13,7 @@ from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.config.model import Config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.policies import describe, published, rules
+from slurmhooks.policies import describe, exemptions, published, rules
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.exemptions import WHO, Exemption
 from slurmhooks.site import sources as site
@@ -106,7 +106,8 @@ class Row:
 def list_exemptions(sysconfdir: Path) -> None:
     """List the exemptions from rules in slurmhooks.toml, those that end first at the top."""
     read, switched_on = _of_site(sysconfdir)
-    given = sorted((Exemption.model_validate(table) for table in read.policy_exemptions), key=lambda each: each.until)
+    made = (each for _, each in exemptions.read(site.config_path(), read.policy_exemptions))
+    given = sorted((each for each in made if isinstance(each, Exemption)), key=lambda each: each.until)
     output.result(
         [
             Row(

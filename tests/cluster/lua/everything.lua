@@ -127,6 +127,14 @@ function act.list(_, part_list)
    slurm.log_info("jobs: %s", table.concat(ids, " "))
    for name, reservation in pairs(slurm.reservations) do read("reservation " .. name, reservation, names.reservation) end
    slurm.log_info("%s %s", type(slurm.reservations.luaresv), type(slurm.reservations.none))
+   local function field(record, key) return record[key] end
+   local records = { partition = part_list.debug, job = slurm.jobs["1"], reservation = slurm.reservations.luaresv }
+   for _, what in ipairs { "partition", "job", "reservation" } do
+      try(what .. ", nil", field, records[what], nil)
+      for _, key in ipairs { true, false, {}, print, 7, 1.5, "", "name\0x", "users\0x", "no_such_field" } do
+         try(what .. ", odd key", field, records[what], key)
+      end
+   end
 end
 
 function act.own(_, part_list)

@@ -87,7 +87,7 @@ def test_a_bundle_has_power_hooks(
     for version in ("one", "two"):
         deploy(make(version, text.format(str(spool / "notes"), version)))
         handover.keep(str(spool), "suspend", "c1")
-        power.turn(spool, None)
+        power.turn(spool, None, lambda _: None)
     assert (spool / "notes").read_text() == "one c1two c1"
 
 

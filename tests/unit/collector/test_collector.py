@@ -182,13 +182,14 @@ def test_a_log_that_others_rotate(take: Callable[[Path], object], running: Colle
 
 @pytest.mark.parametrize("running", [{"sample": 0.0}], indirect=True)
 def test_samples(running: Collector, lines: Lines) -> None:
-    """With sample = 0, only requests that passed without a message are left out."""
+    """With sample = 0, only requests that passed without a message and without an exemption are left out."""
     report(running)
+    report(running, handlers=[("policies:a", "passed", 30, None, {"exempt": "until 2027-01-31"})])
     report(running, verdict="refused")
     report(running, more={"text": "limited to 60 minutes"})
     report(running, verdict="accepted on error")
-    wait_for(lambda: len(lines()) == 3, "what is always logged")
-    assert [line["verdict"] for line in lines()] == ["refused", "accepted", "accepted on error"]
+    wait_for(lambda: len(lines()) == 4, "what is always logged")
+    assert [line["verdict"] for line in lines()] == ["accepted", "refused", "accepted", "accepted on error"]
 
 
 def test_priorities_are_not_logged(running: Collector, lines: Lines) -> None:

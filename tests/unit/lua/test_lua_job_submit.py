@@ -153,6 +153,29 @@ def test_metatables_are_those_of_slurms_plugin(load: Load) -> None:
         assert script.submit(name="j").comment == "seen"
 
 
+def test_odd_keys(load: Load) -> None:
+    """A key that is no text is an error at the line of the script, as in Slurm; a name ends at a NUL byte."""
+    for version, callee in (("5.1", "?"), ("5.4", "index")):
+        script = load(
+            """
+            for _, record in ipairs { job_desc, job_desc.environment, part_list.debug, slurm.jobs["7"] } do
+               for kind, key in pairs { boolean = true, table = {}, ["function"] = print } do
+                  local ok, text = pcall(function() return record[key] end)
+                  local wrong = "bad argument #2 to 'CALLEE' (string expected, got " .. kind .. ")"
+                  assert(not ok and text:match(":%d+: (.*)$") == wrong)
+               end
+               assert(not pcall(function() return record[nil] end))
+               assert(record[7] == nil and record[1.5] == nil)
+            end
+            job_desc["comment\\0x"] = "seen"
+            assert(job_desc["comment\\0y"] == "seen" and part_list.debug["name\\0x"] == "debug")
+            return 0
+            """.replace("CALLEE", callee),
+            version=version,
+        )
+        assert script.submit(environment={"HOME": "/h"}, script="#!/bin/sh").comment == "seen"
+
+
 def test_codes_refuse(load: Load) -> None:
     """A result other than 0 refuses with that code, converted as C does."""
     lowest = -1 << 31

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from slurmhooks.cli import main
 from slurmhooks.log import log
 from slurmhooks.processes import deliverer
+from slurmhooks.worker.polling import POLL
 from tests.unit.power.sites import Site
 from tests.unit.worker.supervisors import Supervisor
 
@@ -299,17 +300,52 @@ def test_a_timer_that_a_handler_leaves_ends_no_other_handler(site: Site) -> None
     assert "power.resume handler hooks:impatient has left a timer" in (site.spool / "log").read_text()
 
 
-def test_hooks_that_do_not_load_are_said_once(site: Site) -> None:
-    """Calls are tried again and again, but the log has the error once, and says when they are delivered again."""
-    (site.folder / "hooks.py").write_text(f"open('{site.folder}/loads', 'a').write('x')\nraise OSError('no cloud')\n")
-    site.call("resume", "c1")
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("raise OSError('no cloud')", "no cloud"),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            "was killed by SIGKILL; the last file that was begun is {folder}/hooks.py",
+        ),
+    ],
+    ids=["raises", "dies"],
+)
+def test_hooks_that_do_not_load_are_loaded_again_when_they_change(site: Site, fault: str, said: str) -> None:
+    """Until then, they are loaded once a minute at most; the log has the error once, and when calls are delivered."""
     loads = site.folder / "loads"
-    site.wait(lambda: loads.exists() and loads.stat().st_size > 2)
+    broken = f"open('{loads}', 'a').write('x')\n{fault}\n"
+    (site.folder / "hooks.py").write_text(broken)
+    site.call("resume", "c1")
+    site.wait(lambda: loads.exists() and "no power call is delivered" in (site.spool / "log").read_text())
+    site.call("suspend", "c1")
+    site.wait(lambda: len(list(site.spool.glob("*.spool"))) == 2)
+    time.sleep(2 * POLL)
+    assert loads.read_text() == "x"
     site.hooks()
     site.wait(site.empty)
     log = (site.spool / "log").read_text()
     assert log.count("no power call is delivered") == 1
+    assert said.format(folder=site.folder) in log
     assert log.count("power calls are delivered again") == 1
+
+
+def test_hooks_are_not_loaded_while_no_call_is_due(site: Site) -> None:
+    """A call that waits for its next attempt loads nothing; a new call is delivered meanwhile."""
+    config = site.folder / "slurmhooks.toml"
+    config.write_text(config.read_text().replace("0.05", "8.0"))
+    loads = site.folder / "loads"
+    hooks = site.folder / "hooks.py"
+    hooks.write_text(f"open('{loads}', 'a').write('x')\n{hooks.read_text()}")
+    site.call("resume", "bug")
+    site.wait(lambda: "raised KeyError" in (site.spool / "log").read_text())
+    time.sleep(3 * POLL)
+    assert len(loads.read_text()) <= 2
+    site.call("resume", "c1")
+    site.wait(lambda: site.done())
+    site.hooks()
+    for segment in site.spool.glob("*.spool"):
+        segment.unlink()
 
 
 def test_a_killed_program_keeps_a_call_or_not(site: Site) -> None:

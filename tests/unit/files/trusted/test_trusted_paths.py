@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.errors import LoadError
+from slurmhooks.config import model
+from slurmhooks.errors import LoadError, SlurmhooksError
 from slurmhooks.files import trusted
 from slurmhooks.handlers import loader
+from slurmhooks.lua import runtime
 from tests.unit.files.trusted.conftest import (
     EVIL,
     HANDLER,
@@ -110,6 +112,23 @@ def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.Monkey
 
 
 # Files.
+
+
+READERS = {
+    "hook file": lambda path: loader.read(str(path)),
+    "Lua script": lambda path: runtime.read_script(str(path)),
+    "configuration": model.read,
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_file_that_is_too_large(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    """A sparse file of terabytes, and a file that never ends, are refused before they use up the memory."""
+    path = tmp_path / "large"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    with pytest.raises((SlurmhooksError, OSError), match="larger than 64 MiB"):
+        read(path)
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any
 
 def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Handler:
     """Return the handler of a valid mark."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
     assert findings == []
     assert handler is not None
     return handler
@@ -41,7 +41,7 @@ def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords:
 
 def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> str:
     """Return the finding for a mark with one error."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
     assert handler is None
     assert len(findings) == 1
     return findings[0]
@@ -244,6 +244,7 @@ def test_all_faults_of_a_handler_are_told() -> None:
         mark(function_of(("jbo",)), "spank.init", on_error="accept", contexts=("local", "mars", "job_script")),
         function_of(("jbo",)),
         "limits",
+        "limits.py",
     )
     assert handler is None
     assert len(findings) == 4

@@ -343,13 +343,12 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
 def verify_options(options: Iterable[Option]) -> list[str]:
     """Return findings for a set of options, with file and line."""
     findings = []
-    seen: set[str] = set()
+    seen: dict[str, Option] = {}
     for option in options:
         what = f"{option.where}: {option!r}" if option.where else repr(option)
         errors = [*_errors_in_texts(option), *_errors_in_use(option)]
-        if option.name in seen:
-            errors.append("this name is given to two options; rename one of them")
-        seen.add(option.name)
+        if (other := seen.setdefault(option.name, option)) is not option:
+            errors.append(f"this name is given to two options, also at {other.where}; rename one of them")
         findings += [f"{what}: {text}" for text in errors]
     return findings
 

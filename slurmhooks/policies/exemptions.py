@@ -116,7 +116,7 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
         try:
             made = Exemption.model_validate(table)
         except ValidationError as error:
-            findings += config.findings(where, error)
+            findings += config.findings(where, error, Exemption)
             continue
         exemptions.append(made)
         findings += [

@@ -337,7 +337,7 @@ def test_what_c_cannot_take(keywords: dict[str, Any], message: str) -> None:
 def test_two_options_of_one_name() -> None:
     """Two options with one name are refused: Slurm would silently disable the second."""
     (finding,) = verify_options([option(), option()])
-    assert "this name is given to two options" in finding
+    assert "this name is given to two options, also at " in finding
 
 
 def test_option_contexts_exist() -> None:

@@ -133,7 +133,7 @@ def test_an_option_given_twice_in_two_files(write: Write) -> None:
     """Slurm has one name space for options."""
     source = "from slurmhooks import hook\nhook.spank.option('x', usage='')\n"
     (finding,) = findings(write("a.py", source), write("b.py", source))
-    assert "this name is given to two options" in finding
+    assert "this name is given to two options, also at " in finding
 
 
 PLAIN = """

@@ -67,7 +67,7 @@ def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[ra
             case ast.Call(func=ast.Name(id="Reject"), args=[_, _, *_]):
                 yield node.lineno, "Reject takes one text, such as an f-string, and code= for a code"
             case ast.Call(func=ast.Name(id="print"), keywords=[]):
-                yield node.lineno, "print() reaches neither the user nor the log: use log.user() or log.info()"
+                yield node.lineno, "use log.user() or log.info() instead of print(): standard output may be the job's"
             case ast.Attribute(value=ast.Name(id=name), attr=field) if name in views and not field.startswith("_"):
                 names = [each for each in dir(views[name]) if not each.startswith("_")]
                 if field not in names and not any(node.lineno in lines for lines in expected):

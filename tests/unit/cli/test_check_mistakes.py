@@ -40,7 +40,7 @@ WRONG = {
     "raise Reject()": "Reject without a text: ",
     "raise Reject('no', 'ESLURM_INVALID_ACCOUNT')": "Reject takes one text, such as an f-string, and code= for a code",
     "raise Reject('no %s', job.name)": "Reject takes one text, ",
-    "print(job.name)": "print() reaches neither the user nor the log: ",
+    "print(job.name)": "use log.user() or log.info() instead of print(): ",
     "job.acount = 'physics'": "job has no 'acount'; nearest: account; this line is a bug if it runs",
     "if job.name and job.timelimit: pass": "job has no 'timelimit'; nearest: time_limit, ",
     "job.name = [each for each in job.argvs]": "job has no 'argvs'; nearest: argv; ",

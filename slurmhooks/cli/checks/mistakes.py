@@ -66,8 +66,11 @@ def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[ra
                 yield node.lineno, "Reject without a text: users do not learn why"
             case ast.Call(func=ast.Name(id="Reject"), args=[_, _, *_]):
                 yield node.lineno, "Reject takes one text, such as an f-string, and code= for a code"
-            case ast.Call(func=ast.Name(id="print"), keywords=[]):
-                yield node.lineno, "use log.user() or log.info() instead of print(): standard output may be the job's"
+            case ast.Call(func=ast.Name(id="print"), keywords=[]) if handler.spec.point == "spank":
+                yield (
+                    node.lineno,
+                    "use log.user() or log.info() instead of print(): its output is the job's, or is lost",
+                )
             case ast.Attribute(value=ast.Name(id=name), attr=field) if name in views and not field.startswith("_"):
                 names = [each for each in dir(views[name]) if not each.startswith("_")]
                 if field not in names and not any(node.lineno in lines for lines in expected):

@@ -40,7 +40,6 @@ WRONG = {
     "raise Reject()": "Reject without a text: ",
     "raise Reject('no', 'ESLURM_INVALID_ACCOUNT')": "Reject takes one text, such as an f-string, and code= for a code",
     "raise Reject('no %s', job.name)": "Reject takes one text, ",
-    "print(job.name)": "use log.user() or log.info() instead of print(): ",
     "job.acount = 'physics'": "job has no 'acount'; nearest: account; this line is a bug if it runs",
     "if job.name and job.timelimit: pass": "job has no 'timelimit'; nearest: time_limit, ",
     "job.name = [each for each in job.argvs]": "job has no 'argvs'; nearest: argv; ",
@@ -65,6 +64,7 @@ FINE = [
     "job = object()\n    job.anything",
     "def inner():\n        return 1\n    inner()",
     "try:\n        job.anything\n    except AttributeError:\n        pass",
+    "print(job.name)",  # slurmctld's log has it
     "print(job.name, file=open('/dev/null'))",
     "job._anything",
     "SUCCESS = None\n    return SUCCESS",
@@ -80,6 +80,13 @@ def test_no_mistake(tmp_path: Path, text: str) -> None:
 def test_what_a_priority_returns_is_no_mistake(tmp_path: Path) -> None:
     """A hook whose handlers return a value has no note on it."""
     assert notes(tmp_path, "return 5", "@hook.priority\ndef check(record):\n    ") == []
+
+
+def test_print_in_slurmstepd(tmp_path: Path) -> None:
+    """What a handler of SPANK prints is in the output of the job, or nowhere."""
+    (note,) = notes(tmp_path, "print(spank.job_id)", "@hook.spank.task_init\ndef check(spank):\n    ")
+    assert note.startswith("use log.user() or log.info() instead of print(): ")
+    assert notes(tmp_path, "print(1, file=x)", "@hook.spank.task_init\ndef check(spank):\n    ") == []
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,10 @@ class Loaded:
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
-        for args in dict.fromkeys(configuration.plugstack_arguments(sysconfdir)):
+        lines = configuration.plugstack_arguments(sysconfdir)
+        if len(lines) > len(set(lines)):
+            self.notes.append("plugstack.conf has a line for spank_python.so twice: remove one")
+        for args in dict.fromkeys(lines):
             self._guard(partial(self._load_line, args, path))
         self.findings += option_findings(self.lines)
         self.findings = list(dict.fromkeys(self.findings))

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from slurmhooks.config.sections import Config, Policy, Section
 from slurmhooks.errors import ConfigError, LoadError, ReplacedError
 from slurmhooks.files import paths, trusted
+from slurmhooks.handlers.similar import nearest
 
 __all__ = ("Config", "findings", "read", "sections")
 
@@ -60,7 +61,7 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(findings(str(path), error)) from error
+        raise ConfigError(findings(str(path), error, Config)) from error
 
 
 def _impossible(value: object, place: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -82,23 +83,36 @@ def _impossible(value: object, place: str = "", depth: int = 0) -> Iterator[tupl
             yield from _impossible(item, name, depth + 1)
 
 
-def findings(where: str, error: ValidationError) -> list[str]:
+def findings(where: str, error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return a finding for each error of a model.
 
     Args:
         where: what the model was validated from.
         error: the errors.
+        model: the model.
     """
     return [
-        f"{where}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
+        f"{where}: {'.'.join(map(str, item['loc']))}: "
+        + (
+            f"unknown key{_nearest(item['loc'], model)}"
+            if item["type"] == "extra_forbidden"
+            else _explain(item["type"], item["msg"], item["input"])
+        )
         for item in error.errors()
     ]
 
 
+def _nearest(place: tuple[int | str, ...], model: Any) -> str:
+    """Return the similar keys of the table in which a key is unknown."""
+    for part in place[:-1]:
+        model = model.model_fields[part].annotation if part in getattr(model, "model_fields", ()) else None
+    return nearest(str(place[-1]), getattr(model, "model_fields", ()))
+
+
 def _explain(kind: str, message: str, value: Any) -> str:
     """Describe an error of pydantic, in the terms of TOML."""
-    if kind == "extra_forbidden":
-        return "unknown key"
+    if kind == "tuple_type" and isinstance(value, dict):
+        return "must be a list of tables: write its name in two brackets, as in [[policies]]"
     if kind == "missing":
         return "missing"
     expected = _EXPECTED.get(kind)

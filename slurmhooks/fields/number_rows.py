@@ -87,7 +87,7 @@ class Number(Sized[int | Unlimited]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name, bits, no_val = self.name, self.bits, NO_VAL[self.bits]
+        name, bits, no_val = self.label, self.bits, NO_VAL[self.bits]
 
         def encode(value: object) -> int:
             if type(value) is int and 0 <= value < no_val:
@@ -108,7 +108,7 @@ class Plain(Sized[int]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        return _ranged(self.name, 0, (1 << self.bits) - 1)
+        return _ranged(self.label, 0, (1 << self.bits) - 1)
 
 
 class Time(Field[int]):
@@ -135,7 +135,7 @@ class Time(Field[int]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name = self.name
+        name = self.label
 
         def encode(value: object) -> int:
             if isinstance(value, int) and value < 0:
@@ -170,7 +170,7 @@ class Real(Sized[float | Unlimited]):
 
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
-        name = self.name
+        name = self.label
 
         def encode(value: object) -> int:
             if value is None or value is UNLIMITED:
@@ -195,7 +195,7 @@ class Identity(Sized[int]):
 
     def condition(self, value: object) -> tuple[int, int]:
         """See Field."""
-        return number_to_c(self.name, value, self.bits), (1 << self.bits) - 1
+        return number_to_c(self.label, value, self.bits), (1 << self.bits) - 1
 
 
 class Offset(Sized[int]):
@@ -210,7 +210,7 @@ class Offset(Sized[int]):
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: larger numbers would be stored as NO_VAL and INFINITE
-        return _ranged(self.name, -limit, limit, added=NICE_OFFSET, none=NO_VAL[32])
+        return _ranged(self.label, -limit, limit, added=NICE_OFFSET, none=NO_VAL[32])
 
 
 class Tagged(Sized[int]):
@@ -239,5 +239,5 @@ class Tagged(Sized[int]):
         no_val = NO_VAL[self.bits]
         # The tag with the two highest numbers is NO_VAL and INFINITE.
         if self.tagged:
-            return _ranged(self.name, 0, self.tag - 3, added=self.tag, none=no_val)
-        return _ranged(self.name, 0, self.tag - 1, none=no_val)
+            return _ranged(self.label, 0, self.tag - 3, added=self.tag, none=no_val)
+        return _ranged(self.label, 0, self.tag - 1, none=no_val)

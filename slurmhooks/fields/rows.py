@@ -78,6 +78,11 @@ class Field(Generic[Value]):
         member = self._member or name
         self.members = (member,) if isinstance(member, str) else member
 
+    @property
+    def label(self) -> str:
+        """The name with the unit, for errors."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
     def member(self, release: Release, present: Container[str]) -> str | None:
         """Return the member that the row reads in a release, or None; for a computed row, its name.
 

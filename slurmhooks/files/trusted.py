@@ -276,7 +276,7 @@ def refuse_exposed(
     if recursive:
         command = command.replace(" ", " -R ", 1)
     repair = f"{command} {quote(component)}"
-    if sticky:
+    if sticky or component == _home(status.st_uid):
         repair = f"move {path} to a folder that only root can write"
     else:
         repair += sealed.elsewhere(descriptor, status.st_uid)
@@ -319,6 +319,16 @@ def _user_name(uid: int) -> str:
         return f"{pwd.getpwuid(uid).pw_name} (user id {uid})"
     except KeyError:
         return f"user id {uid}"
+
+
+def _home(uid: int) -> str | None:
+    """Return the home directory of a user, which must stay theirs; of root, none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_dir if uid else None
+    except KeyError:
+        return None
 
 
 def _group_name(gid: int) -> str:

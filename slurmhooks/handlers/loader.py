@@ -218,7 +218,7 @@ class _Loading:
             if mark.sequence in self._sequences:
                 continue
             self._sequences.add(mark.sequence)
-            handler, findings = verify(mark, function, label)
+            handler, findings = verify(mark, function, label, source.name)
             self._findings += findings or definitions.replaced(mark, function, module)
             if handler is not None:
                 handlers.append(handler)
@@ -341,7 +341,9 @@ def _describe(source: Source, error: BaseException) -> str:
         return found
     line = trace.tried(lambda: _line(source, error), lambda _: None)
     where = source.name if type(line) is not int else f"{source.name}:{line}"
-    hint = trace.tried(lambda: _hint(source, error), lambda _: "")
+    from slurmhooks.handlers.remedies import remedy  # launches need it only here
+
+    hint = trace.tried(lambda: remedy(source.path, error), lambda _: "")
     text = f"{where}: {trace.type_name(error)}: {trace.text_of(error)}{hint}"
     return "\n".join([text, *("    " + row for row in trace.lines(error, source.path))])
 
@@ -357,19 +359,3 @@ def _line(source: Source, error: BaseException) -> object:
             line = frame.tb_lineno
         frame = frame.tb_next
     return line
-
-
-def _hint(source: Source, error: BaseException) -> str:
-    """Return the remedy for an import of another hook file; an empty text for other errors."""
-    if not isinstance(error, ImportError) or source.path is None:
-        return ""
-    from slurmhooks.files.paths import identity
-
-    name = (error.name or "").partition(".")[0]
-    folder = source.path.rpartition("/")[0]
-    if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):
-        return ""
-    return (
-        "; hook files cannot import each other: put what they share into an installed package, or into a folder of"
-        " [hooks] packages"
-    )

@@ -161,23 +161,23 @@ class Registry:
         return [handler for handlers in self._handlers.values() for handler in handlers]
 
 
-def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Handler | None, list[str]]:
+def verify(mark: Mark, function: Callable[..., object], module: str, file: str) -> tuple[Handler | None, list[str]]:
     """Check a mark against the description of its hook.
 
     Args:
         mark: the mark.
         function: the function to call: the marked one, or the wrapper that replaced it in its module.
         module: name of the hook file or module for labels.
+        file: the hook file or module, for messages.
 
     Returns:
         the handler (None if it is invalid), and findings with file and line.
     """
     spec = HOOKS[mark.hook]
     code = layers(mark.function)[-1]
-    path = code.co_filename if code else "?"
-    line = code.co_firstlineno if code else 0
+    path, line = (code.co_filename, code.co_firstlineno) if code else (file, 0)
     label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
-    where = f"{path}:{line}: handler {label} of hook.{spec.name}"
+    where = f"{path}{f':{line}' if code else ''}: handler {label} of hook.{spec.name}"
     findings = [f"{where}: {fault}" for fault in _faults(mark, spec)]
     names: tuple[str, ...] = ()
     try:
@@ -326,6 +326,8 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
     if any(layer is not None and layer.co_flags & _GENERATOR_LIKE for layer in codes):
         raise TypeError("must be a plain function: a generator or an async function would never run its body")
     names = code.co_varnames[: code.co_argcount]
+    if names[:1] in (("self",), ("cls",)):
+        raise TypeError(f"is a method, because it takes {names[0]!r}: move it out of the class")
     if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORDS):
         raise TypeError(f"must name its arguments; it may take: {allowed}")
     if code.co_kwonlyargcount:
@@ -339,13 +341,12 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
 def verify_options(options: Iterable[Option]) -> list[str]:
     """Return findings for a set of options, with file and line."""
     findings = []
-    seen: set[str] = set()
+    seen: dict[str, Option] = {}
     for option in options:
         what = f"{option.where}: {option!r}" if option.where else repr(option)
         errors = [*_errors_in_texts(option), *_errors_in_use(option)]
-        if option.name in seen:
-            errors.append("this name is given to two options; rename one of them")
-        seen.add(option.name)
+        if (other := seen.setdefault(option.name, option)) is not option:
+            errors.append(f"this name is given to two options, also at {other.where}; rename one of them")
         findings += [f"{what}: {text}" for text in errors]
     return findings
 

@@ -15,20 +15,26 @@ MAX_LENGTH = 64
 """Characters of a name that are compared: the name may come from a user."""
 MIN_SIMILARITY = 0.7
 """Fraction of their characters that two similar names have in common."""
+MIN_LENGTH = 3
+"""Minimum number of characters of an abbreviation."""
 MAX_NAMES = 3
 """Maximum number of names to return."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text."""
+    """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text.
+
+    So are those that it abbreviates, as ``uid`` does ``user_id``: they have its characters in order, and begin as it.
+    """
     name = name[:MAX_LENGTH]
     places: dict[str, int] = {}
     for index, char in enumerate(name):
         places[char] = places.get(char, 0) | 1 << index
     likely = []
     for other in names:
-        likeness = 2 * _common(places, len(name), other) / (len(name) + len(other) or 1)
-        if likeness >= MIN_SIMILARITY:
+        common = _common(places, len(name), other)
+        likeness = 2 * common / (len(name) + len(other) or 1)
+        if likeness >= MIN_SIMILARITY or (common == len(name) >= MIN_LENGTH and other[0] == name[0]):
             likely.append((-likeness, other))
     return f"; nearest: {', '.join(other for _, other in sorted(likely)[:MAX_NAMES])}" if likely else ""
 

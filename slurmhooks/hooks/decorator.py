@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Handler = TypeVar("Handler", bound="Callable[..., object]")
 
 MOST_ORDER = 1 << 31
+COMMON = ("order", "on_error", "contexts", "timeout", "effects")
+"""The arguments of all decorators. Which of them a hook allows, slurmhooks.handlers.registry checks."""
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
 
@@ -205,7 +207,10 @@ class Decorator:
 
         def mark(function: Handler) -> Handler:
             if not callable(function):
-                raise TypeError(f"{self!r} decorates a function, not {function!r}")
+                raise TypeError(
+                    f"{self!r} decorates a function, not {function!r}; its arguments have names, as in"
+                    f" @{self!r}(order=10)"
+                )
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
@@ -228,12 +233,10 @@ class Decorator:
         Raises:
             TypeError: decorators of health checks have no such argument.
         """
-        from slurmhooks.hooks.terms import Terms
+        from slurmhooks.hooks.terms import KEYS, Terms
 
-        try:
-            return Terms(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values
-        except TypeError as error:
-            raise TypeError(f"{self!r}: {error}") from None
+        self._permit(keywords, KEYS)
+        return Terms(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values
 
     def _rollout(self, keywords: dict[str, object]) -> Rollout:
         """Return mode and share.
@@ -243,7 +246,11 @@ class Decorator:
         """
         from slurmhooks.hooks.rollout import KEYS, Rollout
 
-        for name in keywords:
-            if name not in KEYS:
-                raise TypeError(f"{self!r} got an unexpected keyword argument {name!r}")
+        self._permit(keywords, KEYS)
         return Rollout(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values
+
+    def _permit(self, keywords: dict[str, object], own: tuple[str, ...]) -> None:
+        """Raise TypeError for an argument that is neither common to all decorators nor one of these."""
+        for name in keywords:
+            if name not in own:
+                raise TypeError(f"{self!r} has no argument {name!r}; it has: {', '.join((*COMMON, *own))}")

@@ -46,6 +46,12 @@ class Group:
         setattr(self, name, made)
         return made
 
+    if not TYPE_CHECKING:
+
+        def __call__(self, *arguments, **keywords):
+            """Raise an error that says how to name a hook: a group is no decorator."""
+            raise TypeError(f"{self._path} is not a decorator: name a hook, as in @{self._path}.{_first(self)}")
+
     def __dir__(self) -> list[str]:
         """Return the names of the hooks, the groups and other functions."""
         start = self._prefix
@@ -53,7 +59,7 @@ class Group:
         return sorted(names | {name for name in vars(type(self)) if not name.startswith("_")})
 
 
-class JobSubmitHook(Group, Decorator):
+class JobSubmitHook(Decorator, Group):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     def __init__(self, hook: str) -> None:
@@ -132,6 +138,12 @@ class SpankHooks(Group):
         option = Option(name, arginfo, usage, optional, type, places, next_sequence(), running_module(), where)
         collect(option)
         return option
+
+
+def _first(group: Group) -> str:
+    """Return the first hook of a group."""
+    name = next(name for name in HOOKS if name.startswith(group._prefix))
+    return name.removeprefix(group._prefix)
 
 
 def _all_hooks() -> Any:

@@ -10,6 +10,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 LONGEST = 30 * 86400
 """Seconds between two runs."""
 MOST_FAILS = 1000
+KEYS = ("mode", "every", "fails", "nodes")
+"""The arguments of a decorator that are terms."""
 
 
 class Terms:
@@ -25,7 +27,7 @@ class Terms:
             None: all.
     """
 
-    __slots__ = ("every", "fails", "mode", "nodes")
+    __slots__ = KEYS
 
     def __init__(
         self, *, mode: str = ENFORCE, every: float | str = 0, fails: int = 1, nodes: str | None = None

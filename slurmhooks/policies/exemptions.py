@@ -113,7 +113,7 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
     findings: list[str] = []
     for where, made in read(path, tables):
         if isinstance(made, ValidationError):
-            findings += config.findings(where, made)
+            findings += config.findings(where, made, Exemption)
             continue
         exemptions.append(made)
         findings += [

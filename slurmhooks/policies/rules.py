@@ -77,7 +77,7 @@ def of_config(path: Path, read: config.Config) -> list[Rule]:
         try:
             rules.append(kind.model_validate(_merged(defaults, table)))
         except ValidationError as error:
-            findings += config.findings(where, error)
+            findings += config.findings(where, error, kind)
     findings += _doubled(path, rules)
     exempt, invalid = exemptions.of_config(path, read.policy_exemptions, [rule.title for rule in rules])
     findings += invalid if len(rules) == len(read.policies) else []  # otherwise names may only seem to be unknown

@@ -58,17 +58,17 @@ def config(text: str) -> Callable[[Host], None]:
 
 
 FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
-    "import": (code("import no_such_module"), "ModuleNotFoundError: No module named 'no_such_module'"),
+    "import": (code("import no_such_module"), "No module named 'no_such_module'; install it where slurmhooks is ("),
     "syntax": (code("def broken(:\n    pass"), "SyntaxError"),
     "nul": (code("x = '\0'"), "null byte"),
-    "raises": (code("raise SystemExit('bye')"), "SystemExit: bye"),
+    "raises": (code("raise SystemExit('bye')"), "SystemExit: bye; a hook file must not exit"),
     "argument": (code("@hook.job_submit\ndef submit(jop): ..."), "'jop'"),
     "file": (missing_file, "hooks.py: no such hook file"),
     "mode": (writable_by_all, "writable by everybody"),
     "config": (unreadable_config, "slurmhooks.toml"),
     "binary": (binary_config, "slurmhooks.toml"),
     "toml": (config("[hooks\n"), "not TOML"),
-    "key": (config("[hooks]\npath = []\n"), "hooks.path: unknown key"),
+    "key": (config("[hooks]\npath = []\n"), "hooks.path: unknown key; nearest: paths"),
     "module": (module, "no_such_site_package"),
     "folder": (config('[hooks]\npaths = ["late.d/*.py"]\n'), "late.d: does not exist; hook files are expected in it"),
 }

@@ -148,7 +148,8 @@ def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], lis
     """Return the callbacks of SPANK with handlers, notes, and the reasons why the daemons would not load a site."""
     result = report.of_site(stage, folder, staged=True)
     callbacks = {row.hook.removeprefix("hook.spank.") for row in result.handlers if row.hook.startswith("hook.spank.")}
-    return callbacks, result.notes, result.findings
+    # What is said about the folder of the stage is said again about that of the site, when the manifest is written.
+    return callbacks, [text for text in result.notes if str(stage) not in text], result.findings
 
 
 def _other_lines(store: Store, bundle: str) -> list[str]:

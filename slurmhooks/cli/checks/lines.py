@@ -55,6 +55,7 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
+        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
         for handler in registry.all_handlers()
         # A Lua script is loaded nevertheless: using these arguments fails, and slurmctld logs that.
         if PRIVATE_ARGUMENTS.intersection(handler.names)

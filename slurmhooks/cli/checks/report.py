@@ -117,8 +117,8 @@ def _report(
     state: str | None,
     running: list[controllers.Running],
 ) -> Report:
+    from slurmhooks.cli.checks import mistakes, undefined
     from slurmhooks.cli.checks import options as names
-    from slurmhooks.cli.checks import undefined
     from slurmhooks.handlers import refusals
 
     findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
@@ -141,7 +141,7 @@ def _report(
             f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
             for name, option in options.items()
         ],
-        notes=[*loaded.notes, *names.taken(options.values()), *undefined.names(handlers)],
+        notes=[*loaded.notes, *names.taken(options.values()), *undefined.names(handlers), *mistakes.notes(handlers)],
         manifest=state,
         running=running,
         findings=list(dict.fromkeys(findings)),

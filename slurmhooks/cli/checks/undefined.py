@@ -55,7 +55,7 @@ def _of_file(path: Path, variables: dict[str, object]) -> Iterator[str]:
             elif each.opname in LOADS and each.positions is not None and each.positions.lineno is not None:
                 loads[each.argval, each.positions.lineno] = None
     others = known.union(*(code.co_varnames for code in codes))
-    expected = list(_expecting(ast.parse(text)))
+    expected = list(expecting(ast.parse(text), "NameError"))
     for name, line in loads:
         if name not in known and not any(line in lines for lines in expected):
             yield f"{path}:{line}: nothing defines {name}{nearest(name, others)}; this line is a bug if it runs"
@@ -68,11 +68,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(each)
 
 
-def _expecting(tree: ast.AST) -> Iterator[range]:
-    """Yield the lines of statements that catch NameError."""
+def expecting(tree: ast.AST, error: str) -> Iterator[range]:
+    """Yield the lines of statements that catch an exception of this name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Try) and any(
-            isinstance(name, ast.Name) and name.id == "NameError"
+            isinstance(name, ast.Name) and name.id == error
             for handler in node.handlers
             if handler.type is not None
             for name in ast.walk(handler.type)

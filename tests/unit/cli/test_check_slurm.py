@@ -72,6 +72,15 @@ def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
     assert site.found() == []
 
 
+def test_a_line_that_is_there_twice(site: Site) -> None:
+    """Slurm would load the plugin twice and complain about its options to each user."""
+    site.file(INIT)
+    site.plugstack("required spank_python.so\nrequired spank_python.so")
+    assert "plugstack.conf has a line for spank_python.so twice: remove one" in site.check().output
+    site.plugstack("required spank_python.so\nrequired spank_python.so hooks.d/a.py")
+    assert "twice" not in site.check().output
+
+
 def test_handlers_that_only_the_other_file_names(site: Site) -> None:
     """If plugstack.conf names files, SPANK loads these; all other plugin points load those of slurmhooks.toml."""
     path = site.file(SUBMIT + INIT)

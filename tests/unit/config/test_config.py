@@ -69,7 +69,7 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         "pam",
     }
     assert all(finding.startswith(f"{path}: ") for finding in errors)
-    assert f"{path}: hooks.path: unknown key" in errors
+    assert f"{path}: hooks.path: unknown key; nearest: paths" in errors
     assert any("'error', 'info', 'verbose'" in finding for finding in errors)
 
 
@@ -79,6 +79,13 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         ('[hooks]\npaths = "hooks.d/*.py"\n', "must be a list of texts, as in [\"hooks.d/*.py\"], not 'hooks.d/*.py'"),
         ("[hooks]\npaths = [5]\n", "must be a text, not 5"),
         ('[hooks]\nmodules = [""]\n', "must be a text that is not empty, not ''"),
+        ("[hook]\n", "hook: unknown key; nearest: hooks"),
+        ("[hooks]\ntimeout = 5\n", "hooks.timeout: unknown key"),
+        ("[job_submit]\ntimeuot = 5\n", "job_submit.timeuot: unknown key; nearest: timeout"),
+        (
+            '[policies]\nrule = "time_ceiling"\n',
+            "write its name in two brackets, as in [[policies]]",
+        ),
         ("hooks = 5\n", "must be a table, not 5"),
         ('[job_submit]\nreload = "yes"\n', "must be true or false, not 'yes'"),
         ('[job_submit]\nlua_order = "x"\n', "must be a number, not 'x'"),

@@ -33,7 +33,7 @@ def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any
 
 def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Handler:
     """Return the handler of a valid mark."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
     assert findings == []
     assert handler is not None
     return handler
@@ -41,7 +41,7 @@ def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords:
 
 def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> str:
     """Return the finding for a mark with one error."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
     assert handler is None
     assert len(findings) == 1
     return findings[0]
@@ -244,6 +244,7 @@ def test_all_faults_of_a_handler_are_told() -> None:
         mark(function_of(("jbo",)), "spank.init", on_error="accept", contexts=("local", "mars", "job_script")),
         function_of(("jbo",)),
         "limits",
+        "limits.py",
     )
     assert handler is None
     assert len(findings) == 4
@@ -336,7 +337,7 @@ def test_what_c_cannot_take(keywords: dict[str, Any], message: str) -> None:
 def test_two_options_of_one_name() -> None:
     """Two options with one name are refused: Slurm would silently disable the second."""
     (finding,) = verify_options([option(), option()])
-    assert "this name is given to two options" in finding
+    assert "this name is given to two options, also at " in finding
 
 
 def test_option_contexts_exist() -> None:

@@ -25,6 +25,9 @@ NAMES = ["qos", "comment", "account", "admin_comment", "partition", "time_limit"
         ("timelimit", "time_limit"),
         ("ESLURM_INVALID_ACOUNT", "ESLURM_INVALID_ACCOUNT"),
         ("ESPANK_EROR", "ESPANK_ERROR"),
+        ("uid", "user_id"),
+        ("part", "partition"),
+        ("time", "time_min"),
     ],
 )
 def test_nearest_names(name: str, first: str) -> None:

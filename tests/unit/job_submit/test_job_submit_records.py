@@ -138,7 +138,9 @@ def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int
     def handler(jobs: Any) -> None:
         seen.extend(record.job_id for record in jobs.where(**fields))
 
-    made, findings = verify(Mark(handler, "job_submit", 50, None, None, 1, __name__), handler, "choosing")
+    made, findings = verify(
+        Mark(handler, "job_submit", 50, None, None, 1, __name__), handler, "choosing", "choosing.py"
+    )
     assert made is not None, findings
     registry = Registry([made], [])
     result = run(registry, "job_submit", jobs=JOBS)

@@ -82,6 +82,14 @@ def test_whose_files_run(
 
 
 @root
+def test_a_file_below_a_home(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told to give the home directory of a user to root."""
+    monkeypatch.setattr(trusted, "_home", {NOBODY: str(tmp_path / "site")}.get)
+    os.chown(tmp_path / "site", NOBODY, -1)
+    assert finding(path).endswith(f": move {path} to a folder that only root can write")
+
+
+@root
 @pytest.mark.parametrize(
     ("map_of_users", "owner", "runs"),
     [

@@ -2,6 +2,7 @@
 """One load reports all that is wrong with hook files, with file, line and remedy."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def test_what_is_beside_cannot_be_imported(write: Write, line: str) -> None:
     (finding,) = findings(write("a.py", line))
     assert "hook files cannot import each other: put what they share into an installed package" in finding
     (finding,) = findings(write("b.py", "import no_such_module_anywhere"))
-    assert "installed package" not in finding
+    assert "each other" not in finding
 
 
 def test_what_is_not_a_file_is_told(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_an_option_given_twice_in_two_files(write: Write) -> None:
     """Slurm has one name space for options."""
     source = "from slurmhooks import hook\nhook.spank.option('x', usage='')\n"
     (finding,) = findings(write("a.py", source), write("b.py", source))
-    assert "this name is given to two options" in finding
+    assert "this name is given to two options, also at " in finding
 
 
 PLAIN = """
@@ -167,3 +168,31 @@ def test_required_handlers(write: Write) -> None:
     (finding,) = caught.value.findings
     assert finding.startswith("limits:account: [hooks] require of slurmhooks.toml names this handler, and no hook file")
     assert finding.endswith("they have: a:f")
+
+
+MISTAKES = {
+    "@hook\ndef f(job): ...": "hook is not a decorator: name a hook, as in @hook.job_submit",
+    "@hook.spank\ndef f(spank): ...": "hook.spank is not a decorator: name a hook, as in @hook.spank.init",
+    "@hook.cli_filter()\ndef f(options): ...": "hook.cli_filter is not a decorator: name a hook, as in",
+    "@hook.job_submit(10)\ndef f(job): ...": "not 10; its arguments have names, as in @hook.job_submit(order=10)",
+    "@hook.job_submit(prio=1)\ndef f(job): ...": "no argument 'prio'; it has: order, on_error, contexts, timeout,",
+    "@hook.node.health_check(fail=1)\ndef f(node): ...": "no argument 'fail'; it has: order, on_error, contexts,",
+    "class A:\n    @hook.job_submit\n    def f(self, job): ...": "is a method, because it takes 'self': move it out",
+    "class A:\n    @classmethod\n    @hook.job_submit\n    def f(cls, job): ...": "is a method, because it takes 'cls'",
+    "@hook.job_submit\nclass A: ...": "a.py: handler a:A of hook.job_submit must be a function written in Python",
+    "del hook\n@hook.job_submit\ndef f(job): ...": "; the file needs the line: from slurmhooks import hook",
+    "raise Reject('no')": "name 'Reject' is not defined; the file needs the line: from slurmhooks import Reject",
+    "from slurmhooks import Reject\nraise Reject('no')": "Reject: no; only a handler can refuse, when Slurm calls it",
+    "from slurmhooks import reject": "; it has: UNLIMITED, DeadlineExceeded, Reject,",
+    "import slurmhooks\nslurmhooks.spank_init": "; hook files begin with: from slurmhooks import hook",
+    "from slurmhooks import hooks\nhooks.job_submit": "; hook files begin with: from slurmhooks import hook",
+    "import no_such_module_anywhere": f"; install it where slurmhooks is ({sys.prefix}), or put it into a folder of",
+    "import sys\nsys.exit()": "; a hook file must not exit",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_what_to_do_about_common_mistakes(write: Write, text: str) -> None:
+    """The first line of the finding says what to do."""
+    (finding,) = findings(write("a.py", f"from slurmhooks import hook\n{text}\n"))
+    assert MISTAKES[text] in finding.partition("\n")[0]

@@ -110,7 +110,7 @@ def test_imported_callables_that_pass_attributes_on(
     registry = load(write("a.py", "from site_callables import wrapped"))
     assert [handler.label for handler in registry.handlers("job_submit")] == ["a:inner"]
     (finding,) = findings(write("b.py", "from site_callables import method"))
-    assert "Policy.check of hook.job_submit takes 'self'" in finding
+    assert "Policy.check of hook.job_submit is a method, because it takes 'self'" in finding
 
 
 def test_a_code_with_too_many_digits(write: Write) -> None:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks check`` notes statements that are bugs when they run, or have no effect."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.cli.checks import mistakes
+from slurmhooks.fields import JobFields, RecordFields
+from slurmhooks.fields.rows import rows
+from slurmhooks.handlers import loader
+from slurmhooks.spank.fields import ITEMS
+
+ROOT = Path(__file__).parents[3]
+
+
+def notes(folder: Path, text: str, head: str = "@hook.job_submit\ndef check(job):\n    ") -> list[str]:
+    """Return the notes about a hook file, without its path and line."""
+    file = folder / "site.py"
+    file.write_text(
+        "from slurmhooks import Reject, hook\nSUCCESS = 0; UNSET = 2**64 - 2\n" + head + textwrap.dedent(text)
+    )
+    registry = loader.load([loader.Source(path=str(file))])
+    found = mistakes.notes(registry.all_handlers())
+    assert all(note.startswith(f"{file}:5: ") for note in found), found
+    return [note.removeprefix(f"{file}:5: ") for note in found]
+
+
+WRONG = {
+    "return 0": "returning 0 is a bug; to refuse, raise Reject(text)",
+    "return -1": "returning -1 is a bug; ",
+    "return SUCCESS": "returning SUCCESS is a bug; ",
+    "return False": "returning False is a bug; ",
+    "return f'no {job.name}'": "returning f'no {job.name}' is a bug; ",
+    "return job.name == 'a'": "returning job.name == 'a' is a bug; ",
+    "return Reject('no')": "nothing is refused: write raise Reject(...)",
+    "Reject('no')": "nothing is refused: write raise Reject(...)",
+    "raise Reject": "Reject without a text: ",
+    "raise Reject()": "Reject without a text: ",
+    "raise Reject('no', 'ESLURM_INVALID_ACCOUNT')": "Reject takes one text, such as an f-string, and code= for a code",
+    "raise Reject('no %s', job.name)": "Reject takes one text, ",
+    "job.acount = 'physics'": "job has no 'acount'; nearest: account; this line is a bug if it runs",
+    "if job.name and job.timelimit: pass": "job has no 'timelimit'; nearest: time_limit, ",
+    "job.name = [each for each in job.argvs]": "job has no 'argvs'; nearest: argv; ",
+    "if job.begin_time == UNSET: pass": "Slurm's NO_VAL, 18446744073709551614, is None in handlers",
+    "if job.time_limit == 0xfffffffe: pass": "Slurm's NO_VAL, 4294967294, is None in handlers, when read and when",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_mistake(tmp_path: Path, text: str) -> None:
+    """Each has one note with its line, which says what to write instead."""
+    (note,) = notes(tmp_path, text)
+    assert note.startswith(WRONG[text])
+
+
+FINE = [
+    "return None",
+    "return",
+    "raise Reject('no', code='ESLURM_INVALID_ACCOUNT')",
+    "raise Reject(f'no {job.name}')",
+    "return other(job)\ndef other(job):\n    return job.anything",
+    "job = object()\n    job.anything",
+    "def inner():\n        return 1\n    inner()",
+    "try:\n        job.anything\n    except AttributeError:\n        pass",
+    "print(job.name)",  # slurmctld's log has it
+    "print(job.name, file=open('/dev/null'))",
+    "job._anything",
+    "SUCCESS = None\n    return SUCCESS",
+]
+
+
+@pytest.mark.parametrize("text", FINE)
+def test_no_mistake(tmp_path: Path, text: str) -> None:
+    """What may be right has no note."""
+    assert notes(tmp_path, text) == []
+
+
+def test_what_a_priority_returns_is_no_mistake(tmp_path: Path) -> None:
+    """A hook whose handlers return a value has no note on it."""
+    assert notes(tmp_path, "return 5", "@hook.priority\ndef check(record):\n    ") == []
+
+
+def test_print_in_slurmstepd(tmp_path: Path) -> None:
+    """What a handler of SPANK prints is in the output of the job, or nowhere."""
+    (note,) = notes(tmp_path, "print(spank.job_id)", "@hook.spank.task_init\ndef check(spank):\n    ")
+    assert note.startswith("use log.user() or log.info() instead of print(): ")
+    assert notes(tmp_path, "print(1, file=x)", "@hook.spank.task_init\ndef check(spank):\n    ") == []
+
+
+@pytest.mark.parametrize(
+    ("decorator", "name", "fields"),
+    [
+        ("job_submit", "job", [*rows(JobFields)]),
+        ("job_modify", "record", [*rows(RecordFields)]),
+        ("job_end", "record", [*rows(RecordFields)]),
+        ("spank.task_init", "spank", [*(item.name for item in ITEMS), "context", "env", "args", "callback", "state"]),
+    ],
+)
+def test_each_field_is_known(tmp_path: Path, decorator: str, name: str, fields: list[str]) -> None:
+    """No field of any release has a note."""
+    text = "; ".join(f"{name}.{field}" for field in fields)
+    assert notes(tmp_path, text, f"@hook.{decorator}\ndef check({name}):\n    ") == []
+    assert notes(tmp_path, f"{name}.nowhere", f"@hook.{decorator}\ndef check({name}):\n    ")
+
+
+def test_our_own_files_have_none() -> None:
+    """No example has a note."""
+    for folder in ("examples", "first_light"):
+        for file in sorted((ROOT / "contrib" / folder).glob("*.py")):
+            registry = loader.load([loader.Source(path=str(file))])
+            assert mistakes.notes(registry.all_handlers()) == [], file

@@ -54,17 +54,14 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
 
 
 def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:
-    def is_of_point(hook: str) -> bool:
-        return hook == point or hook.startswith(f"{point}.") or (point == "job_submit" and hook == "job_modify")
-
-    return [handler for handler in handlers if is_of_point(handler.spec.name)]
+    return [handler for handler in handlers if handler.spec.point == point]
 
 
 def _count(handlers: Sequence[Handler], hook: str) -> str:
     """Return handlers in words, for messages; "" if there are none."""
     count = len({handler.where for handler in handlers})
     if count <= 1:
-        return f"handler {handlers[0].label} of {hook}" if handlers else ""
+        return f"handler {handlers[0].label} of hook.{handlers[0].spec.name}" if handlers else ""
     return f"the {count} handlers of {hook}, such as {handlers[0].label}"
 
 

@@ -138,6 +138,11 @@ class Point:
         self.member = member
 
     @property
+    def plugin(self) -> str:
+        """The file name of the plugin."""
+        return f"{self.name}_python.so"
+
+    @property
     def called(self) -> tuple[str, ...]:
         """The names of the hooks that Slurm's calls reach."""
         return tuple(spec.name for spec in self.hooks if spec.is_called)

@@ -8,9 +8,10 @@ from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slur
 from slurmhooks.cli.checks import plugins
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import POINTS
 
-POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
-"""The plugin of each plugin point."""
+IN_CALLS = ("job_submit", "spank", "cli_filter", "scrun")
+"""The plugin points that this module is about; plugins.py and power.py have the others."""
 
 
 def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
@@ -21,7 +22,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
         sysconfdir: where slurm.conf is.
         folder: the PluginDir; None if the plugins are not installed.
     """
-    by_point = {point: _of(loaded.registry.all_handlers(), point) for point in POINTS}
+    by_point = {point: _of(loaded.registry.all_handlers(), point) for point in IN_CALLS}
     in_lines = [handler for line in loaded.lines for handler in line.registry.all_handlers()]
     has_lines = bool(configuration.plugstack_arguments(sysconfdir))
     spank = _count([*by_point["spank"], *_of(in_lines, "spank")], "hook.spank")
@@ -42,9 +43,9 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
         findings += [
-            f"{folder / POINTS[point]}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
+            f"{folder / POINTS[point].plugin}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
             for point, what in waiting.items()
-            if what and not (folder / POINTS[point]).exists()
+            if what and not (folder / POINTS[point].plugin).exists()
         ]
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
@@ -103,7 +104,7 @@ def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
         return [
             f"{path}: scrun never calls {what}: it was not made by 'slurmhooks install', which says how both can run"
         ]
-    if folder is not None and str(folder / POINTS["scrun"]) not in text:
+    if folder is not None and str(folder / POINTS["scrun"].plugin) not in text:
         return [f"{path}: scrun never calls {what}: it loads another plugin than that in {folder}; run"
                 " 'slurmhooks install' again"]  # fmt: skip
     return []

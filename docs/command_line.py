@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from docs.markdown import code, page, table
+from docs.markdown import code, page
 from slurmhooks import cli
+from slurmhooks.policies.describe import table
 
 
 def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.command_line import command_line_page
-from docs.markdown import code, doc, page, table
+from docs.markdown import code, doc, page
 from docs.spank_pages import spank_page, spank_releases_page
 from slurmhooks import scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
@@ -20,6 +20,7 @@ from slurmhooks.fields import flag_rows, number_rows, rows
 from slurmhooks.hooks.points import COMMANDS, HEALTH, HOOKS, POINTS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
+from slurmhooks.policies.describe import table
 from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.spank import callbacks
 from slurmhooks.testing.option_names import NAMES

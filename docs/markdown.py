@@ -2,13 +2,7 @@
 """Markdown for generated pages."""
 
 import inspect
-from collections.abc import Iterable, Sequence
-
-
-def table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    rows_ = [titles, ["---"] * len(titles), *lines]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows_)
+from collections.abc import Iterable
 
 
 def code(words: Iterable[str], empty: str = "") -> str:

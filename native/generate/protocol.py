@@ -63,7 +63,7 @@ def main(output: Path) -> None:
             lines += [enumeration(name, prefix, (*point.functions, "COUNT"))]
         else:
             lines += [enumeration(f"slurmhooks_{point.name}_hook", "HOOK", point.functions)]
-    callbacks = {spec.name.removeprefix("spank."): spec for spec in POINTS["spank"].hooks}
+    callbacks = {spec.short_name: spec for spec in POINTS["spank"].hooks}
     costly = " ".join(f"X({name})" for name, spec in callbacks.items() if spec.cost)
     lines += ["", "/* The callbacks that not every variant of the SPANK plugin exports. */"]
     lines += [f"#define SLURMHOOKS_COSTLY_CALLBACKS(X) {costly}"]

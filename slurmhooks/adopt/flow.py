@@ -59,8 +59,7 @@ class Flow:
         reachable: functions that run in a call of Slurm, not only while the script is loaded.
         global_writes: lines on which functions assign global variables, by name, with whether Slurm's calls do.
         early_reads: global variables that a call reads before it has assigned them, with the line.
-        top: names that the main chunk assigns.
-        ends: entries whose end is reached, or that return nothing, with the lines and what they return.
+        ended: functions that never return.
     """
 
     def __init__(self, tree: Tree, settings: Settings) -> None:

@@ -10,7 +10,7 @@ from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.flag_rows import Bit
 from slurmhooks.fields.number_rows import Number, Tagged
-from slurmhooks.fields.rows import Computed, Gres, Text, rows
+from slurmhooks.fields.rows import NEWEST, Computed, Gres, Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.job_constants import numbers
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RELEASES: tuple[Release, ...] = (
     *((22, 5), (23, 2), (23, 11), (24, 5), (24, 11), (25, 5), (25, 11)),
-    job_fields.NEWEST,
+    NEWEST,
 )
 """Those whose names differ."""
 
@@ -194,7 +194,7 @@ def same_as(field: str) -> str:
 
 @cache
 def _synonyms() -> dict[str, str]:
-    release = job_fields.NEWEST
+    release = NEWEST
     places = tables_of(shown(release))["job"].places
     first: dict[str, str] = {}
     result = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.adopt.answers import Answer, Request, plain
 from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers import loader
+from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.lua import job_submit
 from slurmhooks.site.loading import Named
@@ -97,8 +98,4 @@ class Ours:
 
 
 def _code(code: str | int | None) -> int:
-    from slurmhooks.testing.tables import tables_of
-
-    if isinstance(code, int):
-        return code
-    return tables_of("26.05").constants["ESLURM"][code or "SLURM_ERROR"]
+    return code if isinstance(code, int) else stand_ins()[code or "SLURM_ERROR"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from slurmhooks.lua import job_fields
+from slurmhooks.fields.rows import NEWEST
 
 if TYPE_CHECKING:
     from slurmhooks.adopt.tree import Function
@@ -25,7 +25,7 @@ class Settings:
         version: of Lua, as in ``[lua] version``.
     """
 
-    release: Release = job_fields.NEWEST
+    release: Release = NEWEST
     version: str = "5.4"
 
     @property

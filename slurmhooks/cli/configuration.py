@@ -50,8 +50,8 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why="Slurm finds the plugins"))
 
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
-        plugins = [name.strip() for name in (slurm_conf.value(str(conf), key) or "").split(",") if name.strip()]
-        present = any(name.removeprefix(f"{point}/") == "python" for name in plugins)
+        value = slurm_conf.value(str(conf), key) or ""
+        plugins, present = names_in(value), has_plugin(value, point)
         line = f"{key}=" + ",".join(plugins if present else [*plugins, "python"])
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
@@ -64,6 +64,16 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed
+
+
+def names_in(value: str) -> list[str]:
+    """Return the names of plugins in a value of slurm.conf."""
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def has_plugin(value: str, point: str) -> bool:
+    """Tell whether a value of slurm.conf names the plugin of a plugin point."""
+    return any(name.removeprefix(f"{point}/") == "python" for name in names_in(value))
 
 
 def file_in(sysconfdir: Path) -> Path:

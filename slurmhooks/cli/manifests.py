@@ -12,6 +12,7 @@ from slurmhooks.cli.findings import Finding
 from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
 from slurmhooks.files.paths import matches
+from slurmhooks.hooks.points import JOB_CALLBACKS
 from slurmhooks.site import manifest, manifest_writer, variants
 
 PLUGIN = "spank_python.so"
@@ -99,7 +100,7 @@ def choose_variant(folder: Path, name: str) -> str:
                 raise Finding(f"{target}: {error.strerror}: {advice}") from error
             return f"stays as it is ({error.strerror}); it exports what the handlers need, and more, which costs time"
     text = f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
-    is_new = any(callback in extra and callback not in before for callback in variants.JOB_CALLBACKS)
+    is_new = any(callback in extra and callback not in before for callback in JOB_CALLBACKS)
     return f"{text}; {RESTART}" if is_new else text
 
 

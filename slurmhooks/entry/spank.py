@@ -14,10 +14,10 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files import plugstack, trusted
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.hooks.points import CONTEXTS, ORIGINS, POINTS
+from slurmhooks.hooks.points import CONTEXTS, IN_TASKS, JOB_CALLBACKS, ORIGINS, POINTS
 from slurmhooks.log import CONTINUED, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.site import loading
-from slurmhooks.spank.line import JOB_CALLBACKS, Line
+from slurmhooks.spank.line import Line
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
@@ -41,8 +41,6 @@ FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 SPECIAL_STEPS = 0xFFFFFFF0
 """slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 CALLBACKS = POINTS["spank"].functions
-IN_TASKS = ("task_init_privileged", "task_init")
-"""The callbacks that run once in the process of each task, which slurmstepd forks."""
 WITH_STATE = (*JOB_CALLBACKS, "init", "init_post_opt")
 """The callbacks before or after which the state of a job begins, ends, or is read for later ones."""
 

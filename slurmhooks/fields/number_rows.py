@@ -111,12 +111,10 @@ class Plain(Sized[int]):
         return _ranged(self.label, 0, (1 << self.bits) - 1)
 
 
-class Time(Field[int]):
+class Time(Sized[int]):
     """A ``time_t``; 0 means that no time is given."""
 
     __slots__ = ()
-
-    bits = 64
 
     def __init__(
         self,
@@ -126,8 +124,8 @@ class Time(Field[int]):
         writable: bool = True,
         since: str | None = None,
     ) -> None:
-        """Store the description; the unit is always the same."""
-        super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
+        """Store the description; width and unit are always the same."""
+        super().__init__(64, doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
 
     def decoder(self) -> Callable[[int], int]:
         """See Field."""
@@ -143,10 +141,6 @@ class Time(Field[int]):
             return signed_to_c(name, value, 64)
 
         return encode
-
-    def condition(self, value: object) -> tuple[int, int]:
-        """See Field."""
-        return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
 
 
 class Real(Sized[float | Unlimited]):

@@ -31,6 +31,8 @@ Release = tuple[int, int]
 Condition = bytes | tuple[int, int]
 """A condition on a raw value: the text that it equals, or a number with a mask of the bits to compare."""
 ANY_RELEASE = (0, 0)
+NEWEST: Release = (26, 5)
+"""The newest release that slurmhooks supports; without Slurm, hooks and scripts run as in this one."""
 
 
 class Field(Generic[Value]):

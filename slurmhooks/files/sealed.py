@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import posix
 
+from slurmhooks.files import mounts
+
 LOCAL = frozenset({"btrfs", "erofs", "ext2", "ext3", "ext4", "iso9660", "squashfs", "tmpfs", "xfs"})
 """File systems that no other machine and no server can change, and that have no layers that are mounted elsewhere."""
 
@@ -18,9 +20,6 @@ NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "fuse", "gpfs", "lustre", "nfs
 
 NOBODY = 65534
 """The user as whom NFS treats root of a client, unless the server trusts it."""
-Row = tuple[str, str, str, bool, str, bool]
-"""Of /proc/self/mountinfo: device, root within the file system, mount point, whether the mount is read-only; type, and
-whether the file system itself is read-only."""
 
 
 def why_not(descriptor: int) -> str | None:
@@ -36,26 +35,27 @@ def why_not(descriptor: int) -> str | None:
     """
     try:
         path = posix.readlink(f"/proc/self/fd/{descriptor}")
-        ours = _mounts()
-        device, root, point, readonly, kind, sealed = ours[_mount_id(descriptor)]
+        ours = mounts.parse(_content("/proc/self/mountinfo"))
+        mount = _mount_of(descriptor, ours)
     except (OSError, StopIteration, LookupError, ValueError):
         return ""
-    if not (readonly or sealed):
+    sealed = "ro" in mount.super_options
+    if not sealed and "ro" not in mount.options:
         return ""
-    if kind not in LOCAL:
-        return f"as {kind}, which can be changed elsewhere"
+    if mount.kind not in LOCAL:
+        return f"as {mount.kind}, which can be changed elsewhere"
     if sealed:
         return None
     try:
-        theirs = [_row(line.split(" ")) for line in _lines("/proc/1/mountinfo")]
+        theirs = mounts.parse(_content("/proc/1/mountinfo"))
     except (OSError, LookupError, ValueError):
         return "the mounts of the first process are not known"
-    if not _is_below(path, point):
+    if not _is_below(path, mount.point):
         return "at an unknown place"
-    place = _joined(root, path[len(point.rstrip("/")) :])
-    for other_device, other_root, other_point, other_readonly, _, _ in (*ours.values(), *theirs):
-        if other_device == device and not other_readonly and _is_below(place, other_root):
-            return f"writable at {_joined(other_point, place[len(other_root.rstrip('/')) :])}"
+    place = _joined(mount.root, path[len(mount.point.rstrip("/")) :])
+    for other in (*ours, *theirs):
+        if other.device == mount.device and "ro" not in other.options and _is_below(place, other.root):
+            return f"writable at {_joined(other.point, place[len(other.root.rstrip('/')) :])}"
     return None
 
 
@@ -67,7 +67,7 @@ def elsewhere(descriptor: int, owner: int) -> str:
         owner: its owner.
     """
     try:
-        kind = _mounts()[_mount_id(descriptor)][4]
+        kind = _mount_of(descriptor, mounts.parse(_content("/proc/self/mountinfo"))).kind
     except (OSError, StopIteration, LookupError, ValueError):
         return ""
     if not kind.startswith(NETWORK):
@@ -78,31 +78,10 @@ def elsewhere(descriptor: int, owner: int) -> str:
     return text
 
 
-def _mount_id(descriptor: int) -> str:
-    return next(line for line in _lines(f"/proc/self/fdinfo/{descriptor}") if line.startswith("mnt_id:")).split()[1]
-
-
-def _mounts() -> dict[str, Row]:
-    return {row[0]: _row(row) for row in (line.split(" ") for line in _lines("/proc/self/mountinfo"))}
-
-
-def _row(words: list[str]) -> Row:
-    """Return the facts of a line of /proc/self/mountinfo."""
-    rest = words[words.index("-") + 1 :]
-    return (
-        words[2],
-        _unescaped(words[3]),
-        _unescaped(words[4]),
-        "ro" in words[5].split(","),
-        rest[0],
-        "ro" in rest[2].split(","),
-    )
-
-
-def _unescaped(text: str) -> str:
-    for sign in " \t\n\\":
-        text = text.replace(f"\\{ord(sign):03o}", sign)
-    return text
+def _mount_of(descriptor: int, ours: list[mounts.Mount]) -> mounts.Mount:
+    lines = _content(f"/proc/self/fdinfo/{descriptor}").split("\n")
+    number = next(line for line in lines if line.startswith("mnt_id:")).split()[1]
+    return next(mount for mount in ours if mount.id == number)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -113,6 +92,6 @@ def _joined(folder: str, rest: str) -> str:
     return f"{folder.rstrip('/')}{rest}" or "/"
 
 
-def _lines(path: str) -> list[str]:
+def _content(path: str) -> str:
     with open(path, errors="surrogateescape", newline="\n") as file:
-        return file.read().split("\n")[:-1]
+        return file.read()

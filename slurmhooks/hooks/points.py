@@ -79,6 +79,11 @@ class HookSpec:
         self.cost = cost
 
     @property
+    def short_name(self) -> str:
+        """The name below that of the point, such as ``task_init`` of SPANK."""
+        return self.name.removeprefix(f"{self.point}.")
+
+    @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit."""
         return self.is_called or self.is_periodic
@@ -133,14 +138,19 @@ class Point:
         self.member = member
 
     @property
+    def plugin(self) -> str:
+        """The file name of the plugin."""
+        return f"{self.name}_python.so"
+
+    @property
     def called(self) -> tuple[str, ...]:
         """The names of the hooks that Slurm's calls reach."""
         return tuple(spec.name for spec in self.hooks if spec.is_called)
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """These names below that of the point, such as ``task_init`` of SPANK."""
-        return tuple(name.removeprefix(f"{self.name}.") for name in self.called)
+        """Their names below that of the point."""
+        return tuple(spec.short_name for spec in self.hooks if spec.is_called)
 
 
 ARGUMENTS = {
@@ -273,3 +283,7 @@ POINTS = {
 """The plugin points by name."""
 HOOKS = {spec.name: spec for point in POINTS.values() for spec in point.hooks}
 """All hooks, by their names below ``hook``."""
+JOB_CALLBACKS = tuple(spec.short_name for spec in POINTS["spank"].hooks if spec.cost == "job")
+"""The first and the last callback of SPANK for a job on a node."""
+IN_TASKS = ("task_init_privileged", "task_init")
+"""The callbacks of SPANK that run once in the process of each task, which slurmstepd forks. A failure ends the task."""

@@ -12,6 +12,8 @@ LONGEST = 30 * 86400
 MOST_FAILS = 1000
 KEYS = ("mode", "every", "fails", "nodes")
 """The arguments of a decorator that are terms."""
+DIGITS = 20
+"""A duration has fewer: Python refuses to convert very long numbers."""
 
 
 class Terms:
@@ -65,7 +67,7 @@ class Terms:
 
 def seconds(value: object) -> object:
     """Convert a duration such as "10m" to seconds; other values stay what they are, for :meth:`Terms.faults`."""
-    if isinstance(value, str) and value[:-1].isdecimal() and value[-1] in _UNITS:
+    if isinstance(value, str) and value[:-1].isdecimal() and value[-1] in _UNITS and len(value) < DIGITS:
         return int(value[:-1]) * _UNITS[value[-1]]
     return value
 

@@ -26,7 +26,6 @@ class Request:
     """A submission or an update.
 
     Attributes:
-        message: of slurmctld.
         structs: the request itself, and the job that an update changes.
         hook: name of the hook.
         sender: user id of who asks.

@@ -79,9 +79,10 @@ class Constants:
         if self._found is None:
             if self._plugins is not None:
                 sys._xoptions.setdefault("slurmhooks_plugins", self._plugins)
+            from slurmhooks.fields.rows import NEWEST
             from slurmhooks.lua.job_constants import table_constants
 
-            constants = table_constants(self._release if self._release > (0, 0) else (26, 5))
+            constants = table_constants(self._release if self._release > (0, 0) else NEWEST)
             self._found = {
                 to_bytes(key): to_bytes(value) if isinstance(value, str) else value for key, value in constants.items()
             }

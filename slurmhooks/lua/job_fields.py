@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Members
 
 
-NEWEST: Release = (26, 5)
-"""The newest known release; without Slurm, scripts run as in this release."""
-
-
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
-from slurmhooks.fields.rows import Release, release_of
+from slurmhooks.fields.rows import NEWEST, Release, release_of
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
@@ -103,7 +103,7 @@ def load(
 def running_release() -> Release:
     """Return the release of Slurm that this worker serves; the newest known one in other processes."""
     tables = installed()
-    return job_fields.NEWEST if tables is None else release_of(tables.release)
+    return NEWEST if tables is None else release_of(tables.release)
 
 
 def lacks_records() -> bool:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
+from slurmhooks.fields.rows import NEWEST
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.source import ENTRIES, Script, Use
@@ -166,11 +167,11 @@ def _python(kind: str, name: str, written: bool) -> str:
 
 def _field(kind: str, name: str, written: bool) -> str:
     view = VIEWS[kind]
-    fields = job_fields.names(kind, job_fields.NEWEST)
+    fields = job_fields.names(kind, NEWEST)
     if kind == "job_desc" and name in FIELDS:
         return FIELDS[name]
     if name in fields or (kind == "job_rec" and name in job_fields.ARRAYS):
-        ignored = written and name not in job_fields.writable(job_fields.NEWEST)
+        ignored = written and name not in job_fields.writable(NEWEST)
         return f"{view}.{name}" + (", which Lua cannot write: it was ignored" if ignored else "")
     old = next((release for release in ((22, 5), (23, 11)) if name in job_fields.names(kind, release)), None)
     if old is not None:

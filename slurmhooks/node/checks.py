@@ -10,7 +10,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.errors import Reject
-from slurmhooks.files import trusted
+from slurmhooks.files import mounts, trusted
 from slurmhooks.hooks.terms import seconds
 
 TYPE_CHECKING = False
@@ -30,17 +30,13 @@ def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> 
         type: its type, such as "nfs4" or "lustre".
         options: options that it has, such as "rw", which it loses if the kernel finds an error in it.
     """
-    for line in reversed(_text("/proc/self/mountinfo").split("\n")):
-        fields, _, of_type = line.partition(" - ")
-        words = fields.split(" ")
-        if _unescaped(words[4]) == path:
-            break
-    else:
+    found = [mount for mount in mounts.parse(_text("/proc/self/mountinfo")) if mount.point == path]
+    if not found:
         raise Reject(f"{path} is not mounted")
-    kind, _, super_options = of_type.split(" ", 2)
-    if type is not None and kind != type:
-        raise Reject(f"{path} is of type {kind}, not {type}")
-    own, of_super = words[5].split(","), super_options.split(",")
+    visible = found[-1]
+    if type is not None and visible.kind != type:
+        raise Reject(f"{path} is of type {visible.kind}, not {type}")
+    own, of_super = visible.options, visible.super_options
     present = {*own, *of_super} - ({"rw"} if "ro" in own or "ro" in of_super else set())
     for option in options:
         if option not in present:
@@ -284,12 +280,6 @@ def _read(path: str) -> bytes:
 
 def _text(path: str) -> str:
     return _read(path).decode("utf-8", "surrogateescape").strip()
-
-
-def _unescaped(word: str) -> str:
-    r"""Return a path of mountinfo without escapes such as ``\040``."""
-    head, *parts = word.split("\\")
-    return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in parts)
 
 
 def _state(process: str) -> str:

@@ -20,7 +20,7 @@ from slurmhooks.processes import deliverer
 
 MOST = 2
 """Arguments that Slurm gives to a program: the nodes, and sometimes features."""
-HOOKS = tuple(spec.name.removeprefix("power.") for spec in POINTS["power"].hooks)
+HOOKS = tuple(spec.short_name for spec in POINTS["power"].hooks)
 
 
 def keep(spool: str, hook: str, nodes: str, features: str = "") -> None:

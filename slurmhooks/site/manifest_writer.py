@@ -140,8 +140,8 @@ def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
     """Return the functions of a plugin point that have handlers, each with their contexts as bits."""
     contexts: dict[str, int] = {}
     for handler in registry.all_handlers():
-        of, _, name = handler.spec.name.partition(".")
-        if of == point:
+        if handler.spec.point == point:
+            name = handler.spec.short_name
             contexts[name] = contexts.get(name, 0) | _bits(handler.contexts)
     return contexts
 

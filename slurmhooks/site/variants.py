@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.hooks.points import POINTS
+from slurmhooks.hooks.points import JOB_CALLBACKS, POINTS
 from slurmhooks.site import manifest_writer
 
 TYPE_CHECKING = False
@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.registry import Registry
 
-JOB_CALLBACKS, TASK_CALLBACKS = (
-    tuple(spec.name.removeprefix("spank.") for spec in POINTS["spank"].hooks if spec.cost == what)
-    for what in ("job", "task")
-)
+_OF_TASKS = tuple(spec.short_name for spec in POINTS["spank"].hooks if spec.cost == "task")
 VARIANTS: dict[str, tuple[str, ...]] = {
     "minimal": (),
     "job": JOB_CALLBACKS,
-    "task": TASK_CALLBACKS,
-    "full": JOB_CALLBACKS + TASK_CALLBACKS,
+    "task": _OF_TASKS,
+    "full": JOB_CALLBACKS + _OF_TASKS,
 }
 """The libraries spank_python-NAME.so that native/meson.build links, with the costly callbacks that each exports."""
 COSTLY_CALLBACKS = VARIANTS["full"]

@@ -14,7 +14,6 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.processes import quick_json
-from slurmhooks.processes.checked import Checker
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
 from slurmhooks.slurmctld.notices import MARK
 from slurmhooks.slurmctld.shown import Shown, plain
@@ -52,12 +51,6 @@ class Decisions:
     def follow(self, call: Call) -> None:
         """Report a call."""
         self._reporter.report(DECISION, quick_json.encode(report(call, self._shown, self._version)))
-
-
-def decision(call: Call, tables: Tables, included: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return what happened in a call, as the collector completes it."""
-    shown = Shown(tables, secrets(included))
-    return shown.complete(Checker().decision(quick_json.encode(report(call, shown, (0, "")))))
 
 
 def report(call: Call, shown: Shown, version: tuple[int, str]) -> list[Any]:

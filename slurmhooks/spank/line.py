@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from slurmhooks.hooks.points import JOB_CALLBACKS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,9 +13,6 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.option import Option
     from slurmhooks.spank.calls import Calls
     from slurmhooks.spank.state import LineState, State
-
-JOB_CALLBACKS = ("job_prolog", "job_epilog")
-"""The first and the last callback of a job on a node: without handlers of both, it has no state."""
 
 
 class Line:

@@ -8,9 +8,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.rows import NEWEST
 from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
 from slurmhooks.testing.option_variables import VARIABLES, variable_of
-from slurmhooks.testing.option_words import NEWEST
+from slurmhooks.testing.option_words import SINCE_26_05
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -223,7 +224,7 @@ def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Map
 def takes(command: str, name: str, release: tuple[int, ...] = NEWEST) -> int:
     """Return whether an option of a command takes an argument: NONE, REQUIRED or OMITTABLE."""
     if name == "requeue":
-        return OMITTABLE if release >= NEWEST else NONE
+        return OMITTABLE if release >= SINCE_26_05 else NONE
     if name in FLAGS or (name == "wait" and command == "sbatch"):
         return NONE
     return OMITTABLE if name in OPTIONAL else REQUIRED

@@ -16,6 +16,7 @@ from slurmhooks.fields.flag_rows import Bit, Enumerated
 from slurmhooks.fields.number_rows import Plain, Real, Time
 from slurmhooks.fields.rows import (
     ANY_RELEASE,
+    NEWEST,
     Computed,
     Field,
     Lowered,
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
     View = TypeVar("View", bound=model.View)
 
-RELEASE = "26.05"
-"""The newest release that slurmhooks supports."""
+RELEASE = f"{NEWEST[0]}.{NEWEST[1]:02}"
+"""The newest release, as text."""
 
 
 CORES = "details.mc_ptr."

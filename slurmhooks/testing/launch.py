@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.handlers.similar import nearest
+from slurmhooks.hooks.points import IN_TASKS
 from slurmhooks.spank.calls import STATE_WRITE
 from slurmhooks.testing import environments
 from slurmhooks.testing.cli_filter import FakeOptions
@@ -48,10 +49,8 @@ AFTER: tuple[tuple[Path, Context, str], ...] = (
 )
 ENDING = ("local init", "local init_post_opt")
 """Contexts and callbacks after whose failure srun ends at once, without ``exit``."""
-OF_TASKS = ("task_init_privileged", "task_init")
-"""Callbacks whose failure ends only the task, which then exits with 1."""
 FAILED_TASK = 1 << 8
-"""The wait status of such a task."""
+"""The wait status of a task whose callback has failed."""
 UNSEEN = ("remote init", "remote init_post_opt", "remote exit", "job_script job_prolog", "job_script job_epilog")
 """Contexts and callbacks in which no user of srun sees what ``log.user`` writes."""
 
@@ -239,7 +238,7 @@ class _Run:
         done, ended, step_goes_on = [], set(), True
         for callback in STARTING:
             for path, own in zip(paths, items, strict=True):
-                if not step_goes_on or (path in ended and callback in OF_TASKS):
+                if not step_goes_on or (path in ended and callback in IN_TASKS):
                     continue
                 if callback == "task_init":
                     self.envs[path].add(environments.of_task({**self.items, **own}))
@@ -250,7 +249,7 @@ class _Run:
                     done.append(Task(env.now, [*words, *argv], env.changes()))
                 if not self.passed:
                     ended.add(path)
-                    step_goes_on = callback in OF_TASKS
+                    step_goes_on = callback in IN_TASKS
         for path, own in zip(paths, items, strict=True):
             self.processes.end(path)
             if step_goes_on:

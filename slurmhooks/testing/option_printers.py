@@ -12,11 +12,12 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.rows import NEWEST
 from slurmhooks.job_submit import strings
 from slurmhooks.testing import option_bindings, option_numbers, option_words
 from slurmhooks.testing.option_numbers import int32, strtol
 from slurmhooks.testing.option_values import moment, nodes
-from slurmhooks.testing.option_words import NEWEST, Release
+from slurmhooks.testing.option_words import SINCE_26_05, Release
 from slurmhooks.values import NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
@@ -124,9 +125,9 @@ def _priority(text: str) -> str:
 
 def _requeue(text: str, release: Release, command: str) -> str:
     """Return the text as 26.05 does; earlier releases accept any value."""
-    if release >= NEWEST and text.lower() not in ("", "expedite"):
+    if release >= SINCE_26_05 and text.lower() not in ("", "expedite"):
         raise ValueError(text)
-    return "expedite" if release >= NEWEST and text else "requeue"
+    return "expedite" if release >= SINCE_26_05 and text else "requeue"
 
 
 def _segment(text: str) -> str:
@@ -164,7 +165,7 @@ def _distribution(text: str) -> str:
 
 
 def _user_env(text: str, release: Release, command: str) -> str:
-    if release >= NEWEST:
+    if release >= SINCE_26_05:
         return "set"
     value, rest = strtol(text)
     seconds, mode = int32(value), rest[:1].upper()
@@ -226,15 +227,15 @@ def _gpu_binding(text: str, release: Release, command: str) -> str:
 def _job_id(text: str, release: Release, command: str) -> str:
     if release < LISTS_SINCE:
         return str(parsed_int(text, 1, release))
-    if release >= NEWEST and not re.fullmatch(r"\s*\+?[0-9]*[1-9][0-9]*([_+][0-9]+)?(\.[0-9]+)?", text, re.ASCII):
+    if release >= SINCE_26_05 and not re.fullmatch(r"\s*\+?[0-9]*[1-9][0-9]*([_+][0-9]+)?(\.[0-9]+)?", text, re.ASCII):
         raise EndedError(text)
     if text.endswith("."):
         raise EndedError(text)
-    return "0" if release < NEWEST and text.startswith("+") else str(int32(strtol(text)[0]))
+    return "0" if release < SINCE_26_05 and text.startswith("+") else str(int32(strtol(text)[0]))
 
 
 def _memory_binding(text: str, release: Release, command: str) -> str:
-    if release >= NEWEST and {"sort", "nosort"}.intersection(text.lower().split(",")):
+    if release >= SINCE_26_05 and {"sort", "nosort"}.intersection(text.lower().split(",")):
         raise ValueError(text)
     return option_bindings.memory(text)
 

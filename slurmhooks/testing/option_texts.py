@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Number
+from slurmhooks.fields.rows import NEWEST
 from slurmhooks.testing.option_numbers import megabytes
 from slurmhooks.testing.option_printers import PRINTERS, VARYING, EndedError, mbytes, parsed_int
-from slurmhooks.testing.option_words import NEWEST, mail_types
+from slurmhooks.testing.option_words import SINCE_26_05, mail_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,7 +102,7 @@ def printed(name: str, text: str, release: tuple[int, ...] = NEWEST, command: st
 
 def alone(name: str, release: tuple[int, ...]) -> str:
     """Return how Slurm prints an option that is given without a value."""
-    if name == "get-user-env" and release < NEWEST:
+    if name == "get-user-env" and release < SINCE_26_05:
         return "0"
     return ALONE.get(name, "set")
 
@@ -121,7 +122,7 @@ def joint(
         if name in ENDING:
             raise EndedError(text)
         new = alone(name, release) if text is None else printed(name, text, release, command)
-        if name == "mail-type" and name in result and release < NEWEST:
+        if name == "mail-type" and name in result and release < SINCE_26_05:
             new = mail_types(f"{result[name]},{new}")
         result[name] = new
         for group in SHARED:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import signal
 
+from slurmhooks.fields.rows import NEWEST
 from slurmhooks.testing.option_numbers import SPACE, int32, strtol
 
 Release = tuple[int, ...]
-NEWEST = (26, 5)
+SINCE_26_05 = (26, 5)
 CHILD_SINCE = (23, 11)
 """Since then CHLD is a name."""
 MAIL = (
@@ -90,7 +91,7 @@ def signal_name(number: int) -> str:
 
 def signal_parts(text: str, release: Release, command: str) -> tuple[str, int, int]:
     """Return the flags, the signal, and the seconds before the end of the job of ``--signal``."""
-    match = re.match("[rR]?[bB]?[rR]?" if command == "sbatch" or release >= NEWEST else "[rR]?", text)
+    match = re.match("[rR]?[bB]?[rR]?" if command == "sbatch" or release >= SINCE_26_05 else "[rR]?", text)
     assert match is not None
     name, at, when = text[match.end() :].removeprefix(":").partition("@")
     number = signal_number(name, release) % (1 << 16)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cffi
 
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.hooks.points import CONTEXTS, HOOKS
+from slurmhooks.hooks.points import CONTEXTS, HOOKS, POINTS
 from slurmhooks.spank.calls import LAUNCH, USER
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS
@@ -376,8 +376,7 @@ def _contexts(callback: str) -> tuple[str, ...]:
     """Return the contexts in which Slurm calls a callback, the most usual first."""
     spec = HOOKS.get(f"spank.{callback}")
     if spec is None:
-        names = [name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")]
-        raise ValueError(f"no callback {callback!r}{nearest(callback, names)}")
+        raise ValueError(f"no callback {callback!r}{nearest(callback, POINTS['spank'].functions)}")
     return spec.contexts
 
 

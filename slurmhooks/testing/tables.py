@@ -34,7 +34,7 @@ def code_of(number: int) -> str | int | None:
     Args:
         number: the code in an answer.
     """
-    names = tables_of("26.05").constants["ESLURM"]
+    names = stand_ins()
     if number == names["SLURM_ERROR"] % (1 << 32):
         return None
     return next((name for name, code in names.items() if code == number), number)

@@ -108,10 +108,7 @@ def test_drawn_scripts(engines: Site, tmp_path: Path) -> None:
     said: list[str] = []
     for number in range(SCRIPTS):
         defaults, submit = (chance.sample(COMMAND_PARTS, chance.randint(0, most)) for most in (2, 4))
-        post = (
-            "slurm.log_info('POST %s %s', type(job_id), tostring(step_id)) slurm.log_info('%s', slurm.cli_retrieve(1))"
-        )
-        script = command_script(defaults, submit, post)
+        script = command_script(defaults, submit, POST)
         path = tmp_path / f"{number}.lua"
         path.write_text(script)
         said += compare(engines, around(script), drawn_commands(chance))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slurmhooks.cli.python_facts import libpython
+from slurmhooks.cli.toolchain import tool_path
 
 ROOT = Path(__file__).resolve().parents[2]
 LUA = "5.1"
@@ -140,13 +141,8 @@ def run(command: list[str], environment: dict[str, str]) -> None:
         raise BuildError("\n".join([" ".join(command), *process.stdout.splitlines()[-40:]]))
 
 
-def tool_path() -> str:
-    """Return a PATH with this environment's tools first: a build folder must be used by one version of ninja only."""
-    return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-
-
 def ninja() -> str:
-    """Return the path of ninja, preferably that of this environment."""
+    """Return the path of ninja, preferably that of this environment: only one version must use a build folder."""
     path = shutil.which("ninja", path=tool_path())
     if path is None:
         raise Unavailable("no ninja")

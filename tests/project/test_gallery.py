@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks import cli
-from slurmhooks.cli import isolation
+from slurmhooks.cli import file_copies
 from tests.cluster.tutorial import written
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ if __name__ == "__main__":
     # As in tests: no command of the gallery changes the machine, and a copy would discard what is written here.
     with (
         tempfile.TemporaryDirectory(dir=Path.home()) as scratch,
-        mock.patch.object(isolation, "run", lambda function: function()),
+        mock.patch.object(file_copies, "run", lambda function: function()),
     ):
         for page in PAGES:
             page.write_text(played(page, Path(scratch, page.stem)))

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from slurmhooks.cli import isolation
+from slurmhooks.cli import file_copies
 from slurmhooks.files import trusted
 from slurmhooks.log import log
 from slurmhooks.slurmctld import asking
@@ -44,8 +44,8 @@ def no_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run handlers of `try` in this process, also as root; test_isolation.py starts processes that copy the files."""
-    monkeypatch.setattr(isolation, "run", lambda function: function())
+    """Run handlers of `try` in this process, also as root; test_file_copies.py starts processes that copy the files."""
+    monkeypatch.setattr(file_copies, "run", lambda function: function())
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from slurmhooks.cli.bundles import archive, contents
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
-from slurmhooks.cli.isolated import isolated
+from slurmhooks.cli.forked import in_child
 from slurmhooks.cli.progress import note
 from slurmhooks.files import plugstack
 from slurmhooks.site import variants
@@ -37,7 +37,7 @@ def complete(store: Store, plugin_dir: Path | None) -> list[str]:
     bundle, before = left
     if store.deployed != bundle:
         # It was killed before the switch, or while it went back: all but these two things is as before.
-        isolated(_compile, store.sysconfdir, plugin_dir or configuration.installed_in(store.sysconfdir))
+        in_child(_compile, store.sysconfdir, plugin_dir or configuration.installed_in(store.sysconfdir))
         refused = _reload(store.sysconfdir)
         store.end()
         return [f"{bundle}: its deployment was killed, and {before or 'no bundle'} stays in force", *refused]
@@ -90,12 +90,12 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
     if store.deployed == bundle:
-        notes = isolated(_compile, store.sysconfdir, folder)
+        notes = in_child(_compile, store.sysconfdir, folder)
         if refused := _reload(store.sysconfdir):
             raise Findings(refused)
         return notes
     with store.staged(bundle) as stage:
-        callbacks, notes, findings = isolated(_examine, stage, folder)
+        callbacks, notes, findings = in_child(_examine, stage, folder)
         findings += _other_lines(store, bundle)
         if findings:
             # The stage no longer exists when the user reads these findings.
@@ -124,14 +124,14 @@ def _finish(store: Store, bundle: str, before: str | None, folder: Path | None) 
     Raises:
         Findings: slurmctld has not loaded the bundle; the previous one is in force.
     """
-    notes = isolated(_compile, store.sysconfdir, folder)
+    notes = in_child(_compile, store.sysconfdir, folder)
     refused = _reload(store.sysconfdir)
     if refused:
         if before is None:
             store.withdraw()
         else:
             store.switch(before, bundle)
-        isolated(_compile, store.sysconfdir, folder)
+        in_child(_compile, store.sysconfdir, folder)
         refused += [_stays(bundle, before), *_reload(store.sysconfdir)]
     store.end()
     if refused:

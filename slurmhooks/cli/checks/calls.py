@@ -8,9 +8,10 @@ from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slur
 from slurmhooks.cli.checks import plugins
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.registry import Handler
+from slurmhooks.hooks.points import POINTS
 
-POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
-"""The plugin of each plugin point."""
+IN_CALLS = ("job_submit", "spank", "cli_filter", "scrun")
+"""The plugin points that this module is about; plugins.py and power.py have the others."""
 
 
 def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
@@ -21,7 +22,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
         sysconfdir: where slurm.conf is.
         folder: the PluginDir; None if the plugins are not installed.
     """
-    by_point = {point: _of(loaded.registry.all_handlers(), point) for point in POINTS}
+    by_point = {point: _of(loaded.registry.all_handlers(), point) for point in IN_CALLS}
     in_lines = [handler for line in loaded.lines for handler in line.registry.all_handlers()]
     has_lines = bool(configuration.plugstack_arguments(sysconfdir))
     spank = _count([*by_point["spank"], *_of(in_lines, "spank")], "hook.spank")
@@ -42,9 +43,9 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
     findings += _prologs(in_lines if has_lines else by_point["spank"], sysconfdir)
     if folder is not None:
         findings += [
-            f"{folder / POINTS[point]}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
+            f"{folder / POINTS[point].plugin}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
             for point, what in waiting.items()
-            if what and not (folder / POINTS[point]).exists()
+            if what and not (folder / POINTS[point].plugin).exists()
         ]
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
@@ -54,17 +55,14 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
 
 
 def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:
-    def is_of_point(hook: str) -> bool:
-        return hook == point or hook.startswith(f"{point}.") or (point == "job_submit" and hook == "job_modify")
-
-    return [handler for handler in handlers if is_of_point(handler.spec.name)]
+    return [handler for handler in handlers if handler.spec.point == point]
 
 
 def _count(handlers: Sequence[Handler], hook: str) -> str:
     """Return handlers in words, for messages; "" if there are none."""
     count = len({handler.where for handler in handlers})
     if count <= 1:
-        return f"handler {handlers[0].label} of {hook}" if handlers else ""
+        return f"handler {handlers[0].label} of hook.{handlers[0].spec.name}" if handlers else ""
     return f"the {count} handlers of {hook}, such as {handlers[0].label}"
 
 
@@ -106,7 +104,7 @@ def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
         return [
             f"{path}: scrun never calls {what}: it was not made by 'slurmhooks install', which says how both can run"
         ]
-    if folder is not None and str(folder / POINTS["scrun"]) not in text:
+    if folder is not None and str(folder / POINTS["scrun"].plugin) not in text:
         return [f"{path}: scrun never calls {what}: it loads another plugin than that in {folder}; run"
                 " 'slurmhooks install' again"]  # fmt: skip
     return []

@@ -17,10 +17,10 @@ from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Remark, Settings
 from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.findings import Finding, shown
-from slurmhooks.fields.rows import Release, release_of
+from slurmhooks.fields.rows import NEWEST, Release, release_of
 from slurmhooks.files import slurm_conf
 from slurmhooks.log import visible
-from slurmhooks.lua import finding, job_fields
+from slurmhooks.lua import finding
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import RecordingError, check_access
@@ -137,7 +137,7 @@ def _release(text: str | None) -> Release:
         except ValueError as error:
             raise click.BadParameter(f"not a release of Slurm: {text}", param_hint="--release") from error
     found = next(slurm.installed_versions(), None)
-    return job_fields.NEWEST if found is None else found[1][:2]
+    return NEWEST if found is None else found[1][:2]
 
 
 def _version(wanted: str | None) -> str:

@@ -44,15 +44,15 @@ def command(
     cannot read, and that a slurmctld on this machine has not loaded yet. All errors are shown at once. Exit codes:
     0 fine, 1 a finding, 2 wrong use.
     """
-    from slurmhooks.cli.isolated import isolated
+    from slurmhooks.cli.forked import in_child
 
     if paths:
         given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
         if given:
             raise click.UsageError(f"--hooks checks only the named files: leave --{given[0].replace('_', '-')} out")
-        result = isolated(report.of_files, paths)
+        result = in_child(report.of_files, paths)
     else:
-        result = isolated(report.of_site, sysconfdir, plugin_dir, staged)
+        result = in_child(report.of_site, sysconfdir, plugin_dir, staged)
     output.result(result, show)
     if result.findings:
         raise Findings(result.findings)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import compiling, parameters
-from slurmhooks.cli.isolated import isolated
+from slurmhooks.cli.forked import in_child
 from slurmhooks.cli.progress import note
 
 
@@ -23,5 +23,5 @@ def command(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool) -> N
     spank_python.so to the variant with only the callbacks that the handlers need, because each further callback costs
     Slurm time.
     """
-    for text in isolated(compiling.of_site, sysconfdir, plugin_dir, only_manifest):
+    for text in in_child(compiling.of_site, sysconfdir, plugin_dir, only_manifest):
         note(text)

@@ -2,7 +2,6 @@
 """Record the requests of slurmctld with the questions of its handlers, for 'slurmhooks replay'."""
 
 import json
-import re
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,9 @@ import click
 from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.collector import recordings
+from slurmhooks.config import keys
 from slurmhooks.files import slurm_conf
+from slurmhooks.hooks import terms
 from slurmhooks.hooks.points import LISTS
 from slurmhooks.log import visible
 from slurmhooks.recording.request import SECRETS
@@ -22,10 +23,10 @@ from slurmhooks.worker import requests
 
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer, until the file is open, and until the last requests are written."""
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-LONGEST = 36500 * UNITS["d"]
+LONGEST = 36500 * 86400
 """Maximum duration in seconds: the end of a longer one might have no date."""
-SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+SIZES = range(1 << 20, 1 << 63)
+"""Valid sizes in bytes."""
 TABLES = "partitions,qos,reservations,licenses"
 
 
@@ -54,19 +55,21 @@ class Recording:
 
 def seconds(context: click.Context, option: click.Parameter, value: str) -> float:
     """Return a duration such as 1d, 12h or 90m in seconds."""
-    match = re.fullmatch(r"(\d{1,12})([smhd])", value)
-    duration = int(match[1]) * UNITS[match[2]] if match is not None else 0
-    if not 0 < duration <= LONGEST:
+    duration = terms.seconds(value)
+    if not isinstance(duration, int) or not 0 < duration <= LONGEST:
         raise click.BadParameter(f"{value!r} is not a duration such as 1d, 12h or 90m")
     return float(duration)
 
 
 def size(context: click.Context, option: click.Parameter, value: str) -> int:
     """Return a size such as 2GiB in bytes."""
-    match = re.fullmatch(r"(\d{1,15})(KiB|MiB|GiB|)", value)
-    if match is None or int(match[1]) * SIZES[match[2]] < 1 << 20:
+    try:
+        number = int(value) if value.isdecimal() else keys.size(value)
+    except ValueError:
+        number = None
+    if not isinstance(number, int) or number not in SIZES:
         raise click.BadParameter(f"{value!r} is not a size such as 2GiB, of at least 1MiB")
-    return int(match[1]) * SIZES[match[2]]
+    return number
 
 
 @click.command("record")

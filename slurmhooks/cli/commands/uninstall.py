@@ -56,10 +56,10 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         # An existing slurmhooks.toml and a folder in PluginDir do no harm without the plugins.
         if setting.present and setting.why.startswith("hook."):
             yield f"{setting.file} has '{setting.line}': {remedy}"
-    for plugin in plugins.PLUGINS:
-        value = slurm_conf.value(str(conf), plugin.key) or ""
-        if plugins.names(plugin, value):
-            yield f"{conf} has '{plugin.key}={value}': {remedy}"
+    for key, point in plugins.PLUGINS.items():
+        value = slurm_conf.value(str(conf), key) or ""
+        if configuration.has_plugin(value, point.name):
+            yield f"{conf} has '{key}={value}': {remedy}"
     programs = {"HealthCheckProgram": build_record.HEALTH_PROGRAM}
     programs |= {spec.function: build_record.POWER_PROGRAMS[spec.name] for spec in POINTS["power"].hooks}
     for key, name in programs.items():

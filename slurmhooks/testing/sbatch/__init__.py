@@ -149,7 +149,7 @@ def submission(
     notes: list[str],
     *,
     arguments: Sequence[str] = (),
-    release: str = "26.05",
+    release: str = RELEASE,
     work_dir: str | None = None,
     component: int = 0,
     environment: Mapping[str, str] | None = None,

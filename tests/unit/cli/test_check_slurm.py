@@ -29,6 +29,18 @@ def test_job_submit_plugins_without_ours(site: Site) -> None:
     assert site.found() == []  # there is nothing to call
 
 
+def test_periodic_rules_without_the_plugin(site: Site) -> None:
+    """Workers of job_submit run periodic rules, so that slurm.conf must name that plugin for them, too."""
+    site.file('@hook.every("5m")\ndef clean(jobs): pass\n')
+    site.conf(f"PluginDir={site.plugins}")
+    assert site.found() == [
+        f"{site.etc}/slurm.conf: Slurm never calls handler a:clean of hook.every: it needs the line"
+        " JobSubmitPlugins=python"
+    ]
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
+    assert site.found() == []
+
+
 def test_handlers_of_jobs_that_end_need_no_job_submit(site: Site) -> None:
     """Hooks with similar names may belong to different plugins: only the plugin that calls a handler is required."""
     site.conf(f"PluginDir={site.plugins}")
@@ -119,7 +131,7 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     """scrun reads one script, which must be the one that calls the plugin in this folder."""
     site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     script = site.etc / "scrun.lua"
-    wanted = f"{script}: scrun never calls handler a:stage of hook.scrun: "
+    wanted = f"{script}: scrun never calls handler a:stage of hook.scrun.stage_in: "
     assert site.found() == [wanted + "No such file or directory; run 'slurmhooks install'"]
     script.write_text("-- mine")
     assert site.found() == [wanted + "it was not made by 'slurmhooks install', which says how both can run"]
@@ -138,13 +150,15 @@ def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.Monkey
     (site.plugins / "scrun_python.so").unlink()
     monkeypatch.setattr(slurm, "find_program", lambda name: Path("/usr/bin/scrun") if name == "scrun" else None)
     assert site.found() == [
-        f"{site.plugins}: scrun never calls handler a:stage of hook.scrun: the plugins were built without scrun's Lua;"
-        " run 'slurmhooks build' and 'slurmhooks install' again"
+        f"{site.plugins}: scrun never calls handler a:stage of hook.scrun.stage_in: the plugins were built without"
+        " scrun's Lua; run 'slurmhooks build' and 'slurmhooks install' again"
     ]
     monkeypatch.setattr(slurm, "find_program", lambda name: None)
     result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
     assert result.exit_code == 0
-    assert "note: this machine has no scrun, so nothing calls handler a:stage of hook.scrun here" in result.output
+    assert (
+        "note: this machine has no scrun, so nothing calls handler a:stage of hook.scrun.stage_in here" in result.output
+    )
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can judge for others")
@@ -261,10 +275,10 @@ def test_filters_of_commands(site: Site) -> None:
     """slurm.conf must name the plugin, the folder must contain it, and users must be able to read the hook files."""
     path = site.file("@hook.cli_filter.pre_submit\ndef limit(options): pass\n")
     assert site.found() == [
-        f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter: it needs the line"
+        f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter.pre_submit: it needs the line"
         " CliFilterPlugins=python",
-        f"{site.plugins}/cli_filter_python.so: missing, so Slurm never calls handler a:limit of hook.cli_filter:"
-        " run 'slurmhooks install' again",
+        f"{site.plugins}/cli_filter_python.so: missing, so Slurm never calls handler a:limit of"
+        " hook.cli_filter.pre_submit: run 'slurmhooks install' again",
     ]
     site.conf(f"PluginDir={site.plugins}", "CliFilterPlugins=lua,python")
     (site.plugins / "cli_filter_python.so").touch()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import embedded_python, isolated
+from slurmhooks.cli import embedded_python, forked
 from slurmhooks.worker import requests
 from tests.unit.cli.conftest import Machine, Site
 from tests.unit.cli.test_embedded_python import python
@@ -50,7 +50,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str
 
     monkeypatch.setattr(requests, "ask", ask)
     monkeypatch.setattr(requests, "names", lambda folder: ["name"])
-    monkeypatch.setattr(isolated, "isolated", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(forked, "in_child", lambda function, *arguments: function(*arguments))
     return asked
 
 

@@ -57,6 +57,8 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
         ["--for", f"{'9' * 400}d"],
         ["--for", f"{'9' * 5000}d"],
         ["--max", f"{'9' * 5000}GiB"],
+        ["--max", f"{'9' * 400}GiB"],
+        ["--max", "unlimited"],
         ["--max", "1KiB"],
         ["--max", "2GB"],
         ["--with", "passwords"],

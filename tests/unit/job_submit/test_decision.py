@@ -19,12 +19,12 @@ from slurmhooks.job_submit.service import Service
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.changes import SECRET
-from slurmhooks.slurmctld.decision import decision
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import DEFERRED, Type
+from tests.unit.slurmctld.decided import decision
 
 RELEASE = "24.11"
 HEAD = "from slurmhooks import Reject, hook, UNLIMITED\n"

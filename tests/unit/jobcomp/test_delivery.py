@@ -15,11 +15,11 @@ from slurmhooks.handlers.registry import Handler, Registry
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event
-from slurmhooks.slurmctld.decision import decision
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message
 from slurmhooks.wire.protocol import Type
 from tests.unit.jobcomp.spools import FIRST, SpoolFolder
+from tests.unit.slurmctld.decided import decision
 
 KILLED = "worker 17 ended before it answered in site:flaky"
 

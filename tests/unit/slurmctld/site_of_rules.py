@@ -12,13 +12,13 @@ from slurmhooks.job_submit.service import Service
 from slurmhooks.policies import source
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
-from slurmhooks.slurmctld.decision import decision
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import Type
+from tests.unit.slurmctld.decided import decision
 
 TABLES = tables_of("24.11")
 

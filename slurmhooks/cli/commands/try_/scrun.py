@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from slurmhooks.cli import isolation, output
+from slurmhooks.cli import file_copies, output
 from slurmhooks.cli.commands.try_.site_handlers import common, env_option, load
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.handlers.dispatch import Outcome
@@ -154,5 +154,5 @@ def _report(results: dict[str, Document], bundle: str) -> None:
     for function, result in results.items():
         _show(function, result)
     *_, last = results.values()
-    if last.bundle != bundle and os.path.exists(last.bundle) and not isolation.discards:
+    if last.bundle != bundle and os.path.exists(last.bundle) and not file_copies.discards:
         output.note(f"the staged bundle remains: {last.bundle}")

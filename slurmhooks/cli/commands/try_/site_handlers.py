@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from slurmhooks.cli import configuration, isolation, output, parameters
+from slurmhooks.cli import configuration, file_copies, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.loading import guard_as_slurmctld, refused
@@ -97,7 +97,7 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
             if really or os.geteuid() != 0:
                 contained()
             else:
-                isolation.run(contained)
+                file_copies.run(contained)
 
         command: Callable[..., None] = called
         for option in options:

@@ -177,8 +177,8 @@ def test_where_a_file_is_repaired(
 ) -> None:
     """Root of a client may not be able to repair files of a network file system: the message names its server."""
     row = f"36 35 98:0 / /site rw,noatime master:1 - {kind} server:/site rw"
-    lines = {"/proc/self/mountinfo": [row]}
-    monkeypatch.setattr(sealed, "_lines", lambda path: lines.get(path, ["pos:\t0", "mnt_id:\t36"]))
+    content = {"/proc/self/mountinfo": row}
+    monkeypatch.setattr(sealed, "_content", lambda path: content.get(path, "pos:\t0\nmnt_id:\t36\n"))
     descriptor = os.open(tmp_path, os.O_RDONLY)
     try:
         text = sealed.elsewhere(descriptor, owner)

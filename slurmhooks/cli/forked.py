@@ -18,7 +18,7 @@ PATIENCE = 300.0
 """Seconds that a call may take: daemons end the load of a set of hook files after a minute."""
 
 
-def isolated(function: Callable[..., T], *arguments: object) -> T:
+def in_child(function: Callable[..., T], *arguments: object) -> T:
     """Call a function in a child of this process, which ends with this process, however that ends.
 
     What code of the site prints there goes to standard error.

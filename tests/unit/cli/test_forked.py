@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import SITE
-from slurmhooks.cli import isolated as module
+from slurmhooks.cli import SITE, forked
 from slurmhooks.cli.findings import Findings
-from slurmhooks.cli.isolated import isolated
+from slurmhooks.cli.forked import in_child
 from slurmhooks.handlers import definitions
 
 START = (
@@ -107,15 +106,15 @@ def test_results_and_errors() -> None:
     def fail(error: Exception) -> None:
         raise error
 
-    assert isolated(lambda number: number + os.getpid() * 0, 5) == 5
+    assert in_child(lambda number: number + os.getpid() * 0, 5) == 5
     with pytest.raises(Findings, match="one"):
-        isolated(fail, Findings(["one", "two"]))
+        in_child(fail, Findings(["one", "two"]))
     with pytest.raises(FileNotFoundError):
-        isolated(fail, FileNotFoundError(2, "gone", "file"))
+        in_child(fail, FileNotFoundError(2, "gone", "file"))
 
 
 def test_a_call_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a finding after some time, and its process is killed."""
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(forked, "PATIENCE", 0.1)
     with pytest.raises(Findings, match=r"more than 0.1 s"):
-        isolated(time.sleep, 1000)
+        in_child(time.sleep, 1000)

@@ -15,13 +15,14 @@ import signal
 import stat
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NoReturn
 
 import click
 
 from slurmhooks.cli import output
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.files import mounts
 
 NOTE = "handlers run on a discarded copy of this machine's files; with --really, they run on the machine itself"
 NEWNS, NEWUTS, NEWIPC, NEWPID = 0x20000, 0x4000000, 0x8000000, 0x20000000
@@ -124,17 +125,19 @@ def _copy_tree() -> None:
         _mount("none", "/", "", REC | PRIVATE)
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
-        mounts = {place: (kind, os.open(place, os.O_PATH)) for place, kind in _mounts() if os.path.exists(place)}
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            points = {mount.point: mount.kind for mount in mounts.parse(file.read())}
+        trees = {point: (kind, os.open(point, os.O_PATH)) for point, kind in points.items() if os.path.exists(point)}
         sockets = [(place, os.open(place, os.O_PATH)) for place in _sockets()]
         _mount("tmpfs", STAGE, "tmpfs", 0, "mode=755")
         os.mkdir(f"{STAGE}/tree")
-        for number, (place, (kind, fd)) in enumerate(sorted(mounts.items())):
+        for number, (place, (kind, fd)) in enumerate(sorted(trees.items())):
             _copy(kind, fd, f"{STAGE}/{number}", f"{STAGE}/tree{place.rstrip('/')}")
         # An overlay hides from a socket's file which process listens to it.
         for place, fd in sockets:
             if os.path.exists(f"{STAGE}/tree{place}"):
                 _mount(_path_of(fd), f"{STAGE}/tree{place}", "", BIND)
-        for fd in [*(fd for _, fd in mounts.values()), *(fd for _, fd in sockets)]:
+        for fd in [*(fd for _, fd in trees.values()), *(fd for _, fd in sockets)]:
             os.close(fd)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         os.chdir(f"{STAGE}/tree")
@@ -181,17 +184,6 @@ def _copy(kind: str, fd: int, layers: str, target: str) -> None:
             return
     _mount(_path_of(fd), target, "", BIND)
     _mount("none", target, "", REMOUNT | BIND | RDONLY | flags)
-
-
-def _mounts() -> Iterator[tuple[str, str]]:
-    """Yield mount point and type of each file system; for several at the same point, the visible one last."""
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            words, _, more = line.partition(" - ")
-            place = words.split(" ")[4]
-            for sign in (" ", "\t", "\n", "\\"):
-                place = place.replace(f"\\{ord(sign):03o}", sign)
-            yield place, more.split(" ")[0]
 
 
 def _sockets() -> set[str]:

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The decision log's line of a call, as worker and collector make it."""
+
+from typing import Any
+
+from slurmhooks.processes import quick_json
+from slurmhooks.processes.checked import Checker
+from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.changes import secrets
+from slurmhooks.slurmctld.decision import report
+from slurmhooks.slurmctld.shown import Shown
+from slurmhooks.wire.tables import Tables
+
+
+def decision(call: Call, tables: Tables, included: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what happened in a call; ``included`` names secrets that are reported."""
+    shown = Shown(tables, secrets(included))
+    return shown.complete(Checker().decision(quick_json.encode(report(call, shown, (0, "")))))

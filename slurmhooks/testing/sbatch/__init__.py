@@ -82,7 +82,7 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
     spank.insert(fields, by_name, inherit=False)
     hints.apply(fields, "sbatch", RELEASE)
-    join(fields)
+    join(fields, RELEASE)
 
 
 def _parts(

@@ -91,7 +91,7 @@ def count(fields: Fields, program: str, release: str, variables: Container[str],
             counts.of_hosts(names)
         elif old and counts.most and names is not None:
             names = names[: counts.most]
-    _check(fields, counts, program, old=old)
+        _check(fields, counts, program, old=old)
     hosts = None if names is None else sorted({*names}, key=_natural)
     if hosts is not None and (old or not counts.nodes_set):
         counts.least = max(len(hosts), counts.least) if counts.nodes_set else len(hosts)
@@ -101,6 +101,7 @@ def count(fields: Fields, program: str, release: str, variables: Container[str],
     if old and each and not srun and not counts.tasks_set and (counts.exact or program == "salloc"):
         counts.set_tasks(counts.least * each)
     if not srun:
+        _check(fields, counts, program, old=old)
         _check_plane(fields, counts, program)
     given = [fields[name] for name in LAYOUT if name in fields]
     if (counts.nodes_set or layout) and counts.exact and not counts.tasks_set and (each is None or old):

@@ -61,7 +61,7 @@ def derive(
     layout, old = "_extra" in fields, release_of(release) < LAYOUT_SINCE
     bound = "tres_bind" in fields
     hints.apply(fields, program, release)
-    join(fields)
+    join(fields, release)
     if old:
         _of_old_release(fields, bound=bound)
     _files(fields, work_dir)
@@ -101,13 +101,13 @@ def external(fields: Fields) -> None:
         fields.update(name="external", argv=[], std_in=None, environment={})
 
 
-def join(fields: Fields) -> None:
+def join(fields: Fields, release: str) -> None:
     """Combine the options that are parts of one field: GPUs and GRES, GPUs and CPUs per task."""
     node = [f"gres/gpu:{part}" for part in fields.get("_gpus_per_node", "").split(",") if part]
     node += [fields["_gres"]] if fields.get("_gres") else []
     if node:
         fields["tres_per_node"] = ",".join(node)
-    _tres_per_task(fields)
+    _tres_per_task(fields, release_of(release))
     if "_resources" in fields:
         fields["licenses"] = ",".join(filter(None, [fields.get("licenses"), fields["_resources"]]))
     if "_ntasks_per_gpu" in fields:
@@ -151,27 +151,35 @@ def _exclusions(fields: Fields, program: str, release: str) -> None:
         del fields["resv_port_cnt"]
 
 
-def _tres_per_task(fields: Fields) -> None:
+def _tres_per_task(fields: Fields, version: tuple[int, ...]) -> None:
     """Join --tres-per-task with --gpus-per-task and --cpus-per-task, and bind tasks to their GRES."""
     if len(fields.get("tres_per_task", "")) + len(fields.get("tres_bind", "")) > LONGEST_TRES:
         raise SbatchError(f"lists of TRES have more than {LONGEST_TRES} characters")  # each is compared with all others
-    given = [part for part in fields.get("tres_per_task", "").split(",") if part]
+    given = [re.sub("^(gres|license):", r"\1/", part) for part in fields.get("tres_per_task", "").split(",") if part]
     cpus = next((part for part in given if part.startswith("cpu")), None)
     if cpus is not None and "cpus_per_task" not in fields:
         fields["cpus_per_task"] = number(cpus.replace(":", "=").partition("=")[2])
     if "_gpus_per_task" in fields:
         kinds = [part.rpartition(":") for part in fields["_gpus_per_task"].split(",")]
-        given += [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
+        of_gpus = [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
+        if version >= LAYOUT_SINCE:  # the last one comes first; before LAST_SINCE, the others are ignored
+            of_gpus = of_gpus[::-1] if version >= LAST_SINCE else of_gpus[:1]
+        given = [*of_gpus, *given]
     if "_cpus_in_tres" in fields:
         given.insert(0, f"cpu={fields['cpus_per_task']}")
     if not given:
         return
     fields["tres_per_task"] = ",".join(given)
-    bound = fields.get("tres_bind", "")
+    bound, gpus = fields.get("tres_bind", ""), 0
     for part in given:
         match = re.fullmatch(r"gres/([^:=]+)(?:[:=](?!\d)[^:=]+)?(?:[:=](\d+))?", part)
         if match and match[1] not in bound:
-            bound += f"{'+' if bound else ''}gres/{match[1]}:per_task:{match[2] or 1}"
+            if match[1] == "gpu" and version >= LAST_SINCE:
+                gpus += int(match[2] or 1)
+            else:
+                bound += f"{'+' if bound else ''}gres/{match[1]}:per_task:{match[2] or 1}"
+    if gpus:
+        bound += f"{'+' if bound else ''}gres/gpu:per_task:{gpus}"
     if bound:
         fields["tres_bind"] = bound
 

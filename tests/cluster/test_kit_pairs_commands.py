@@ -187,6 +187,7 @@ HAND = (
     sbatch("--wrap", "true", SBATCH_REQUEUE="no"),
     sbatch("--wrap", "true", SBATCH_REQUEUE="expedite"),
     Command(("salloc", "--container=/tmp/bundle", "true")),
+    Command(("salloc", "--get-user-env", "true")),
     Command(("srun", "true")),
     Command(("srun", "-n2", "-N1", "-t", "5", "echo", "a b", "--c")),
     Command(("srun", "-n", "2", "--kit-word=x", "--maybe", "true")),
@@ -230,6 +231,7 @@ REFUSALS = {
     "unrecognized option '--": "other releases",
     "for first arg of -B": "other releases",
     "requires LaunchParameters": "slurm.conf",
+    "must be root to use --get-user-env": "get-user-env",
 }
 """Messages of commands, each with the row that allows the kit to accept what they refuse."""
 PROGRAMS = ("sbatch", "srun", "salloc")
@@ -303,9 +305,9 @@ def differing(command: Command, real: Done, filters: Done, submitted: Done | Non
     """Yield what differs for one command."""
     ours = {place: filters.of(place) for place in ("setup_defaults", "pre_submit")}
     theirs = {place: real.of(place) for place in ours}
+    row = next((row for text, row in REFUSALS.items() if text in real.err), None)
     if not theirs["pre_submit"]:
         if filters.code == 0:
-            row = next((row for text, row in REFUSALS.items() if text in real.err), None)
             yield from allowed.excuse([f"filters: kit accepts; Slurm: {real.code}"], row)
         return
     found = [text for place, rows in theirs.items() for text in compared(place, ours[place], rows, allowed)]
@@ -315,7 +317,7 @@ def differing(command: Command, real: Done, filters: Done, submitted: Done | Non
         return
     if not real.of("job_submit"):
         if not (submitted.code or filters.code):
-            yield f"job_submit: kit accepts; Slurm: {real.code}"
+            yield from allowed.excuse([f"job_submit: kit accepts; Slurm: {real.code}"], row)
         return
     mine = submitted.of("job_submit")[: len(real.of("job_submit"))]
     found = list(compared("job_submit", mine, real.of("job_submit"), allowed))

@@ -8,9 +8,9 @@ from slurmhooks.testing import FakeJob
 from slurmhooks.testing.sbatch.options import OPTIONS, Sets
 
 _LAYOUT = (
-    "cores-per-socket cpus-per-gpu cpus-per-task extra-node-info gpus gpus-per-node gpus-per-socket gpus-per-task gres "
-    "hint nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket "
-    "ntasks-per-tres overcommit sockets-per-node threads-per-core tres-per-task"
+    "cores-per-socket cpus-per-gpu cpus-per-task distribution extra-node-info gpus gpus-per-node gpus-per-socket "
+    "gpus-per-task gres hint nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node "
+    "ntasks-per-socket ntasks-per-tres overcommit sockets-per-node threads-per-core tres-per-task"
 )
 _SOCKETS = "cores-per-socket extra-node-info hint ntasks-per-core sockets-per-node threads-per-core"
 _FLAGS = (
@@ -27,7 +27,7 @@ _TABLE = f"""
     cpu_freq_gov: cpu-freq
     cpu_freq_max: cpu-freq
     cpu_freq_min: cpu-freq
-    cpus_per_task: tres-per-task
+    cpus_per_task: {_LAYOUT}
     job_size_str: {_LAYOUT}
     kill_on_node_fail: no-kill
     licenses: resources
@@ -41,14 +41,16 @@ _TABLE = f"""
     min_nodes: {_LAYOUT}
     name: wrap
     ntasks_per_core: {_SOCKETS}
+    ntasks_per_node: {_LAYOUT}
+    ntasks_per_socket: {_LAYOUT}
     ntasks_per_tres: ntasks-per-gpu
     num_tasks: {_LAYOUT}
     plane_size: distribution
     pn_min_cpus: cpus-per-task tres-per-task
     pn_min_memory: mem-per-gpu
-    req_nodes: nodefile
+    req_nodes: nodefile {_LAYOUT}
     req_switch: switches
-    sockets_per_node: {_SOCKETS}
+    sockets_per_node: {_LAYOUT}
     std_err: chdir
     std_in: chdir
     std_out: chdir
@@ -88,6 +90,8 @@ DECISIVE = {
     "shared": ("exclusive", "oversubscribe"),
 }
 """Options of which the last one on the command line decides a member, whatever script and variables give."""
+PER_GPU = ("ntasks-per-gpu", "ntasks-per-tres")
+"""Options that replace ``--ntasks`` if GPUs are requested, too; of those in a script or variable, nobody gives both."""
 MERGED = frozenset(
     {"cpu-freq", "distribution", "extra-node-info", "hint", "mail-type", "mem-bind", "signal", "switches"}
 )

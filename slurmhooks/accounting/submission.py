@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.accounting import words
-from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE, MERGED
+from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE, MERGED, PER_GPU
 from slurmhooks.accounting.saved import COMPONENT
 from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.fields import COUNTERS
@@ -233,6 +233,8 @@ class Computing:
         known_members = {"user_id", "group_id"}
         for member in INFLUENCES if batch else INTERACTIVE:
             decisive = DECISIVE.get(member, ()) if batch else ()
+            if member == "num_tasks" and (of_line | possible).intersection(PER_GPU):
+                decisive = ()
             decided = (of_line - unknown).intersection(decisive) and not possible.intersection(decisive)
             if decided or not INFLUENCES[member] & unknown:
                 known_members.add(member)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import NEWEST
 from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.option_variables import VARIABLES, variable_of
+from slurmhooks.testing.option_variables import variable_of, variables_of
 from slurmhooks.testing.option_words import SINCE_26_05
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def of_environment(
 ) -> list[Given]:
     """Return the options that variables give to a command."""
     given = []
-    for variable, name in VARIABLES[command]:
+    for variable, name in variables_of(command, release):
         text = environment.get(variable)
         if text is None:
             continue

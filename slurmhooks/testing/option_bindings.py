@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slurmhooks.fields.constants import CpuFreq
-from slurmhooks.testing.option_numbers import INT_MAX, LONG_MAX, int32, strtol
+from slurmhooks.fields.constants import CpuBind, CpuFreq
+from slurmhooks.testing.option_numbers import INT_MAX, LONG_MAX, int32, minutes, strtol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,19 @@ _MEMORY = {
 _MEMORY_FLAGS = ("verbose", "prefer", "sort")
 _MEMORY_CLEARED = {"nosort": "sort", "q": "verbose", "quiet": "verbose"}
 _LISTS = {"map_mem": "map_mem", "mapmem": "map_mem", "mask_mem": "mask_mem", "maskmem": "mask_mem"}
+_CPU_LISTS = {
+    "map_cpu": CpuBind.CPU_BIND_MAP,
+    "mask_cpu": CpuBind.CPU_BIND_MASK,
+    "map_ldom": CpuBind.CPU_BIND_LDMAP,
+    "mask_ldom": CpuBind.CPU_BIND_LDMASK,
+}
+NOT_BOUND = CpuBind(0)
+CPUS_NAMED = sum(_CPU_LISTS.values(), CpuBind.CPU_BIND_NONE | CpuBind.CPU_BIND_LDRANK)
+"""The flags of which ``--cpu-bind`` sets one."""
+CPUS_OF_KIND = (
+    CpuBind.CPU_BIND_TO_SOCKETS | CpuBind.CPU_BIND_TO_CORES | CpuBind.CPU_BIND_TO_THREADS | CpuBind.CPU_BIND_TO_LDOMS
+)
+"""The same for socket, core, thread and ldom."""
 _GPU_LISTS = {"map_gpu:": 8, "map:": 8, "mask_gpu:": 9, "mask:": 9}
 MAP_SINCE, MAP_FIXED = (23, 11), (26, 5)
 """Since when ``--gpu-bind`` has map and mask, and reads their lists as documented."""
@@ -54,8 +67,7 @@ def memory(text: str) -> str:
     """Return ``--mem-bind``."""
     flags: set[str] = set()
     place, values = "", None
-    # A comma separates words, unless a number follows it.
-    for word in re.split(r",(?![0-9]|[0-9a-fA-F]*(?:,|\Z))", text):
+    for word in _words(text):
         lower = word.lower()
         listed = next((kind for begin, kind in _LISTS.items() if lower.startswith(begin)), None)
         if listed is not None:
@@ -70,12 +82,49 @@ def memory(text: str) -> str:
         else:
             place, values = _MEMORY[lower], None
     shown = ",".join([*(flag for flag in _MEMORY_FLAGS if flag in flags), *filter(None, [place])])
-    return (shown or "unset") + (f":{values}" if values is not None else "")
+    return (shown or "unset") + (f":{values}" if values else "")
+
+
+def _words(text: str) -> list[str]:
+    """Split a text at its commas, unless a number follows."""
+    return re.split(r",(?![0-9]|[0-9a-fA-F]*(?:,|\Z))", text)
+
+
+def cpus(text: str, flags: CpuBind = NOT_BOUND) -> tuple[str | None, CpuBind]:
+    """Return what slurm_verify_cpu_bind() makes of ``--cpu-bind``: the list, or the text without one, and the flags.
+
+    Args:
+        text: the argument.
+        flags: those from before.
+    """
+    values: str | None = text
+    for word in _words(text):
+        lower = word.lower()
+        listed = next((name for name in _CPU_LISTS if lower.startswith((name, name.replace("_", "", 1)))), None)
+        if listed is not None:
+            parts = re.split("[:=]", word)
+            values = _expanded(parts[1] if len(parts) > 1 else "", hexadecimal=listed.startswith("mask"))
+            flags = flags & ~CPUS_NAMED | _CPU_LISTS[listed]
+        elif lower in ("q", "quiet"):
+            flags &= ~CpuBind.CPU_BIND_VERBOSE
+        elif lower in ("v", "verbose", "one_thread"):
+            flags |= CpuBind.CPU_BIND_ONE_THREAD_PER_CORE if lower == "one_thread" else CpuBind.CPU_BIND_VERBOSE
+        elif lower in ("no", "none", "rank", "rank_ldom"):
+            values = None
+            if lower != "rank":
+                flags = flags & ~CPUS_NAMED | CpuBind[f"CPU_BIND_{'LDRANK' if lower == 'rank_ldom' else 'NONE'}"]
+        elif lower.removesuffix("s") in ("socket", "core", "thread", "ldom"):
+            flags = flags & ~CPUS_OF_KIND | CpuBind[f"CPU_BIND_TO_{lower.removesuffix('s').upper()}S"]
+        else:
+            raise ValueError(text)
+    return values or None, flags
 
 
 def _expanded(text: str, *, hexadecimal: bool) -> str:
     """Return a list in which an item may be repeated, as in ``0*2``."""
     items: list[str] = []
+    if not text:
+        raise ValueError(text)
     for word in filter(None, text.split(",")):
         item, star, times = (word.removeprefix("0x") if hexadecimal else word).partition("*")
         if not re.fullmatch("[0-9a-fA-F]*" if hexadecimal else "[0-9]*", item):
@@ -83,8 +132,6 @@ def _expanded(text: str, *, hexadecimal: bool) -> str:
         if star and not (re.fullmatch("[0-9]+", times) and 0 < int(times) < MOST_REPEATED):
             raise ValueError(text)
         items += [item] * (int(times) if star else 1)
-    if not items:
-        raise ValueError(text)
     return ",".join(items)
 
 
@@ -152,10 +199,9 @@ def cpu_frequency(text: str, *, strict: bool) -> str:
         text: the argument.
         strict: a range needs a governor other than UserSpace, and nothing may follow a number.
     """
-    first, dash, rest = text.partition("-")
-    second, colon, governor = rest.partition(":")
-    if not dash:
-        first, colon, governor = text.partition(":")
+    head, colon, governor = text.partition(":")
+    first, dash, second = text.partition("-")
+    first, second = first if dash else head, second.partition(":")[0]
     alone = _by_begin(first, _GOVERNORS)
     if alone is not None:
         if colon or dash:
@@ -167,7 +213,7 @@ def cpu_frequency(text: str, *, strict: bool) -> str:
     chosen = _by_begin(governor, _GOVERNORS)
     if chosen is None and (colon or strict):
         raise ValueError(text)
-    if (strict and chosen == "UserSpace") if dash else chosen != "UserSpace":
+    if (strict and chosen == "UserSpace") if dash else not strict or chosen != "UserSpace":
         raise ValueError(text)
     if not dash:
         return _shown(least)
@@ -195,12 +241,12 @@ def _shown(rate: int) -> str:
 
 
 def memory_update(text: str) -> tuple[int, int]:
-    """Return the margin and the delay of ``--mem-update=MARGIN@DELAY``."""
+    """Return the margin, and the delay in minutes, of ``--mem-update=MARGIN@DELAY``."""
     margin, at, delay = text.partition("@")
-    values = [strtol(part)[0] for part in (margin, delay)]
-    if not at or "@" in delay or not min(values) > 0 or strtol(margin)[1]:
+    values = strtol(margin)[0], minutes(delay)
+    if not at or strtol(margin)[1] or not all(0 < value < 1 << 16 for value in values):
         raise ValueError(text)
-    return values[0], values[1]
+    return values
 
 
 def account_frequency(text: str) -> str:

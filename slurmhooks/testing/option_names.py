@@ -69,7 +69,7 @@ _OPTIONAL = """
 """
 OPTIONAL = frozenset(_OPTIONAL.split())
 """Options whose argument may be omitted."""
-ALIASES = {"tasks-per-node": "ntasks-per-node"}
+ALIASES = {"cpu_bind": "cpu-bind", "tasks-per-node": "ntasks-per-node"}
 """Other long names."""
 SAME = {**ALIASES, "cluster": "clusters"}
 """Names that an abbreviation may mean at the same time; Slurm keeps their texts apart."""

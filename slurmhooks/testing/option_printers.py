@@ -12,7 +12,6 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from slurmhooks.fields.rows import NEWEST
 from slurmhooks.job_submit import strings
 from slurmhooks.testing import option_bindings, option_numbers, option_words
 from slurmhooks.testing.option_numbers import int32, strtol
@@ -31,7 +30,7 @@ class EndedError(ValueError):
     """Slurm's parser ends the command."""
 
 
-def parsed_int(text: str, lowest: int, release: Release = NEWEST) -> int:
+def parsed_int(text: str, lowest: int, release: Release) -> int:
     """Return what parse_int() makes of a text."""
     value, rest = strtol(text)
     most = option_numbers.INT_MAX if release >= LISTS_SINCE else option_numbers.LONG_MAX
@@ -130,8 +129,8 @@ def _requeue(text: str, release: Release, command: str) -> str:
     return "expedite" if release >= SINCE_26_05 and text else "requeue"
 
 
-def _segment(text: str) -> str:
-    number = parsed_int(text, 0)
+def _segment(text: str, release: Release, command: str) -> str:
+    number = parsed_int(text, 0, release)
     if number >= NO_VAL[16]:
         raise EndedError(text)
     return str(number or "unset")
@@ -148,15 +147,15 @@ def _delay_boot(text: str) -> str:
     return period(seconds % (1 << 32))
 
 
-def _switches(text: str) -> str:
+def _switches(text: str, release: Release, command: str) -> str:
     count, at, wait = text.partition("@")
-    number = parsed_int(count, 1)
+    number = parsed_int(count, 1, release)
     try:
         seconds = option_numbers.seconds(wait) if at else option_numbers.NEVER
     except ValueError:
         seconds = -2
     if int32(seconds) == -1:
-        return str(number)
+        return "unset" if number == -1 else str(number)
     return f"{number}@{'INVALID' if seconds < 0 else period(seconds)}"
 
 
@@ -176,9 +175,14 @@ def _user_env(text: str, release: Release, command: str) -> str:
 
 def _layout(text: str) -> str:
     try:
-        sockets, *others = option_bindings.layout(text)
+        return layout_text(option_bindings.layout(text))
     except ValueError as error:
         raise EndedError(text) from error
+
+
+def layout_text(counts: list[int | None]) -> str:
+    """Return what ``--extra-node-info`` prints: the numbers of sockets, cores and threads that are set."""
+    sockets, *others = counts
     shown = "".join(f":{number}" for number in others if number is not None)
     return f"{'' if sockets is None else sockets}{shown}" or "unset"
 
@@ -209,8 +213,8 @@ def _oom_kill_step(text: str) -> str:
     return str(_uint16(text))
 
 
-def _wait_all_nodes(text: str) -> str:
-    number = parsed_int(text, 0) % (1 << 16)
+def _wait_all_nodes(text: str, release: Release, command: str) -> str:
+    number = parsed_int(text, 0, release) % (1 << 16)
     if number > 1:
         raise ValueError(text)
     return str(number)
@@ -229,9 +233,11 @@ def _job_id(text: str, release: Release, command: str) -> str:
         return str(parsed_int(text, 1, release))
     if release >= SINCE_26_05 and not re.fullmatch(r"\s*\+?[0-9]*[1-9][0-9]*([_+][0-9]+)?(\.[0-9]+)?", text, re.ASCII):
         raise EndedError(text)
-    if text.endswith("."):
+    job, dot, step = text.partition(".")
+    number, sign, part = job.partition("_" if "_" in job or "+" in step else "+")
+    if (dot and not re.match("[0-9]|(batch|extern|interactive|TBD)$", step)) or (sign and not re.match("[0-9]", part)):
         raise EndedError(text)
-    return "0" if release < SINCE_26_05 and text.startswith("+") else str(int32(strtol(text)[0]))
+    return str(int32(strtol(number)[0]))
 
 
 def _memory_binding(text: str, release: Release, command: str) -> str:
@@ -248,7 +254,7 @@ def _memory_update(text: str) -> str:
 def _log_level(text: str, release: Release, command: str) -> str:
     level = LEVELS.get(text.lower(), "unknown")
     if text[:1].isdigit():
-        level = dict(enumerate(dict.fromkeys(LEVELS.values()))).get(strtol(text)[0], "unknown")
+        level = dict(enumerate(dict.fromkeys(LEVELS.values()))).get(strtol(text)[0] % (1 << 16), "unknown")
     if release >= LISTS_SINCE and level != "error" and os.getuid():
         raise ValueError(text)
     return level
@@ -307,8 +313,6 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "extra-node-info": _layout,
     "gid": _of_root,
     "gpu-freq": option_bindings.gpu_frequency,
-    "ignore-signals": option_words.ignored_signals,
-    "kill-command": option_words.kill_command,
     "kill-on-invalid-dep": _one_of("yes", "no"),
     "mail-type": option_words.mail_types,
     "mem-update": _memory_update,
@@ -319,15 +323,11 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "power": lambda text: "LEVEL" if "level" in text.lower() else "unset",
     "priority": _priority,
     "profile": option_words.profiles,
-    "segment": _segment,
     "send-libs": _send_libs,
-    "switches": _switches,
     "time": _time,
     "time-min": _time,
     "treewidth": lambda text: "65533" if text.lower() == "off" else str(_uint16(text)),
     "uid": _of_root,
-    "wait": lambda text: str(parsed_int(text, 0)),
-    "wait-all-nodes": _wait_all_nodes,
     "x11": lambda text: text.lower() if text.lower() in ("all", "batch", "first", "last") else "unset",
 }
 VARYING: dict[str, Callable[[str, Release, str], str]] = {
@@ -340,13 +340,19 @@ VARYING: dict[str, Callable[[str, Release, str], str]] = {
     "gpu-bind": _gpu_binding,
     "gres": _gres,
     "gres-flags": _gres_flags,
+    "ignore-signals": option_words.ignored_signals,
     "jobid": _job_id,
+    "kill-command": option_words.kill_command,
     "mem-bind": _memory_binding,
     "nodes": _nodes,
     "pty": lambda text, release, command: text if release >= LISTS_SINCE else "set",
     "requeue": _requeue,
+    "segment": _segment,
     "signal": option_words.warning,
     "slurmd-debug": _log_level,
+    "switches": _switches,
     "thread-spec": _threads,
+    "wait": lambda text, release, command: str(parsed_int(text, 0, release)),
+    "wait-all-nodes": _wait_all_nodes,
 }
 """The same for options that releases or commands read differently."""

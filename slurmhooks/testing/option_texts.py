@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Number
 from slurmhooks.fields.rows import NEWEST
+from slurmhooks.testing import option_bindings
 from slurmhooks.testing.option_numbers import megabytes
-from slurmhooks.testing.option_printers import PRINTERS, VARYING, EndedError, mbytes, parsed_int
+from slurmhooks.testing.option_printers import PRINTERS, VARYING, EndedError, layout_text, mbytes, parsed_int
 from slurmhooks.testing.option_words import SINCE_26_05, mail_types
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def joint(
         command: whose options they are.
     """
     result: dict[str, str] = {}
+    layout: dict[str, int | None] = dict.fromkeys(LAYOUT)
     for name, text in given:
         if name in ENDING:
             raise EndedError(text)
@@ -128,11 +130,20 @@ def joint(
         for group in SHARED:
             if name in group:
                 result.update((other, new) for other in group if other in result)
-        if name == "extra-node-info":
-            result.update((other, part) for other, part in zip(LAYOUT, new.split(":"), strict=False) if other in result)
+        if name == "extra-node-info" and text is not None:
+            layout = dict(zip(LAYOUT, option_bindings.layout(text), strict=True))
+        elif name in LAYOUT:
+            layout[name] = int(new)
+    for name in LAYOUT:
+        if name in result and name in layout:
+            result[name] = str(NOT_GIVEN if layout[name] is None else layout[name])
+    if "extra-node-info" in result:
+        result["extra-node-info"] = layout_text(list(layout.values()))
     return result
 
 
 SHARED = (("requeue", "no-requeue"), ("exclusive", "oversubscribe"))
 LAYOUT = ("sockets-per-node", "cores-per-socket", "threads-per-core")
 """The parts of --extra-node-info."""
+NOT_GIVEN = -2
+"""What Slurm prints for one of these options that a later --extra-node-info has unset."""

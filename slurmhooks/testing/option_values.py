@@ -11,6 +11,8 @@ from typing import Any
 
 from slurmhooks.testing.option_numbers import node_count, strtol
 
+NO_BIT = -1
+"""What bit_ffs() and bit_fls() return for a list without counts, which commands refuse only later."""
 MOST_NODES = 1 << 14
 """slurm.h MAX_JOB_SIZE_BITMAP: the largest number in a list of counts."""
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
@@ -172,7 +174,8 @@ def nodes(fields: dict[str, Any], text: str) -> None:
         counts = node_counts(text)
         runs = [[count for _, count in run] for _, run in groupby(enumerate(counts), lambda pair: pair[1] - pair[0])]
         shown = ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-        fields.update(min_nodes=counts[0], max_nodes=counts[-1], job_size_str=shown)
+        first, last = (counts[0], counts[-1]) if counts else (NO_BIT, NO_BIT)
+        fields.update(min_nodes=first, max_nodes=last, job_size_str=shown)
         return
     least, dash, most = text.partition("-")
     fields["min_nodes"] = node_count(least)
@@ -188,17 +191,13 @@ def node_counts(text: str) -> list[int]:
     words = [word for word in re.split("[-,:]", text) if word]
     if not all(not strtol(word)[1] and strtol(word)[0] < MOST_NODES for word in words):
         raise SbatchError(f"{text!r} is not a list of counts of nodes")
-    counts: set[int] = set()
     if ":" in text:
         match = re.fullmatch(r"([0-9]+)-([0-9]+):([0-9]+)", text)
         if match is None or int(match[2]) < int(match[1]) or not int(match[3]):
             raise SbatchError(f"{text!r} is not LEAST-MOST:STEP")
-        counts.update(range(int(match[1]), int(match[2]), int(match[3])))
-    else:
-        for item in () if text.startswith(",") else text.split(","):
-            least, dash, most = item.rpartition("-")
-            first = int(least.rpartition("-")[2] or 0) if dash else int(most or 0)
-            counts.update(range(first, int(most or 0) + 1))
-    if not counts:
-        raise SbatchError(f"{text!r} contains no count of nodes")
+        return list(range(int(match[1]), int(match[2]), int(match[3])))
+    counts: set[int] = set()
+    for item in () if text.startswith(",") else text.split(","):
+        bounds = [int(re.sub("[^0-9]", "", part) or 0) for part in item.split("-")]
+        counts.update(range(bounds[-2] if len(bounds) > 1 else bounds[0], bounds[-1] + 1))
     return sorted(counts)

@@ -47,7 +47,7 @@ _SRUN = """
     WAIT=wait WORKING_DIR=chdir DEBUG=verbose
 """
 _OTHERS = {
-    "sbatch": "SLURM_CLUSTERS=clusters SLURM_HINT=hint",
+    "sbatch": "SLURM_CLUSTERS=clusters",
     "salloc": "SLURM_CLUSTERS=clusters SLURM_HINT=hint",
     "srun": """
         SRUN_CPUS_PER_TASK=cpus-per-task SRUN_EXPORT_ENV=export SLURMD_DEBUG=slurmd-debug SRUN_CONTAINER=container
@@ -66,12 +66,34 @@ def _variables(command: str) -> tuple[tuple[str, str], ...]:
     pairs = [(f"{prefix}{name}", option) for name, option in (word.split("=") for word in words)]
     others = [(name, option) for name, option in (word.split("=") for word in _OTHERS[command].split())]
     kept = [pair for pair in pairs if command != "srun" or pair[0] not in _NOT_OF_SRUN]
-    # SBATCH_HINT wins over SLURM_HINT, but SRUN_EXPORT_ENV over SLURM_EXPORT_ENV.
-    return (*kept, *others) if command == "srun" else (*others, *kept)
+    # SBATCH_HINT wins over SLURM_HINT; other variables of this list win.
+    first = (("SLURM_HINT", "hint"),) if command == "sbatch" else ()
+    return (*first, *kept, *others)
 
 
 VARIABLES = {command: _variables(command) for command in _OTHERS}
 """Variables and the long names of their options, by command; scrontab reads none."""
+
+
+_SINCE = {
+    (23, 11): "CONTAINER_ID TRES_BIND TRES_PER_TASK EXTERNAL_LAUNCHER NTASKS_PER_CORE OOM_KILL_STEP "
+    "SRUN_ERROR SRUN_INPUT SRUN_OUTPUT SLURM_CPUS_PER_TASK",
+    (25, 11): "CONSOLIDATE_SEGMENTS CONTAINER_TYPE SEGMENT_SIZE SPREAD_SEGMENTS",
+}
+"""Variables that older releases ignore, some without their prefix."""
+_UNTIL = {"SRUN_CPUS_PER_TASK": (23, 11)}
+"""Variables that newer releases ignore."""
+
+
+def variables_of(command: str, release: tuple[int, ...]) -> list[tuple[str, str]]:
+    """Return the variables that a command of a release reads, each with the long name of its option."""
+    ignored = {name for since, names in _SINCE.items() if release < since for name in names.split()}
+    ignored |= {name for name, until in _UNTIL.items() if release >= until}
+    return [
+        (name, option)
+        for name, option in VARIABLES[command]
+        if name not in ignored and name.partition("_")[2] not in ignored
+    ]
 
 
 def variable_of(option: Option) -> str:

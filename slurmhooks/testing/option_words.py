@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 import signal
 
-from slurmhooks.fields.rows import NEWEST
 from slurmhooks.testing.option_numbers import SPACE, int32, strtol
 
 Release = tuple[int, ...]
 SINCE_26_05 = (26, 5)
-CHILD_SINCE = (23, 11)
-"""Since then CHLD is a name."""
+NEW_SIGNALS, NEW_SIGNALS_SINCE = ("CHLD", "PIPE"), (23, 11)
+"""Signals that have names since then."""
 MAIL = (
     *("ARRAY_TASKS", "INVALID_DEPEND", "BEGIN", "END", "FAIL", "REQUEUE", "STAGE_OUT"),
     *("TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"),
@@ -73,20 +72,22 @@ def profiles(text: str) -> str:
     return ",".join(given)
 
 
-def signal_number(text: str, release: Release = NEWEST) -> int:
+def signal_number(text: str, release: Release) -> int:
     """Return what sig_name2num() makes of a text; 0 for no signal."""
     value, rest = strtol(text)
     if rest != text:
         return 0 if rest.strip(SPACE) else int32(value)
-    name = text.strip(SPACE).upper().removeprefix("SIG")
-    if name == "CHLD" and release < CHILD_SINCE:
-        return 0
-    return int(signal.Signals[f"SIG{name}"]) if name in SIGNALS else 0
+    return _signals(release).get(text.strip(SPACE).upper().removeprefix("SIG"), 0)
 
 
-def signal_name(number: int) -> str:
+def signal_name(number: int, release: Release) -> str:
     """Return what sig_num2name() makes of a number."""
-    return next((name for name in SIGNALS if signal.Signals[f"SIG{name}"] == number), str(number))
+    return next((name for name, value in _signals(release).items() if value == number), str(number))
+
+
+def _signals(release: Release) -> dict[str, int]:
+    left_out = NEW_SIGNALS if release < NEW_SIGNALS_SINCE else ()
+    return {name: int(signal.Signals[f"SIG{name}"]) for name in SIGNALS if name not in left_out}
 
 
 def signal_parts(text: str, release: Release, command: str) -> tuple[str, int, int]:
@@ -104,20 +105,20 @@ def signal_parts(text: str, release: Release, command: str) -> tuple[str, int, i
 def warning(text: str, release: Release, command: str) -> str:
     """Return ``--signal``, with the signal by its name; 60 seconds are the default."""
     flags, number, seconds = signal_parts(text, release, command)
-    shown = f"{flags}{':' * bool(flags)}{signal_name(number)}"
+    shown = f"{flags}{':' * bool(flags)}{signal_name(number, release)}"
     return shown if seconds == SIGNAL_SECONDS else f"{shown}@{seconds}"
 
 
-def kill_command(text: str) -> str:
+def kill_command(text: str, release: Release, command: str) -> str:
     """Return the signal of ``--kill-command``."""
-    if not (number := signal_number(text)):
+    if not (number := signal_number(text, release)):
         raise ValueError(text)
-    return signal_name(number)
+    return signal_name(number, release)
 
 
-def ignored_signals(text: str) -> str:
+def ignored_signals(text: str, release: Release, command: str) -> str:
     """Return ``--ignore-signals``."""
-    numbers = {signal_number(word) for word in text.split(",") if word}
+    numbers = {signal_number(word, release) for word in text.split(",") if word}
     if not numbers or not all(0 < number < 64 for number in numbers):
         raise ValueError(text)
-    return ",".join(map(signal_name, sorted(numbers)))
+    return ",".join(signal_name(number, release) for number in sorted(numbers))

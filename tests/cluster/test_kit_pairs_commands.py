@@ -4,17 +4,17 @@
 Differences that remain are rows of a table in docs/testing.md; each row must still be one.
 """
 
+import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.testing.option_names import NAMES, SHORT
 from tests.cluster import kit_pairs
+from tests.cluster.drawn_commands import drawn, interacting, sbatch
 from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
-from tests.cluster.sbatch_scripts import FILES, LINES
 from tests.cluster.spank.site import site
 
 if TYPE_CHECKING:
@@ -74,12 +74,6 @@ SCRIPT = "#!/bin/sh\n#SBATCH -n 2 --kit-flag\n#SBATCH --comment='of the script' 
 PLAIN = "#!/bin/sh\ntrue\n"
 DOS = "#!/bin/sh\r\n#SBATCH -n 2\r\ntrue\r\n"
 HET = "#!/bin/sh\n#SBATCH -n 2 -A x\n#SBATCH hetjob\n#SBATCH -n 3\ntrue\n"
-
-
-def sbatch(*words: str, script: str | None = None, stdin: str = "", **env: str) -> Command:
-    """Return a command of sbatch, which names the script a.sh if it needs one."""
-    files = {**FILES, **({} if script is None else {"a.sh": script})}
-    return Command(("sbatch", *words), env, files, stdin)
 
 
 HAND = (
@@ -193,6 +187,7 @@ HAND = (
     sbatch("--wrap", "true", SBATCH_REQUEUE="no"),
     sbatch("--wrap", "true", SBATCH_REQUEUE="expedite"),
     Command(("salloc", "--container=/tmp/bundle", "true")),
+    Command(("salloc", "--get-user-env", "true")),
     Command(("srun", "true")),
     Command(("srun", "-n2", "-N1", "-t", "5", "echo", "a b", "--c")),
     Command(("srun", "-n", "2", "--kit-word=x", "--maybe", "true")),
@@ -230,64 +225,19 @@ HAND = (
     ),
 )
 """Commands by hand."""
-OF_ENVIRONMENT = {
-    "account": "ACCOUNT", "comment": None, "constraint": "CONSTRAINT", "exclusive": "EXCLUSIVE", "mem": "MEM_PER_NODE",
-    "partition": "PARTITION", "qos": "QOS", "time": "TIMELIMIT", "wckey": "WCKEY", "reservation": "RESERVATION",
-    "mem-per-cpu": "MEM_PER_CPU", "gpus": "GPUS", "gres": "GRES", "overcommit": "OVERCOMMIT", "no-kill": "NO_KILL",
-    "signal": "SIGNAL", "spread-job": "SPREAD_JOB", "hint": "HINT", "profile": "PROFILE", "network": "NETWORK",
-}  # fmt: skip
-"""Variables of commands by option, without their prefix."""
-PREFIXES = {"sbatch": "SBATCH", "srun": "SLURM", "salloc": "SALLOC"}
-OF_SPANK = ("--kit-flag", "--kit-word=a", "--kit-words=7", "--maybe", "--maybe=b")
 REFUSALS = {
     "No command given to execute": "no program",
     "Unable to open file": "no program",
     "unrecognized option '--": "other releases",
     "for first arg of -B": "other releases",
     "requires LaunchParameters": "slurm.conf",
+    "must be root to use --get-user-env": "get-user-env",
 }
 """Messages of commands, each with the row that allows the kit to accept what they refuse."""
+PROGRAMS = ("sbatch", "srun", "salloc")
+"""The programs whose requests are compared."""
 NUMBER, LONG = 40, 600
 """How many drawn command lines `make test` and `make soak` compare."""
-
-
-def drawn(number: int, seed: int) -> list[Command]:
-    """Return random command lines: options on the line, in the script and in the environment, in several spellings."""
-    chance = random.Random(seed)
-    pool = [line.split() for line in LINES if not {*"@\"'#"} & {*line}]
-    made = []
-    for _ in range(number):
-        program = chance.choice(("sbatch", "sbatch", "sbatch", "srun", "salloc"))
-        lines: dict[str, list[str]] = {"line": [], "script": [], "env": []}
-        env: dict[str, str] = {}
-        own = [[chance.choice(OF_SPANK)] for _ in range(chance.randint(0, 2))]
-        for words in [*chance.sample(pool, chance.randint(1, 4)), *own]:
-            where = chance.choice(("line", "script")) if program == "sbatch" else "line"
-            name, _, value = words[0].lstrip("-").partition("=")
-            variable = OF_ENVIRONMENT.get(name) if words[0].startswith("--") and len(words) == 1 else None
-            if variable is not None and value and chance.random() < 0.4:
-                env[f"{PREFIXES[program]}_{variable}"] = value
-                continue
-            lines[where] += [spelt(word, chance) for word in words]
-        script = f"#!/bin/sh\n#SBATCH {' '.join(lines['script'])}\ntrue\n"
-        if program == "sbatch":
-            made.append(sbatch(*lines["line"], "a.sh", script=script, **env))
-        else:
-            made.append(Command((program, *lines["line"], "true"), env))
-    return made
-
-
-def spelt(word: str, chance: random.Random) -> str:
-    """Return an option in another spelling that means the same, as long as the abbreviation is unique."""
-    name, equals, value = word.removeprefix("--").partition("=")
-    if not word.startswith("--") or chance.random() < 0.7:
-        return word
-    every = {each for names in NAMES.values() for each in names} | {"kit-flag", "kit-word", "kit-words", "maybe"}
-    shorter = [name[:end] for end in range(3, len(name)) if sum(each.startswith(name[:end]) for each in every) == 1]
-    letter = next((short for short, long in SHORT.items() if long == name), None)
-    if letter is not None and value and chance.random() < 0.5:
-        return f"-{letter}{value}"
-    return f"--{chance.choice(shorter)}{equals}{value}" if shorter else word
 
 
 class Pairs:
@@ -328,9 +278,7 @@ def pairs(cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory) -> Pairs
     return Pairs(cluster, tmp_path_factory.mktemp("kit"))
 
 
-def compare(
-    pairs: Pairs, commands: list[Command], submits: tuple[str, ...] = ("sbatch",), *, all_rows: bool = False
-) -> None:
+def compare(pairs: Pairs, commands: list[Command], submits: tuple[str, ...], *, all_rows: bool = False) -> None:
     """Compare what handlers see, what users read and how commands end.
 
     Args:
@@ -357,9 +305,9 @@ def differing(command: Command, real: Done, filters: Done, submitted: Done | Non
     """Yield what differs for one command."""
     ours = {place: filters.of(place) for place in ("setup_defaults", "pre_submit")}
     theirs = {place: real.of(place) for place in ours}
+    row = next((row for text, row in REFUSALS.items() if text in real.err), None)
     if not theirs["pre_submit"]:
         if filters.code == 0:
-            row = next((row for text, row in REFUSALS.items() if text in real.err), None)
             yield from allowed.excuse([f"filters: kit accepts; Slurm: {real.code}"], row)
         return
     found = [text for place, rows in theirs.items() for text in compared(place, ours[place], rows, allowed)]
@@ -369,7 +317,7 @@ def differing(command: Command, real: Done, filters: Done, submitted: Done | Non
         return
     if not real.of("job_submit"):
         if not (submitted.code or filters.code):
-            yield f"job_submit: kit accepts; Slurm: {real.code}"
+            yield from allowed.excuse([f"job_submit: kit accepts; Slurm: {real.code}"], row)
         return
     mine = submitted.of("job_submit")[: len(real.of("job_submit"))]
     found = list(compared("job_submit", mine, real.of("job_submit"), allowed))
@@ -386,10 +334,15 @@ def compared(place: str, ours: list[Any], theirs: list[Any], allowed: Allowed) -
 
 def test_commands_by_hand(pairs: Pairs) -> None:
     """Handlers see the same options, fields, variables and arguments; commands that Slurm refuses are refused."""
-    compare(pairs, list(HAND), ("sbatch", "srun", "salloc"), all_rows=True)
+    compare(pairs, list(HAND), PROGRAMS, all_rows=True)
 
 
-@pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, 2, marks=pytest.mark.soak)])
-def test_drawn_commands(pairs: Pairs, number: int, seed: int) -> None:
-    """The same holds for random options in random places, but for fields of srun and salloc: docs/testing.md."""
-    compare(pairs, drawn(number, seed))
+@pytest.mark.parametrize("draws", [drawn, interacting])
+@pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, None, marks=pytest.mark.soak)])
+def test_drawn_commands(
+    pairs: Pairs, draws: Callable[[int, int], list[Command]], number: int, seed: int | None
+) -> None:
+    """The same holds for random options in random places, and for those about nodes, tasks, CPUs and GRES together."""
+    seed = random.randrange(1 << 32) if seed is None else seed  # `make test` tries the same commands each time
+    print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
+    compare(pairs, draws(number, int(os.environ.get("SLURMHOOKS_SEED") or seed)), PROGRAMS)

@@ -17,9 +17,9 @@ from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
 from slurmhooks.testing.option_values import SbatchError, words_of
-from slurmhooks.testing.sbatch import spank
+from slurmhooks.testing.sbatch import hints, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
-from slurmhooks.testing.sbatch.environment import add, export
+from slurmhooks.testing.sbatch.environment import export, variables_of
 from slurmhooks.testing.sbatch.options import OPTIONS, Fields
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
 
@@ -81,7 +81,8 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     by_name = {option.name: option for option in options}
     _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
     spank.insert(fields, by_name, inherit=False)
-    join(fields)
+    hints.apply(fields, "sbatch", RELEASE)
+    join(fields, RELEASE)
 
 
 def _parts(
@@ -193,7 +194,9 @@ def submission(
     remarks += of_words
     variables = command_lines.of_environment("sbatch", environment, by_name.values(), release_of(release))
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
-    compute(fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name)
+    of_options = compute(
+        fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name
+    )
     notes += dict.fromkeys(remarks)
     if max(len(lines), len(parts)) > 1:
         fields["het_job_offset"] = component
@@ -201,7 +204,7 @@ def submission(
             fields["script"] = None
     else:
         try:
-            add(fields, command_lines.texts(given, plugin=False), release)
+            fields["environment"] |= variables_of(of_options, command_lines.texts(given, plugin=False), release)
         except EndedError as error:
             raise SbatchError(f"{str(error)!r}: sbatch would end with this value of an option") from error
     return fields
@@ -217,7 +220,7 @@ def compute(
     release: str,
     options: Mapping[str, Option],
     program: str = "sbatch",
-) -> None:
+) -> Fields:
     """Compute the fields of a submission from its options, except the variables that follow from its fields.
 
     Args:
@@ -229,6 +232,9 @@ def compute(
         release: of Slurm.
         options: of SPANK plugins, by name.
         program: the command that submits.
+
+    Returns:
+        the fields before GRES change them; the variables follow from these.
 
     Raises:
         SbatchError: the command would refuse an option.
@@ -242,10 +248,13 @@ def compute(
     spank.insert(fields, options, inherit=True, of_step=kept)
     if "script" in fields:
         insert(fields)
+    last = {each.name: each.how for each in given}
+    variables = {name for name, how in last.items() if not how.startswith("-")}
     try:
-        derive(fields, work_dir, release)
+        of_options = derive(fields, work_dir, release, program, variables)
     except NotationError as error:
         raise SbatchError(f"--nodelist: {error}") from error
     external(fields)
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]
+    return of_options

@@ -42,6 +42,7 @@ OF_OPTIONS = {
 OF_OLD_OPTIONS = {
     "acctg-freq": "SLURM_ACCTG_FREQ",
     "cpu-freq": "SLURM_CPU_FREQ_REQ",
+    "gpu-bind": "SLURM_GPU_BIND",
     "gpus-per-task": "SLURM_GPUS_PER_TASK",
     "open-mode": "SLURM_OPEN_MODE",
     "profile": "SLURM_PROFILE",
@@ -117,11 +118,11 @@ def exported(text: str) -> list[str]:
     return words
 
 
-def add(fields: Fields, given: Mapping[str, str | None], release: str) -> None:
-    """Add the variables that follow from the options, and from the fields of the submission.
+def variables_of(fields: Fields, given: Mapping[str, str | None], release: str) -> dict[str, str]:
+    """Return the variables that follow from the options.
 
     Args:
-        fields: of the submission.
+        fields: of the submission, as options set them.
         given: the options with their arguments.
         release: of Slurm.
     """
@@ -143,7 +144,7 @@ def add(fields: Fields, given: Mapping[str, str | None], release: str) -> None:
         if (value := fields.get(name)) is not None and not left_out:
             number = UNLIMITED_16 if value is UNLIMITED else value
             variables |= dict.fromkeys(names, str(number if isinstance(number, str) else int(number)))
-    fields["environment"] |= variables
+    return variables
 
 
 def _of_process(environment: Mapping[str, str], work_dir: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from slurmhooks.testing.option_numbers import NEVER, megabytes, minutes, seconds
 from slurmhooks.testing.option_texts import printed
 from slurmhooks.testing.option_values import SbatchError, moment, nodes, number
 from slurmhooks.testing.option_words import mail_types, profiles, signal_parts
-from slurmhooks.testing.sbatch import settings
+from slurmhooks.testing.sbatch import hints, settings
 from slurmhooks.values import NO_VAL, UNLIMITED
 
 Fields = dict[str, Any]
@@ -267,6 +267,7 @@ OPTIONS: dict[str, Setter] = {
     "contiguous": always("contiguous", 1),
     "core-spec": Sets("core_spec", number),
     "cores-per-socket": Sets("cores_per_socket", number),
+    "cpu-bind": text_of("_cpu_bind"),
     "cpu-freq": settings.cpu_frequency,
     "cpus-per-gpu": tres("cpus_per_tres", "gres/gpu:"),
     "cpus-per-task": Sets("cpus_per_task", number),
@@ -292,7 +293,7 @@ OPTIONS: dict[str, Setter] = {
     "gpus-per-task": text_of("_gpus_per_task"),
     "gres": generic_resources,
     "gres-flags": settings.gres_flags,
-    "hint": settings.hint,
+    "hint": hints.check,
     "hold": always("priority", 0),
     "ignore-pbs": nothing,
     "input": Sets("std_in", file_name),
@@ -333,7 +334,7 @@ OPTIONS: dict[str, Setter] = {
     "profile": Sets("profile", profile),
     "propagate": propagated,
     "qos": text_of("qos"),
-    "quiet": nothing,
+    "quiet": always("_quiet", True),
     "reboot": always("reboot", 1),
     "requeue": Requeue("requeue", lambda _: 1),
     "reservation": text_of("reservation"),
@@ -348,7 +349,7 @@ OPTIONS: dict[str, Setter] = {
     "switches": switches,
     "test-only": nothing,
     "thread-spec": Sets("thread_spec", number),
-    "threads-per-core": Sets("threads_per_core", number),
+    "threads-per-core": settings.threads,
     "time": Sets("time_limit", limit),
     "time-min": Sets("time_min", limit),
     "tmp": Sets("pn_min_tmp_disk", megabytes),
@@ -356,7 +357,7 @@ OPTIONS: dict[str, Setter] = {
     "tres-per-task": tres("tres_per_task"),
     "uid": identity("user_id", "user"),
     "use-min-nodes": settings.flag("USE_MIN_NODES"),
-    "verbose": nothing,
+    "verbose": Sets("_verbose", lambda text: text != "0" or None),
     "wait": nothing,
     "wait-all-nodes": Sets("wait_all_nodes", lambda text: number(text) % (1 << 16)),
     "wckey": text_of("wckey"),

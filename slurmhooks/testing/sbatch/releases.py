@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.constants import CpuBind
 from slurmhooks.fields.rows import release_of
+from slurmhooks.testing import option_bindings
 from slurmhooks.testing.command_lines import is_set
 from slurmhooks.testing.option_values import SbatchError
 
@@ -19,8 +21,15 @@ LAYOUT_SINCE = (23, 11)
 """Since then sbatch knows lists of numbers of nodes, binds tasks to their GPUs, and leaves more to slurmctld."""
 LAST_SINCE = (26, 5)
 """Since then the last --mail-type counts, more options exclude --hint, and --export-file needs another --export."""
-MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-"""Options that exclude each other."""
+OVERRIDING = (
+    ("mem", "mem-per-cpu", "mem-per-gpu"),
+    ("ntasks-per-gpu", "ntasks-per-tres"),
+    ("cpus-per-task", "cpus-per-gpu"),
+)
+"""Options that exclude each other, or that of a variable if another one is written."""
+WITHOUT_HINT = frozenset({"ntasks-per-core", "threads-per-core", "extra-node-info"})
+"""Options that exclude --hint, as do --cpu-bind and, since LAST_SINCE, the others about sockets and cores."""
+SOCKETS = frozenset({"sockets-per-node", "cores-per-socket"})
 EXCLUDING = {("exclusive", "oversubscribe"): LAYOUT_SINCE, ("core-spec", "thread-spec"): (0, 0)}
 """Options of which a command or script may give only one, and since when."""
 OLD_GRES_FLAGS = ("disable-binding", "enforce-binding")
@@ -32,21 +41,15 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     Raises:
         SbatchError: the release would refuse one.
     """
-    version, names = release_of(release), {each.name for each in given}
-    written = {each.name for each in given if each.how.startswith("-")}
+    version = release_of(release)
+    written = {name for name, how in {each.name: each.how for each in given}.items() if how.startswith("-")}
     for pair, since in EXCLUDING.items():
         if version >= since and written.issuperset(pair):
             raise SbatchError(f"--{pair[0]} and --{pair[1]} are mutually exclusive")
-    excluding = {"ntasks-per-core", "threads-per-core", "extra-node-info"}
-    layout = {"sockets-per-node", "cores-per-socket"}
-    dropped: set[str] = set()
-    if "hint" in names:
-        excluding |= layout if version >= LAST_SINCE else set()
-        dropped = {"hint"} if names & excluding else layout
-    last = {each.name: each.how for each in given if each.name in MEMORY}
-    options = {name for name, how in last.items() if how.startswith("-")}
-    if options:  # the variables of the others no longer count
-        given = [each for each in given if each.name not in MEMORY or each.name in options]
+    dropped = _hint_or_layout(given, version)
+    for group in OVERRIDING if version >= LAYOUT_SINCE else OVERRIDING[:1]:
+        if written.intersection(group):  # the variables of the others no longer count
+            dropped |= {*group} - written
     kept = []
     types: list[str] = []
     for each in given:
@@ -61,6 +64,30 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
             _refuse(each)
         kept.append(each)
     return kept
+
+
+def _hint_or_layout(given: Sequence[Given], version: tuple[int, ...]) -> set[str]:
+    """Return the options that do not count because of --hint, or --hint because of one of them."""
+    last = {each.name: each for each in given}
+    if "hint" not in last:
+        return set()
+    binding = last.get("cpu-bind")
+    flags = CpuBind(0)
+    if binding is not None:
+        try:
+            _, flags = option_bindings.cpus(binding.text or "")
+        except ValueError as error:
+            raise SbatchError(f"{binding.how}: {binding.text!r} is no way to bind tasks") from error
+    excluding = {*WITHOUT_HINT, *(SOCKETS if version >= LAST_SINCE else ())}
+    bound = bool(flags & ~CpuBind.CPU_BIND_VERBOSE)
+    binds = {"cpu-bind"}
+    written = {name for name, each in last.items() if each.how.startswith("-")}
+    if "hint" in written:
+        if written & (excluding | (binds if bound else set())):
+            return {"hint"}
+        return {*excluding, *SOCKETS, *(binds if bound or version < LAYOUT_SINCE else ())}
+    counts = excluding | (binds if bound or version < LAYOUT_SINCE else set())
+    return {"hint"} if counts & written or last.keys() & (counts - SOCKETS) else set()
 
 
 def _refuse(given: Given) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind
 from slurmhooks.testing import option_bindings
-from slurmhooks.testing.option_values import SbatchError
-from slurmhooks.values import UNLIMITED
+from slurmhooks.testing.option_values import SbatchError, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +19,8 @@ Fields = dict[str, Any]
 
 _GOVERNORS = ("CONSERVATIVE", "ONDEMAND", "PERFORMANCE", "POWERSAVE", "USERSPACE", "SCHEDUTIL")
 _LEVELS = ("LOW", "MEDIUM", "HIGHM1", "HIGH")
-_HINTS: dict[str, dict[str, Any]] = {
-    "compute_bound": {"threads_per_core": 1},
-    "memory_bound": {"cores_per_socket": 1, "threads_per_core": 1},
-    "multithread": {"ntasks_per_core": UNLIMITED},
-    "nomultithread": {"threads_per_core": 1},
-}
 _GRES_FLAGS = {
+    "allow-task-sharing": "GRES_ALLOW_TASK_SHARING",
     "disable-binding": "GRES_DISABLE_BIND",
     "enforce-binding": "GRES_ENFORCE_BIND",
     "multiple-tasks-per-sharing": "GRES_MULT_TASKS_PER_SHARING",
@@ -55,24 +49,16 @@ def dependency_end(fields: Fields, text: str) -> None:
 
 def gres_flags(fields: Fields, text: str) -> None:
     """``--gres-flags``."""
-    names = list(_GRES_FLAGS.values())
-    fields["bitflags"] = int(fields.get("bitflags", 0)) & ~sum(int(JobFlag[name]) for name in names)
-    words = [word for word in text.lower().split(",") if word]
-    for word in words:
+    fields["bitflags"] = int(fields.get("bitflags", 0)) & ~sum(int(JobFlag[name]) for name in _GRES_FLAGS.values())
+    for word in filter(None, text.lower().split(",")):
         if word not in _GRES_FLAGS:
             raise SbatchError(f"{word!r} is not one of {', '.join(_GRES_FLAGS)}")
         flag(_GRES_FLAGS[word])(fields, word)
-    for pair in (("one-task-per-sharing", "multiple-tasks-per-sharing"), ("disable-binding", "enforce-binding")):
-        if {*pair} <= {*words}:
-            raise SbatchError(f"{pair[0]} and {pair[1]} are mutually exclusive")
 
 
-def hint(fields: Fields, text: str) -> None:
-    """``--hint``."""
-    for word in text.split(","):
-        if word.lower() not in _HINTS:
-            raise SbatchError(f"{word!r} is not one of {', '.join(_HINTS)}")
-        fields.update(_HINTS[word.lower()])
+def threads(fields: Fields, text: str) -> None:
+    """``--threads-per-core``, from which srun also derives how tasks are bound."""
+    fields.update(threads_per_core=number(text), _threads=True)
 
 
 def cpu_frequency(fields: Fields, text: str) -> None:
@@ -103,9 +89,12 @@ def memory_binding(fields: Fields, text: str) -> None:
 def node_layout(fields: Fields, text: str) -> None:
     """``--extra-node-info=SOCKETS[:CORES[:THREADS]]``."""
     names = ("sockets_per_node", "cores_per_socket", "threads_per_core")
-    given = zip(names, option_bindings.layout(text), strict=True)
-    fields |= {name: count for name, count in given if count is not None}
-    fields["_extra"] = True
+    for name, count in zip(names, option_bindings.layout(text), strict=True):
+        fields[name] = count
+        if count is None:
+            del fields[name]
+    # The first one decides how srun binds tasks.
+    fields.setdefault("_extra", text.count(":"))
 
 
 def gpu_binding(fields: Fields, text: str) -> None:

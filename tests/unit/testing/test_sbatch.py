@@ -134,7 +134,7 @@ def test_now() -> None:
             ["--mem-bind=x"],
             ["--ti=1"],
         ),
-        *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
+        *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
         # Inputs that int() and mktime() would misread are refused: other digits, too many digits, years out of range.
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
@@ -217,8 +217,8 @@ NOT_TRIED = {
 
 
 def test_every_option_is_known() -> None:
-    """All options of sbatch are known, as are their other names."""
-    assert {*NAMES["sbatch"]} - NOT_TRIED == {*options.OPTIONS, *ALIASES}
+    """All options of sbatch are known, as are their other names and those of srun about its request."""
+    assert {*NAMES["sbatch"], "cpu-bind", "cpu_bind"} - NOT_TRIED == {*options.OPTIONS, *ALIASES}
     assert {*OF_COMPONENT} <= {*options.OPTIONS}
 
 

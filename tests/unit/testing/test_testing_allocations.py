@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.fields.constants import OpenMode
+from slurmhooks.fields.constants import CpuBind, OpenMode
 from slurmhooks.testing import FakeJob, allocations
 from slurmhooks.testing.option_values import SbatchError
 
@@ -49,6 +49,31 @@ def test_components() -> None:
     assert (second["open_mode"], second["het_job_offset"]) == (OpenMode.OPEN_MODE_APPEND, 1)
     both = [request("salloc", "-n1", ":", "-n2", "true", component=number) for number in range(2)]
     assert [(fields["argv"], fields["num_tasks"]) for fields in both] == [(["/bin/sh"], 1), (["true"], 2)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("srun -B 2 true", {"cpu_bind_type": CpuBind.CPU_BIND_TO_SOCKETS, "num_tasks": None}),
+        ("srun -B 2:1:2 true", {"cpu_bind_type": CpuBind.CPU_BIND_TO_THREADS, "num_tasks": 4}),
+        ("salloc -B 2 true", {"cpu_bind_type": None, "num_tasks": 2}),
+        ("srun --cpu-bind=v,map_cpu:0,1*2 true", {"cpu_bind_type": CpuBind(0x81), "cpu_bind": "0,1,1"}),
+        ("srun --hint=nomultithread true", {"cpu_bind_type": CpuBind(0x2002), "threads_per_core": 1}),
+        ("srun --hint=memory_bound --cpu-bind=cores true", {"cpu_bind_type": CpuBind(4), "cores_per_socket": None}),
+        ("srun --ntasks-per-core=2 true", {"cpu_bind_type": CpuBind.CPU_BIND_TO_THREADS}),
+        ("srun --ntasks-per-socket=1 true", {"cpu_bind_type": CpuBind.CPU_BIND_TO_SOCKETS}),
+        ("srun --ntasks-per-node=2 -N2-4 true", {"num_tasks": 4}),
+        ("salloc -N0 true", {"min_nodes": 0, "min_cpus": 0}),
+        (
+            "salloc --gpus-per-task=a100:1,v100:2 -B2:1:1 true",
+            {"tres_per_task": "gres/gpu:v100=2,gres/gpu:a100=1", "tres_bind": "gres/gpu:per_task:3"},
+        ),
+    ],
+)
+def test_sockets_cores_and_threads(line: str, expected: dict[str, Any]) -> None:
+    """srun and salloc compute tasks, and srun how they are bound, from the same options in their own ways."""
+    job = FakeJob(**request(*line.split()))
+    assert {name: getattr(job, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(

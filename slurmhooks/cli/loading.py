@@ -167,10 +167,13 @@ class Loaded:
     def _health(self, named: Configured) -> Point:
         """Return what slurmhooks_health needs, and add findings about the ready-made checks."""
         read = named.config
+        own_checks = bool(self.registry.handlers("node.health_check"))
+        if not own_checks and isinstance(read, plain.Plain):
+            return Point("node", (), _log_words(read))  # its defaults of [health] need the model
         self.health, findings = ready.of_config(read, named.path)
         self.health_timeout = read.health.timeout
         self.findings += findings
-        if not self.health and not self.registry.handlers("node.health_check"):
+        if not self.health and not own_checks:
             return Point("node", (), _log_words(read))
         own = [source for source in named.sources if not source.scripted and source.read is None]
         return Point("node", own, _log_words(read), registry=self.registry, records=ready.records(read))
@@ -323,6 +326,8 @@ def option_findings(lines: list[Line]) -> list[str]:
 
 def _ended(path: Path, read: "Config") -> list[str]:
     """Return a note for each exemption whose last day has passed."""
-    from slurmhooks.policies import exemptions  # has models, which the help of commands does not need
+    if not read.policy_exemptions:
+        return []
+    from slurmhooks.policies import exemptions  # its models need pydantic, whose import is slow
 
     return exemptions.ended(path, read.policy_exemptions)

@@ -29,6 +29,15 @@ for name in sorted(modules(), key=lambda name: (name == "policies", name)):
         print(name)
 """
 """Prints the commands after whose help pydantic is imported; `policies` comes last, because it is."""
+LOAD = """
+import pathlib, sys
+from slurmhooks.cli.loading import Loaded
+
+loaded = Loaded()
+loaded.load(pathlib.Path(sys.argv[1]))
+print(loaded.findings, [handler.label for handler in loaded.registry.all_handlers()], *sys.modules, sep="\\n")
+"""
+"""Does what `check` and `compile` do in a child; prints findings, handlers and the imported modules."""
 
 
 def imported(*words: object) -> tuple[str, set[str]]:
@@ -73,3 +82,15 @@ def test_reload(tmp_path: Path) -> None:
     code, names = imported("reload", "--sysconfdir", tmp_path)
     assert code == "1"
     assert names.isdisjoint({"pydantic", "rich", "subprocess"})
+
+
+def test_loading_a_site(tmp_path: Path) -> None:
+    """check and compile load a slurmhooks.toml without rules, exemptions and health checks without pydantic."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
+    (tmp_path / "plugstack.conf").write_text("required spank_python.so\n")
+    (tmp_path / "a.py").write_text("from slurmhooks import hook\n\n@hook.job_submit\ndef a(job): pass\n")
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n[log]\nlevel = "debug"\n')
+    done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True, text=True, check=True)
+    findings, handlers, *names = done.stdout.splitlines()
+    assert (findings, handlers) == ("[]", "['a:a']"), done.stdout[:500]
+    assert "pydantic" not in names

@@ -34,6 +34,8 @@ class Group:
 
     def __getattr__(self, name: str) -> Any:
         """Make a decorator or a group; or raise an error that lists the existing hooks."""
+        if name.startswith("__"):  # the loader asks all that a hook file imports for marks, also in launches
+            raise AttributeError(name)
         hook = self._prefix + name
         spec = HOOKS.get(hook)
         made: Group | Decorator

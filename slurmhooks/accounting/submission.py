@@ -177,17 +177,17 @@ class Computing:
         nothing = Request({}, self._members - {"user_id", "group_id"})
         if not line.program or heterogeneous or line.components:
             return nothing
-        options = _Options(line, kept, VARIABLES_ASSUMED in self._assume)
+        options = _Options(line, kept, VARIABLES_ASSUMED in self._assume, self._release)
         if options.components or "external" in options.given:  # it has no script
             return nothing
         fields: dict[str, Any] = {}
         try:
             if line.program == "sbatch":
-                given = [each for each in options.in_force(self._release) if each.name != "job-name"]
+                given = [each for each in options.in_force() if each.name != "job-name"]
                 short = sum(len(each.text or "") for each in given) < _SHORT
                 fields |= (self._of_options if short else self._of_sbatch)(*given)
             else:
-                self._of_others(fields, options.in_force(self._release))
+                self._of_others(fields, options.in_force())
         except (SbatchError, NotationError, ValueError, OverflowError):
             return nothing  # sbatch has read something else
         known_members = set(
@@ -311,6 +311,7 @@ class _Options:
     line: words.Line
     kept: Kept
     no_variables: bool
+    release: str
     given: dict[str, str | None] = field(default_factory=dict)
     of_line: set[str] = field(default_factory=set)
     overriding: set[str] = field(default_factory=set)
@@ -340,10 +341,10 @@ class _Options:
             name: text for name, text in command_lines.texts(all_given, plugin=False).items() if name not in unknown
         }
 
-    def in_force(self, release: str) -> list[Given]:
+    def in_force(self) -> list[Given]:
         """Return the known options in the order of their setting."""
         given = command_lines.in_force([self._script], self._variables, [self.line.given], 0)
-        kept = as_in(given, release) if self.line.program == "sbatch" else given
+        kept = as_in(given, self.release) if self.line.program == "sbatch" else given
         return [each for each in kept if each.name not in self.unknown]
 
     def _of_script(self) -> set[str]:
@@ -369,7 +370,7 @@ class _Options:
         possible = self.line.possible.intersection(_EXPORT)
         if kept is None or program != "sbatch" or export or possible or "SLURM_EXPORT_ENV" in dict(kept):
             return set() if self.no_variables else {name for _, name in VARIABLES[program]} - self.overriding
-        self._variables = command_lines.of_environment(program, dict(kept), ())
+        self._variables = command_lines.of_environment(program, dict(kept), (), release_of(self.release))
         return set()
 
 

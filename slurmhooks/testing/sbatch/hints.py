@@ -18,7 +18,7 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.testing.sbatch.options import Fields
+Fields = dict[str, Any]
 
 NONE = -1
 _LEVELS = {0: CpuBind.CPU_BIND_TO_SOCKETS, 1: CpuBind.CPU_BIND_TO_CORES, 2: CpuBind.CPU_BIND_TO_THREADS}

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.views import Views
     from slurmhooks.slurmctld.asking import Asking, Struct
-    from slurmhooks.wire.message import Message
 
 HOOKS = POINTS["job_submit"].called
 """Hooks by their numbers in a request."""
@@ -26,16 +25,22 @@ class Request:
     """A submission or an update.
 
     Attributes:
-        message: of slurmctld.
         structs: the request itself, and the job that an update changes.
         hook: name of the hook.
         sender: user id of who asks.
         owner: user id of the owner of the job.
     """
 
-    def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
-        """Store the decoded message, and what views need."""
-        _, self._number, self.sender, self.owner, _ = message
+    def __init__(self, numbers: tuple[int, int, int], views: Views, asking: Asking, structs: list[Struct]) -> None:
+        """Store the decoded message, and what views need.
+
+        Args:
+            numbers: of the message: hook, sender, owner.
+            views: the classes of views.
+            asking: asks slurmctld.
+            structs: of the message.
+        """
+        self._number, self.sender, self.owner = numbers
         self.structs = structs
         self.hook = HOOKS[self._number]
         self._views = views

@@ -42,18 +42,10 @@ class Step:
         exempt: why the handler did nothing, although it is for such requests: an exemption; None: it did something.
     """
 
-    __slots__ = (
-        "before",
-        "error",
-        "error_id",
-        "exempt",
-        "handler",
-        "mode",
-        "nanoseconds",
-        "notice",
-        "outcome",
-        "savepoint",
-    )
+    mode = ENFORCE
+    notice = False
+    error_id: str | None = None
+    exempt: str | None = None
 
     def __init__(
         self,
@@ -63,21 +55,16 @@ class Step:
         nanoseconds: int,
         savepoint: object,
         before: object = None,
-        mode: str = ENFORCE,
-        error_id: str | None = None,
     ) -> None:
-        """Store it; the user has read no notice."""
+        """Store what is known of every handler."""
         self.handler = handler
         self.error = error
         self.outcome = outcome
         self.nanoseconds = nanoseconds
         self.savepoint = savepoint
         self.before = before
-        self.mode = mode
-        self.error_id = error_id
-        self.notice = False
-        self.exempt = handler.exempt
-        handler.exempt = None
+        if handler.exempt is not None:
+            self.exempt, handler.exempt = handler.exempt, None
 
 
 class Call:
@@ -161,7 +148,9 @@ class Call:
             error_id: of its bug.
         """
         now = time.perf_counter_ns()
-        self.steps.append(Step(handler, error, None, now - self._step, after, before, mode, error_id))
+        step = Step(handler, error, None, now - self._step, after, before)
+        step.mode, step.error_id = mode, error_id
+        self.steps.append(step)
         self._step = now
 
     def undone(self) -> None:

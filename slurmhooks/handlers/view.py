@@ -9,7 +9,7 @@ from slurmhooks.values import variable_size
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-    from typing import Self
+    from typing import Any, Self
 else:
     from _collections_abc import (
         Mapping,
@@ -70,30 +70,25 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
         self._living()
         variable_size(name, value)
 
-    def _find(self, name: object) -> str | None:
-        """Return a value; None if it is not set, or if no variable can have the name."""
+    def get(self, name: object, default: Any = None) -> Any:
+        """Return a value; the default if it is not set, or if no variable can have the name."""
         if not self._alive:
             raise stale(self)
         if not isinstance(name, str):
-            return None
+            return default
         if name in self._staged:
-            return self._staged[name]
-        # C would end the name at a NUL byte, and for A=B=C it would return "C" under the name A=B.
-        return None if not name or "\0" in name or "=" in name else self._load(name)
+            value = self._staged[name]
+        else:
+            # C would end the name at a NUL byte, and for A=B=C it would return "C" under the name A=B.
+            value = None if not name or "\0" in name or "=" in name else self._load(name)
+        return default if value is None else value
 
     def __getitem__(self, name: str) -> str:
         """Return a value; KeyError if it is not set."""
-        value = self._find(name)
+        value: str | None = self.get(name)
         if value is None:
             raise KeyError(name)
         return value
-
-    if not TYPE_CHECKING:
-
-        def get(self, name, default=None):
-            """Return a value, or the default if it is not set; the inherited method would raise KeyError first."""
-            value = self._find(name)
-            return default if value is None else value
 
     def __setitem__(self, name: str, value: str) -> None:
         """Set a value."""
@@ -102,13 +97,13 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
 
     def __delitem__(self, name: str) -> None:
         """Delete a name; KeyError if it is not set."""
-        if self._find(name) is None:
+        if self.get(name) is None:
             raise KeyError(name)
         self._staged[name] = None
 
     def __contains__(self, name: object) -> bool:
         """Tell whether a name is set."""
-        return self._find(name) is not None
+        return self.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over a copy of the names, so that a loop may delete some."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.views import Views
     from slurmhooks.slurmctld.asking import Asking, Struct
-    from slurmhooks.wire.message import Message
 
 HOOKS = POINTS["job_submit"].called
 """Hooks by their numbers in a request."""
@@ -32,9 +31,16 @@ class Request:
         owner: user id of the owner of the job.
     """
 
-    def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
-        """Store the decoded message, and what views need."""
-        _, self._number, self.sender, self.owner, _ = message
+    def __init__(self, numbers: tuple[int, int, int], views: Views, asking: Asking, structs: list[Struct]) -> None:
+        """Store the decoded message, and what views need.
+
+        Args:
+            numbers: of the message: hook, sender, owner.
+            views: the classes of views.
+            asking: asks slurmctld.
+            structs: of the message.
+        """
+        self._number, self.sender, self.owner = numbers
         self.structs = structs
         self.hook = HOOKS[self._number]
         self._views = views

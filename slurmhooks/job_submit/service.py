@@ -71,10 +71,10 @@ class Service(PointService):
         return self._recording.around(request, query, self._handle)
 
     def _handle(self, request: bytes, query: Query) -> bytes:
-        message, items, excluded = self._open(request, len(HOOKS))
+        numbers, items, excluded = self._open(request, len(HOOKS))
         asking = begin(self._tables, query)
         structs = list(starmap(asking.struct, items))
-        self._request = Request(message, self._views, asking, structs)
+        self._request = Request(numbers, self._views, asking, structs)
         done = self._run(self._request, excluded)
         call = self.call
         if call is not None:
@@ -86,13 +86,14 @@ class Service(PointService):
     def observe(self, data: bytes, query: Query, running: Running) -> None:
         """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.service."""
         observation = Observation.of(data)
-        message, items, _ = self._open(observation.request, len(HOOKS))
-        query = late(query, message.sender, message.owner, modify=message.hook == HOOKS.index("job_modify"))
+        numbers, items, _ = self._open(observation.request, len(HOOKS))
+        hook, sender, owner = numbers
+        query = late(query, sender, owner, modify=hook == HOOKS.index("job_modify"))
         asking = begin(self._tables, query)
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]
-        self._request = request = Request(message, self._views, asking, structs)
+        self._request = request = Request(numbers, self._views, asking, structs)
 
         observing = Observing(request, observation, running, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)

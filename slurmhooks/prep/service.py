@@ -46,8 +46,8 @@ class Service(PointService):
         Raises:
             MessageError: the request is damaged, or comes from another build.
         """
-        message, items, excluded = self._open(request, len(HOOKS))
-        hook = HOOKS[message.hook]
+        (number, _, _), items, excluded = self._open(request, len(HOOKS))
+        hook = HOOKS[number]
         asking = begin(self._tables, query)
         values = dict(items)
         arguments: dict[str, Any] = {"environment": _environment(values)}

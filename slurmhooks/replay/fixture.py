@@ -135,7 +135,7 @@ class Request:
         assert message.type == Type.REQUEST
         asking = Asking(self._played.tables, self._played.answers)
         structs = [asking.struct(*item) for item in message.items]
-        return submitted.Request(message, self._played.views, asking, structs).job()
+        return submitted.Request(message[1:4], self._played.views, asking, structs).job()
 
     def run(self, path: Path) -> Decision:
         """Run hooks over the request, and return their decision.

@@ -42,18 +42,10 @@ class Step:
         exempt: why the handler did nothing, although it is for such requests: an exemption; None: it did something.
     """
 
-    __slots__ = (
-        "before",
-        "error",
-        "error_id",
-        "exempt",
-        "handler",
-        "mode",
-        "nanoseconds",
-        "notice",
-        "outcome",
-        "savepoint",
-    )
+    mode = ENFORCE
+    notice = False
+    error_id: str | None = None
+    exempt: str | None = None
 
     def __init__(
         self,
@@ -63,21 +55,17 @@ class Step:
         nanoseconds: int,
         savepoint: object,
         before: object = None,
-        mode: str = ENFORCE,
-        error_id: str | None = None,
         exempt: str | None = None,
     ) -> None:
-        """Store it; the user has read no notice."""
+        """Store what is known of every handler."""
         self.handler = handler
         self.error = error
         self.outcome = outcome
         self.nanoseconds = nanoseconds
         self.savepoint = savepoint
         self.before = before
-        self.mode = mode
-        self.error_id = error_id
-        self.notice = False
-        self.exempt = exempt
+        if exempt is not None:
+            self.exempt = exempt
 
 
 class Call:
@@ -141,7 +129,7 @@ class Call:
         now = time.perf_counter_ns()
         before, self._state = self._state, None if self._view is None else self._view.savepoint()
         exempt, self.exempt = self.exempt, None
-        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before, exempt=exempt))
+        self.steps.append(Step(handler, error, outcome, now - self._step, self._state, before, exempt))
         self._step = now
 
     def tried(
@@ -165,7 +153,9 @@ class Call:
         """
         now = time.perf_counter_ns()
         exempt, self.exempt = self.exempt, None
-        self.steps.append(Step(handler, error, None, now - self._step, after, before, mode, error_id, exempt))
+        step = Step(handler, error, None, now - self._step, after, before, exempt)
+        step.mode, step.error_id = mode, error_id
+        self.steps.append(step)
         self._step = now
 
     def undone(self) -> None:

@@ -23,7 +23,7 @@ from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.slurmctld.notices import Notices
 from slurmhooks.slurmctld.observation import Observation
-from slurmhooks.wire.message import MessageError, decode, read_text
+from slurmhooks.wire.message import MessageError, fields, read_text
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Type
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker.service import load_site
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.hooks.rollout import Subject
-    from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Announce, Query, Running, Turns
 
@@ -170,7 +169,7 @@ class PointService:
             sender: user id of who reads messages, if there is one.
             quiet: tells whether the user wants no notices, from the view; None: the hook has no notices.
         """
-        self._messages.clear()
+        self._messages = []
         self._calling = get_ident()
         call = Call(hook, view) if self.followers else None
         handlers, flags, has_modes, has_notices = self._of_hooks[hook]
@@ -185,7 +184,7 @@ class PointService:
             self._calling = 0
         if notices is not None:
             notices.read()
-        self.texts = [*self._messages, outcome.text] if outcome.text else self._messages[:]
+        self.texts = [*self._messages, outcome.text] if outcome.text else self._messages
         if call is not None:
             call.end(outcome, self.texts)
             self.call = call
@@ -198,8 +197,10 @@ class PointService:
             log_each(log.info if outcome.passed else log.error, hook, text)
         return outcome
 
-    def _open(self, request: bytes, hooks: int) -> tuple[Message, list[tuple[int, bytes]], set[bytes | None]]:
-        """Return a request, its structs, and the excluded handlers.
+    def _open(
+        self, request: bytes, hooks: int
+    ) -> tuple[tuple[int, int, int], list[tuple[int, bytes]], set[bytes | None]]:
+        """Return the hook, sender and owner of a request, see Message; its structs; and the excluded handlers.
 
         Args:
             request: the message.
@@ -208,8 +209,7 @@ class PointService:
         Raises:
             MessageError: it is damaged, or comes from another build.
         """
-        message = decode(request, self._tables)
-        kind, hook, _, _, parts = message
+        kind, hook, sender, owner, parts = fields(request, self._tables)
         if kind != _REQUEST or not parts or hook >= hooks:
             raise MessageError("not a request")
         structs: list[tuple[int, bytes]] = []
@@ -219,7 +219,7 @@ class PointService:
                 excluded.add(read_text(item[1]))
             else:
                 structs.append(item)
-        return message, structs, excluded
+        return (hook, sender, owner), structs, excluded
 
     def _number(self, code: str | int | None) -> int:
         """Return the number of a code, or of the general error if this release lacks the code. Never success."""

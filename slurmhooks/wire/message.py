@@ -326,7 +326,13 @@ def identity_of(data: bytes) -> int:
 
 
 def decode(data: bytes, tables: Tables) -> Message:
-    """Decode a message.
+    """Decode a message. Raises as :func:`fields`."""
+    kind, first, second, third, items = fields(data, tables)
+    return Message(kind, first, second, third, tuple(items))
+
+
+def fields(data: bytes, tables: Tables) -> tuple[Type, int, int, int, list[tuple[int, bytes]]]:
+    """Return the attributes of a message as a plain tuple: a worker needs no Message for a request.
 
     Raises:
         MessageError: the data is not a message, or was made with other tables.
@@ -353,7 +359,7 @@ def decode(data: bytes, tables: Tables) -> Message:
         if position > end:
             raise MessageError("the message ends within an item")
         items.append((tag, data[start : start + length]))
-    return tuple.__new__(Message, (kind, first, second, third, tuple(items)))  # Message(...) would run Python code
+    return kind, first, second, third, items
 
 
 def answer(tables: Tables, code: int, text: bytes | None = None, writes: Mapping[str, Any] | None = None) -> bytes:

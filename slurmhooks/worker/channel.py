@@ -40,9 +40,10 @@ def on_page(what: str) -> bytes:
 
 
 @lru_cache(1000)
-def _noted(what: str, flags: int) -> bytes:
-    """Return flags and name as a status page stores them."""
-    return _FLAGS.pack(flags) + on_page(what) + b"\0"
+def _noted(what: str, flags: int) -> tuple[slice, bytes]:
+    """Return flags and name as a status page stores them, and where."""
+    raw = _FLAGS.pack(flags) + on_page(what) + b"\0"
+    return slice(_FLAGS_AT, _FLAGS_AT + len(raw)), raw
 
 
 class ProtocolError(Exception):
@@ -146,8 +147,8 @@ class Channel:
             seconds: limit how long slurmctld waits for the next message; None: until the deadline of the request.
         """
         if self.page is not None:
-            raw = _noted(what, flags)
-            self.page[_FLAGS_AT : _FLAGS_AT + len(raw)] = raw
+            place, raw = _noted(what, flags)
+            self.page[place] = raw
         if seconds is not None or self._limited:
             self._limited = seconds is not None
             self.ask(ChannelKind.LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))

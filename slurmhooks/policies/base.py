@@ -64,7 +64,8 @@ class Rule(BaseModel):
         inner: the models of the tables in its keys, by the keys.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # Built when a table first needs it: building all of them would take a third of the import.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit", "job_modify")
     option: ClassVar[str] = ""

@@ -70,22 +70,24 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
         self._living()
         variable_size(name, value)
 
-    def get(self, name: object, default: Any = None) -> Any:
-        """Return a value; the default if it is not set, or if no variable can have the name."""
-        if not self._alive:
-            raise stale(self)
-        if not isinstance(name, str):
-            return default
-        if name in self._staged:
-            value = self._staged[name]
-        else:
-            # C would end the name at a NUL byte, and for A=B=C it would return "C" under the name A=B.
-            value = None if not name or "\0" in name or "=" in name else self._load(name)
-        return default if value is None else value
+    if not TYPE_CHECKING:  # Mapping has the types
+
+        def get(self, name, default=None):
+            """Return a value; the default if it is not set, or if no variable can have the name."""
+            if not self._alive:
+                raise stale(self)
+            if not isinstance(name, str):
+                return default
+            if name in self._staged:
+                value = self._staged[name]
+            else:
+                # C would end the name at a NUL byte, and for A=B=C it would return "C" under the name A=B.
+                value = None if not name or "\0" in name or "=" in name else self._load(name)
+            return default if value is None else value
 
     def __getitem__(self, name: str) -> str:
         """Return a value; KeyError if it is not set."""
-        value: str | None = self.get(name)
+        value = self.get(name)
         if value is None:
             raise KeyError(name)
         return value
@@ -101,7 +103,7 @@ class StagedMapping(OfACall, MutableMapping[str, str]):
             raise KeyError(name)
         self._staged[name] = None
 
-    def __contains__(self, name: object) -> bool:
+    def __contains__(self, name: Any) -> bool:
         """Tell whether a name is set."""
         return self.get(name) is not None
 

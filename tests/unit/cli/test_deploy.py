@@ -100,8 +100,7 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
     assert "up to date" in site.check().output
     assert f"note: {site.hooks}/*.py: not read, because a bundle is in force" in site.check().output
     two = deploy(second)
-    assert two["before"] == one["bundle"]
-    assert two["notes"] == []  # none about the folder in which the files were checked
+    assert (two["before"], two["notes"]) == (one["bundle"], [])  # no note about the folder of the check
     assert handlers(site) == ["a:version_2"]
     assert rollback(site, run)["bundle"] == one["bundle"]
     assert handlers(site) == ["a:version_1"]

@@ -4,6 +4,7 @@
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,8 +217,8 @@ class Requeue(Sets):
 
 
 def propagated(fields: Fields, text: str) -> None:
-    """Check ``--propagate``."""
-    for word in text.upper().split(",") if text.upper() not in ("", "ALL", "NONE") else ():
+    """Check ``--propagate``, as parse_rlimits() of slurm_rlimits_info.c does."""
+    for word in re.split(r"[, \t\n]+", text) if text not in ("ALL", "NONE") else ():
         if word and word.removeprefix("RLIMIT_") not in LIMITS:
             raise SbatchError(f"{word!r} is not a limit such as STACK")
 

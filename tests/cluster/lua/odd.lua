@@ -19,7 +19,7 @@ end
 
 local function try(what, ...)
    local ok, value = pcall(...)
-   slurm.log_debug("%s: %s %s", (what:gsub("[^ -~]", "_")):sub(1, 200), tostring(ok), (shown(value):gsub("[^ -~]", "_"):gsub("string .-script%.lua:", "string :"):gsub("string .-odd%.lua:", "string :")):sub(1, 200))
+   slurm.log_debug("%s: %s %s", (what:gsub("[^ -~]", "_")):sub(1, 200), tostring(ok), (shown(value):gsub("[^ -~]", "_"):gsub("string .-%.lua:", "string :")):sub(1, 200))
 end
 
 local function get(table, key) return table[key] end

@@ -28,7 +28,7 @@ PORT = 60001
 """Stands for the ports on which the command waits."""
 CLUSTER = "cluster"
 """Stands for the name of the cluster."""
-OF_BATCH = ("environment", "std_in", "std_out", "std_err", "open_mode")
+OF_BATCH = ("environment", "std_in", "std_out", "std_err")
 """Fields that only sbatch sends."""
 
 
@@ -96,6 +96,8 @@ def request(
     fields |= {"alloc_resp_port": PORT, "other_port": 0 if no_shell else PORT, "origin_cluster": CLUSTER}
     if program == "srun":
         fields["wait_all_nodes"] = 1
+    else:  # salloc has changed to the folder of --chdir before, and then takes the first one for it
+        fields["work_dir"] = os.getcwd()
     if release_of(release) < LAYOUT_SINCE:
         fields["argv"] = rest[:1] if program == "srun" else []
     if len(lines) > 1:

@@ -198,11 +198,11 @@ def nothing(fields: Fields, text: str) -> None:
 
 
 class Priority(Sets):
-    """``--priority``; 0 is not sent."""
+    """``--priority``; 0 is not sent, and ``--hold``, which stores 0, comes first."""
 
     def __call__(self, fields: Fields, text: str) -> None:
         """Store the priority."""
-        if self.read(text):
+        if fields.get("priority") != 0 and self.read(text):
             super().__call__(fields, text)
 
 

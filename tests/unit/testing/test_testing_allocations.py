@@ -64,6 +64,7 @@ def test_components() -> None:
         ("srun --ntasks-per-socket=1 true", {"cpu_bind_type": CpuBind.CPU_BIND_TO_SOCKETS}),
         ("srun --ntasks-per-node=2 -N2-4 true", {"num_tasks": 4}),
         ("salloc -N0 true", {"min_nodes": 0, "min_cpus": 0}),
+        ("salloc -H --priority=100 true", {"priority": 0}),
         (
             "salloc --gpus-per-task=a100:1,v100:2 -B2:1:1 true",
             {"tres_per_task": "gres/gpu:v100=2,gres/gpu:a100=1", "tres_bind": "gres/gpu:per_task:3"},

@@ -191,6 +191,7 @@ HAND = (
     Command(("salloc", "-D", "/tmp", "-H", "--priority=100", "true")),
     Command(("srun", "--open-mode=append", "true")),
     sbatch("--hold", "--priority=100", "--wrap", "true"),
+    sbatch("--tres-per-task=cpu=2", "-c1", "--wrap", "true"),
     Command(("srun", "true")),
     Command(("srun", "-n2", "-N1", "-t", "5", "echo", "a b", "--c")),
     Command(("srun", "-n", "2", "--kit-word=x", "--maybe", "true")),

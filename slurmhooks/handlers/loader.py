@@ -341,9 +341,7 @@ def _describe(source: Source, error: BaseException) -> str:
         return found
     line = trace.tried(lambda: _line(source, error), lambda _: None)
     where = source.name if type(line) is not int else f"{source.name}:{line}"
-    from slurmhooks.handlers.remedies import remedy  # launches need it only here
-
-    hint = trace.tried(lambda: remedy(source.path, error), lambda _: "")
+    hint = trace.tried(lambda: _hint(source, error), lambda _: "")
     text = f"{where}: {trace.type_name(error)}: {trace.text_of(error)}{hint}"
     return "\n".join([text, *("    " + row for row in trace.lines(error, source.path))])
 
@@ -359,3 +357,10 @@ def _line(source: Source, error: BaseException) -> object:
             line = frame.tb_lineno
         frame = frame.tb_next
     return line
+
+
+def _hint(source: Source, error: BaseException) -> str:
+    """Return the remedy. The file that failed may have made this import impossible, such as by another root folder."""
+    from slurmhooks.handlers.remedies import remedy  # launches need it only here
+
+    return remedy(source.path, error)

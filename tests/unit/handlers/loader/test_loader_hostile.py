@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Values in a hook file may have code of their own; whatever it does, loading ends with handlers or with findings."""
 
+import sys
 import textwrap
 from pathlib import Path
 
@@ -120,3 +121,12 @@ def test_a_code_with_too_many_digits(write: Write) -> None:
     )
     (finding,) = unknown_codes([registry])
     assert finding.endswith("no code of Slurm is that large")
+
+
+@pytest.mark.parametrize("module", ["slurmhooks.handlers.remedies", "slurmhooks.files.paths"])
+def test_imports_that_have_become_impossible(write: Write, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """A hook file may change the root folder; the finding still has the exception and its line, if no remedy."""
+    monkeypatch.setitem(sys.modules, module, None)
+    path = write("a.py", "import no_such_module_anywhere\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}:1: ModuleNotFoundError: No module named 'no_such_module_anywhere'\n")

@@ -191,11 +191,15 @@ class Rules:
             taken = Action("notify", action.target, warning, action.job_id, action.state, action.about)
         if taken.kind == "notify":
             skipped = "skipped" if mode == ENFORCE else would
-            if _mark(taken) in turns.state.read().get("sent", ()):
+            state, mark = turns.state.read(), _mark(taken)
+            sent = state.setdefault("sent", [])
+            if mark in sent:
                 return skipped, "the job has had this line"
             if not self._slurm.hears(row):
                 return skipped, "its script has not begun"
-            _remember(taken, turns)
+            sent.append(mark)
+            del sent[:-MOST_SENT]
+            turns.state.write(state)  # before the line is sent, in case this process is killed then
         log.info("%s: %s begins", handler.label, taken.what)  # in case this process is killed now
         wrong = self._slurm.take(taken)
         if wrong is not None:
@@ -289,12 +293,3 @@ def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str
 def _mark(action: Action) -> str:
     """Return what a line to a user is remembered by: its job, also which run of it, and its text."""
     return sha256(f"{action.job_id} {action.state[:2]} {action.text}".encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _remember(action: Action, turns: Turns) -> None:
-    """Remember a line to a user, before it is sent."""
-    state = turns.state.read()
-    sent = state.setdefault("sent", [])
-    sent.append(_mark(action))
-    del sent[:-MOST_SENT]
-    turns.state.write(state)

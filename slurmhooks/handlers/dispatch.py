@@ -112,7 +112,13 @@ class Around:
 
     def result(self, value: object) -> Exception | None:
         """Take what the handler returned; return an error, or None."""
-        return None if value is None or isinstance(value, Exempted) else returned(value)
+        if type(value) is Exempted:
+            self.exempted(value.why)
+            return None
+        return None if value is None else returned(value)
+
+    def exempted(self, why: str) -> None:
+        """Note why a rule did nothing, see Exempted."""
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Return the effect of a handler that has ended.

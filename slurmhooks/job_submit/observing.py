@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import HandlerError
 from slurmhooks.handlers import dispatch
-from slurmhooks.handlers.dispatch import PASSED, Around, Exempted
+from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.job_submit.model import chained
 from slurmhooks.slurmctld.call import Call
@@ -104,10 +104,8 @@ class _Observed(Around):
         self._trial.begin()
         return True
 
-    def result(self, value: object) -> Exception | None:
-        if isinstance(value, Exempted):
-            self._call.exempt = value.why
-        return super().result(value)
+    def exempted(self, why: str) -> None:
+        self._call.exempt = why
 
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
         self._running.end()

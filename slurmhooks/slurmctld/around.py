@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from slurmhooks.handlers.dispatch import Around, Exempted, Outcome, called, judge, returned
+from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
 from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.log import log, visible
@@ -101,15 +101,10 @@ class InWorker(Around):
             self._notices.begin()
         return True
 
-    def result(self, value: object) -> Exception | None:
-        """Take what the handler returned; see Around."""
-        if value is None:
-            return None
-        if not isinstance(value, Exempted):
-            return returned(value)
+    def exempted(self, why: str) -> None:
+        """Note why a rule did nothing; see Around."""
         if self._call is not None:
-            self._call.exempt = value.why
-        return None
+            self._call.exempt = why
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""

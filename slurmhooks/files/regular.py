@@ -6,6 +6,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
+
+from slurmhooks.files import trusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,18 +32,17 @@ def opened(path: Path | str, flags: int = 0) -> int:
     return fd
 
 
-def read(path: Path | str, most: int | None = None) -> bytes:
+def read(path: Path | str, most: int = sys.maxsize) -> bytes:
     """Return the content of a regular file.
 
     Args:
         path: of the file.
-        most: maximum bytes of a file that another user may have made, large and sparse; None: no limit.
+        most: maximum bytes of a file that another user may have made, large and sparse.
 
     Raises:
         OSError: as :func:`opened`; or it cannot be read, or has more bytes.
     """
-    with open(opened(path), "rb") as file:
-        content = file.read(-1 if most is None else most + 1)
-    if most is not None and len(content) > most:
+    content = trusted.rest_of(opened(path), most)
+    if len(content) > most:
         raise OSError(errno.EFBIG, f"more than {most} bytes", str(path))
     return content

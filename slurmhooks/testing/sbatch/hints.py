@@ -77,5 +77,7 @@ def apply(fields: Fields, program: str, release: str) -> None:
         flags |= CpuBind.CPU_BIND_TO_CORES if old or per_core == 1 else CpuBind.CPU_BIND_TO_THREADS
     if fields.get("ntasks_per_socket") and not flags & option_bindings.CPUS_OF_KIND:
         flags |= CpuBind.CPU_BIND_TO_SOCKETS
-    fields |= {"cpu_bind": values} if values else {}
-    fields |= {"cpu_bind_type": int(flags)} if flags else {}
+    if values:
+        fields["cpu_bind"] = values
+    if flags:
+        fields["cpu_bind_type"] = int(flags)

@@ -32,7 +32,6 @@ WITHOUT_HINT = frozenset({"ntasks-per-core", "threads-per-core", "extra-node-inf
 SOCKETS = frozenset({"sockets-per-node", "cores-per-socket"})
 EXCLUDING = {("exclusive", "oversubscribe"): LAYOUT_SINCE, ("core-spec", "thread-spec"): (0, 0)}
 """Options of which a command or script may give only one, and since when."""
-CPUS_PER_TASK = ("cpus-per-task", "tres-per-task")
 OLD_GRES_FLAGS = ("disable-binding", "enforce-binding")
 
 
@@ -47,8 +46,8 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     for pair, since in EXCLUDING.items():
         if version >= since and written.issuperset(pair):
             raise SbatchError(f"--{pair[0]} and --{pair[1]} are mutually exclusive")
-    tres = [each.text or "" for each in given if each.name == "tres-per-task"][-1:]
-    if version >= LAYOUT_SINCE and written.issuperset(CPUS_PER_TASK) and any("cpu" in text.lower() for text in tres):
+    tres = {each.name: each.text or "" for each in given}.get("tres-per-task", "")
+    if version >= LAYOUT_SINCE and "cpu" in tres.lower() and written.issuperset(("cpus-per-task", "tres-per-task")):
         raise SbatchError("--tres-per-task=cpu= and --cpus-per-task are mutually exclusive")
     dropped = _hint_or_layout(given, version)
     for group in OVERRIDING if version >= LAYOUT_SINCE else OVERRIDING[:1]:

@@ -336,6 +336,8 @@ def test_what_a_full_disk_has_cost_is_counted(seed: int, tmp_path: Path, monkeyp
     chance, write = random.Random(seed), os.write
 
     def write_or_not(fd: int, data: bytes) -> int:
+        if fd == 2:  # the log of this process, if an earlier test has attached one
+            return write(fd, data)
         what = chance.random()
         if what < 0.3:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

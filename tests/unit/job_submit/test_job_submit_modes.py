@@ -279,6 +279,23 @@ def test_a_field_that_no_message_can_hold(tmp_path: Path) -> None:
     assert len(sent) == 1
 
 
+def test_an_observer_tells_why_it_did_nothing(tmp_path: Path) -> None:
+    """A rule that observes and whose exemption applies says so in the decision, like one that is in force."""
+    text = "@hook.job_submit(mode='observe')\ndef exempts(job):\n    return Exempted('users alice')\n"
+    registry = loaded(tmp_path, f"from slurmhooks.handlers.dispatch import Exempted\n{text}")
+    tables = tables_of("24.11")
+    service = Service(tables, registry, Settings())
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    data = request_of(FakeJob(release="24.11"), "job_submit").data
+    service.handle(Message(Type.REQUEST, 0, 1000, 1000, ((0, data),)).encode(tables), bytes)
+    service.after()
+    calls: list[Call] = []
+    service.followers.append(calls.append)
+    service.observe(sent[0], bytes, Unwatched())
+    assert [step.exempt for step in calls[0].steps] == ["users alice"]
+
+
 def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
     """The next process continues with the other handlers, and the lost handler's step says what happened."""
     text = "".join(

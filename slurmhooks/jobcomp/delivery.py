@@ -67,6 +67,8 @@ class Delivery:
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
             self._settle(list(self._own(lane, lanes)), failure)
+            if failure is not None:
+                return 0.0  # the next turn removes what this has ended
         record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit, self._keys)
         if record is None:
             return wait

@@ -95,8 +95,7 @@ def deliver(spool: Path) -> None:
             trouble.note(done.why)
         if done.watch is not None:
             _rest(REPEAT, look, done.watch.changed)
-        elif done.wait:
-            segments = _segments(spool)
+        elif done.wait and (segments := _segments(spool)):
             _rest(done.wait, look, lambda known=segments: _segments(spool) != known)  # type: ignore[misc]
 
 

@@ -19,7 +19,7 @@ from slurmhooks.worker.companion import asks
 
 if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer."""

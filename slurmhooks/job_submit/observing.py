@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.job_submit.request import Request
     from slurmhooks.slurmctld.observation import Observation
-    from slurmhooks.worker.service import Running
+    from slurmhooks.worker.interface import Running
 
 
 class Observing:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Turns
+    from slurmhooks.worker.interface import Query, Turns
 
 RETRY = 0.2
 """Seconds between two attempts to begin a run that waits for another one."""

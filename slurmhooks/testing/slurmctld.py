@@ -42,7 +42,7 @@ FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PART
 
 
 class Unwatched:
-    """Reports that no handler has ended a process; see slurmhooks.worker.service.Running."""
+    """Reports that no handler has ended a process; see slurmhooks.worker.interface.Running."""
 
     def __init__(self) -> None:
         """Start without failures."""
@@ -68,7 +68,7 @@ class FakeSlurmctld:
         self._facts = facts or {}
 
     def __call__(self, question: bytes) -> bytes:
-        """Answer a question; see slurmhooks.worker.service.Query."""
+        """Answer a question; see slurmhooks.worker.interface.Query."""
         query = decode(question, self._tables)
         if query.what == What.FACT and query.table in FACTS:
             text = self._fact(Fact(query.table), query)

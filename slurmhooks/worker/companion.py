@@ -23,7 +23,7 @@ from slurmhooks.worker.channel import Channel, end_fork, end_timer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.worker.service import Query, Service
+    from slurmhooks.worker.interface import Query, Service
 
 RETRY = 1.0
 RETRY_MOST = 60.0

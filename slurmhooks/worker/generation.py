@@ -21,14 +21,14 @@ from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.control import Message
 from slurmhooks.recording import page as shared
 from slurmhooks.wire.protocol import STATUS_PAGE, Control
-from slurmhooks.worker import service, worker
+from slurmhooks.worker import interface, worker
 from slurmhooks.worker.channel import HEADER, end_timer
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.periodic import Periodic
 
 if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.interface import Service
 
 RETRY = 1.0
 RETRY_MOST = 60.0
@@ -247,7 +247,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             shared.page.for_workers()
         announce = partial(_announce, supervisor, number, watch)
         try:
-            loaded = service.entry(name)(watch, announce)
+            loaded = interface.entry(name)(watch, announce)
         except (ConfigError, LoadError) as error:
             line = dispatch.report_findings(error.findings, "these files do not go into service")
             _refuse(supervisor, number, [line, *error.findings], watch)
@@ -272,7 +272,7 @@ def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: 
 
 
 def _announce(supervisor: socket.socket, number: int, watch: Watch, settings: Settings) -> None:
-    """Tell the supervisor what the configuration says; see slurmhooks.worker.service.Announce."""
+    """Tell the supervisor what the configuration says; see slurmhooks.worker.interface.Announce."""
     _send(supervisor, Control.CONFIGURED, number, {"settings": settings.document(), "watch": watch.plain()})
 
 

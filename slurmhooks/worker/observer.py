@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.worker.channel import Channel
-    from slurmhooks.worker.service import Query, Service
+    from slurmhooks.worker.interface import Query, Service
 
 OBSERVE = 1
 """The kind of the reports that workers send."""
@@ -110,7 +110,7 @@ class Observer(Companion):
 
 
 class Observing:
-    """What a service learns about a request, and reports while it observes; implements ``Running`` of service.py."""
+    """What a service learns about a request, and reports while it observes; implements ``Running`` of interface.py."""
 
     def __init__(self, page: Page, ended: dict[int, str]) -> None:
         """Begin with the first request.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.worker.channel import Channel
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.interface import Service
 
 
 class State:
@@ -137,7 +137,7 @@ class Periodic(Companion):
 
 
 class Turns:
-    """What the process tells its generation, and what it has to wait for; implements ``Turns`` of service.py."""
+    """What the process tells its generation, and what it has to wait for; implements ``Turns`` of interface.py."""
 
     def __init__(self, page: Page, until: socket.socket, claims: socket.socket) -> None:
         """Begin.
@@ -155,7 +155,7 @@ class Turns:
         self._pid = os.getpid()
 
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
-        """Ask whether a run may begin; see slurmhooks.worker.service.
+        """Ask whether a run may begin; see slurmhooks.worker.interface.
 
         Raises:
             StaleHandleError: the supervisor has no socket to this process, which thus cannot run anything.

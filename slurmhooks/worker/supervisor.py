@@ -21,7 +21,7 @@ from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, periodic, read_notices, service, status
+from slurmhooks.worker import generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
@@ -256,7 +256,7 @@ class Supervisor:
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
         if before is None:
-            service.complete(self._entry)
+            interface.complete(self._entry)
         if before is not None and before in self._children:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))
@@ -357,13 +357,13 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            point, troubles = service.point(self._entry), (self._claims.trouble, self._collector.trouble)
+            point, troubles = interface.point(self._entry), (self._claims.trouble, self._collector.trouble)
             known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)
             self._requests.answer(asked, known)
-        elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
+        elif asked.text == QUESTIONS and interface.point(self._entry) == "job_submit":
             self._give_channel(asked)
         elif asked.text != "reload":
-            self._requests.answer(asked, self._collector.request(asked.text, service.point(self._entry)))
+            self._requests.answer(asked, self._collector.request(asked.text, interface.point(self._entry)))
 
     def _give_channel(self, asked: Asked) -> None:
         """Give a command a channel for questions to slurmctld."""

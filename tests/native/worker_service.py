@@ -16,7 +16,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Announce, Query, Running, Turns
+from slurmhooks.worker.interface import Announce, Query, Running, Turns
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""

@@ -20,8 +20,8 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker import companion, worker
 from slurmhooks.worker.channel import HEADER
+from slurmhooks.worker.interface import Query, Running, Turns
 from slurmhooks.worker.observer import Observer
-from slurmhooks.worker.service import Query, Running, Turns
 
 
 @dataclass

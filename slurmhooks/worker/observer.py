@@ -62,7 +62,7 @@ class Observer(Companion):
                 self._kill("was killed, as other hooks are in force")
             elif self._has_ended():
                 self._forget()
-        if not self._pid and self._finish_at is None and now >= self._retry_at:
+        if not self._pid and self._finish_at is None and self._backoff.is_over:
             self._start(leave, self._run, "no observer can be started: %s; no request is affected")
 
     def finish(self, *, at_once: bool) -> None:
@@ -104,9 +104,9 @@ class Observer(Companion):
         if state == BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
         if state == STARTING:
-            self._pause()
+            self._backoff.failed()
         else:
-            self._failures = 0
+            self._backoff.succeeded()
 
 
 class Observing:

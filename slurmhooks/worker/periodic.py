@@ -84,7 +84,7 @@ class Periodic(Companion):
                 self._forget(f"missed the time limit of {label} and was killed")
             elif self._has_ended():
                 self._forget("")
-        if not self._pid and not self._finishing and now >= self._retry_at:
+        if not self._pid and not self._finishing and self._backoff.is_over:
             self._begin(leave)
 
     def _begin(self, leave: Callable[[], None]) -> None:
@@ -94,7 +94,7 @@ class Periodic(Companion):
             claims, theirs = process.pair(socket.SOCK_SEQPACKET)
         except OSError as error:
             log.error(failed, error.strerror)
-            self._pause()
+            self._backoff.failed()
             return
         with claims:
             with theirs, suppress(OSError):  # the supervisor has ended; this generation will end, too
@@ -131,9 +131,9 @@ class Periodic(Companion):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")
             log.error("the process of periodic rules (%d) %s; the next run decides again", pid, how)
         if kind == BUSY:
-            self._failures = 0  # the rule that has ended the process is due again later
+            self._backoff.succeeded()  # the rule that has ended the process is due again later
         else:
-            self._pause()
+            self._backoff.failed()
 
 
 class Turns:

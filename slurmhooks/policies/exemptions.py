@@ -111,7 +111,7 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
     """
     exemptions: list[Exemption] = []
     findings: list[str] = []
-    for where, made in read(path, tables):
+    for where, made in _read(path, tables):
         if isinstance(made, ValidationError):
             findings += config.findings(where, made, Exemption)
             continue
@@ -128,12 +128,12 @@ def ended(path: Path, tables: Sequence[dict[str, Any]]) -> list[str]:
     """Return a note for each exemption whose last day has passed; those that are invalid are findings elsewhere."""
     return [
         f"{where} ({made.who}): its last day was {made.until}, so it has no effect: remove it, or correct the date"
-        for where, made in read(path, tables)
+        for where, made in _read(path, tables)
         if isinstance(made, Exemption) and made.is_over
     ]
 
 
-def read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
+def _read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
     """Yield where each exemption is, and the exemption, or what is wrong with it."""
     for number, table in enumerate(tables, 1):
         where = f"{path}: policy_exemptions, number {number}"

@@ -242,6 +242,9 @@ def test_actions(site: Cluster) -> None:
     # By now there were several runs: nothing was done twice.
     assert not differ()
     assert "its script has not begun" in log(site)
+    told = [line for line in log(site).split("\n") if "slurm_job_step_get_pids" in line]
+    assert told
+    assert all("debug:" in line for line in told), told
     seen = outcomes(site, "every:acts")
     counts = {name: seen.count(name) for name in ("cancelled", "held", "released", "requeued", "notified", "failed")}
     # A task of an array is a job of its own; all components of a heterogeneous job are one for Slurm.

@@ -239,6 +239,7 @@ def test_actions(site: Cluster) -> None:
     site.root("rm", "/tmp/round2")
     nodes = site.root("scontrol", "show", "node").stdout
     assert "DRAIN" not in nodes, nodes
+    site.wait(lambda: "notified" in outcomes(site, "every:acts"), what="line after the prolog")
     # By now there were several runs: nothing was done twice.
     assert not differ()
     assert "its script has not begun" in log(site)

@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import collection, recordings, reporting
+from slurmhooks.collector import collection, recording_orders, reporting
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.config import plain
 from slurmhooks.log import log
@@ -98,11 +98,11 @@ class Collector:
         """
         if not text.startswith("record"):
             return {"findings": [f"unknown request {text!r}"]}
-        return recordings.answer(text, self._page) if point == "job_submit" else {}
+        return recording_orders.answer(text, self._page) if point == "job_submit" else {}
 
     def _update(self) -> None:
         """Send the collector its orders if they have changed."""
-        running = recordings.is_running(self._page)
+        running = recording_orders.is_running(self._page)
         orders = {**self._configured, **({"recording": self._page.orders} if running else {})}
         if orders == self._orders:
             return

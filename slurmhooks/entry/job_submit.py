@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slurmhooks.entry.sources import named_in
+from slurmhooks.entry.scripts_and_rules import named_in
 from slurmhooks.entry.worker_handlers import load_point
 from slurmhooks.job_submit.service import Service
 

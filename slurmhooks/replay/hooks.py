@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.config import plain
-from slurmhooks.entry.sources import named_in, of_files
+from slurmhooks.entry.scripts_and_rules import named_in, of_files
 from slurmhooks.entry.worker_handlers import unserved
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch

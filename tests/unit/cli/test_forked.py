@@ -14,7 +14,7 @@ from click.testing import Result
 from slurmhooks.cli import SITE, forked
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.forked import in_child
-from slurmhooks.entry.sources import of_files
+from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
 
 START = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration, parameters
 from slurmhooks.config import plain
-from slurmhooks.entry.sources import of_files, scripts_of
+from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import misplaced, plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches

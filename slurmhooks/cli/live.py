@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration
+from slurmhooks.cli.controllers import NOBODY
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import slurm_conf
 from slurmhooks.slurmctld import NEEDS_SOURCES
@@ -62,7 +63,7 @@ def connect(sysconfdir: Path) -> Slurmctld:
     except PermissionError as error:
         raise Finding(str(error)) from error
     if not ends:
-        raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
+        raise Finding(NOBODY)
     for end in ends[1:]:
         end.close()
     return Slurmctld(tables, asks(Channel(ends[0])))

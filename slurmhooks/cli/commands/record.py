@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output, parameters, progress
+from slurmhooks.cli.controllers import NOBODY
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.collector import recording_orders
 from slurmhooks.config import keys
@@ -205,7 +206,7 @@ def ask(text: str) -> dict[str, Any]:
     findings = [finding for answer in answers for finding in answer.get("findings", [])]
     if findings:
         raise Findings(findings)
-    raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
+    raise Finding(NOBODY)
 
 
 def show(recording: Recording | None) -> None:

@@ -361,20 +361,13 @@ class Supervisor:
             known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)
             self._requests.answer(asked, known)
         elif asked.text == QUESTIONS and interface.point(self._entry) == "job_submit":
-            self._give_channel(asked)
+            self._requests.give(asked, self._pass_channel)
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, interface.point(self._entry)))
 
-    def _give_channel(self, asked: Asked) -> None:
-        """Give a command a channel for questions to slurmctld."""
-        try:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        except OSError as error:
-            self._requests.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
-            return
-        with ours, theirs:
-            self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(ours.fileno(),)))
-            self._requests.give(asked, theirs)
+    def _pass_channel(self, end: socket.socket) -> None:
+        """Let slurmctld answer questions on a channel."""
+        self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(end.fileno(),)))
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

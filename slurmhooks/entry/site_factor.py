@@ -6,4 +6,4 @@ from functools import partial
 from slurmhooks.entry.worker_handlers import load_service
 from slurmhooks.site_factor.service import Service
 
-load = partial(load_service, "site_factor", Service)
+load = partial(load_service, Service)

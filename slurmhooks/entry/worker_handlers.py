@@ -18,8 +18,6 @@ from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, libslurm, not
 from slurmhooks.wire.tables import TableError, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from slurmhooks.config.model import Config
     from slurmhooks.files.watch import Watch
     from slurmhooks.handlers.registry import Registry
@@ -77,14 +75,11 @@ def load_point(
     return tables, registry, settings
 
 
-def load_service(
-    point: str, service: Callable[[Tables, Registry, Settings], PointService], watch: Watch, announce: Announce
-) -> PointService:
+def load_service(service: type[PointService], watch: Watch, announce: Announce) -> PointService:
     """Load the service of a plugin point that needs only the handlers; see slurmhooks.worker.interface.Load.
 
     Args:
-        point: the plugin point, one of POINTS.
-        service: makes the service.
+        service: the class.
         watch: see slurmhooks.worker.interface.
         announce: see slurmhooks.worker.interface.
 
@@ -92,7 +87,7 @@ def load_service(
         ConfigError: the configuration is invalid.
         LoadError: a hook file is invalid, or needs what this build lacks.
     """
-    return service(*load_point(watch, announce, point))
+    return service(*load_point(watch, announce, service.point))
 
 
 def _settings(config: Config, section: str) -> Settings:

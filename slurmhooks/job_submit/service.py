@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.interface import Query, Running
+    from slurmhooks.worker.interface import Progress, Query
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
@@ -83,7 +83,7 @@ class Service(PointService):
                 call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
         return done
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.interface."""
         observation = Observation.of(data)
         numbers, items, _ = self._open(observation.request, len(HOOKS))
@@ -95,7 +95,7 @@ class Service(PointService):
         ]
         self._request = request = Request(numbers, self._views, asking, structs)
 
-        observing = Observing(request, observation, running, self.settings.section.timeout)
+        observing = Observing(request, observation, progress, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
         self._describe(call)
         for follow in self.followers:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.hooks.rollout import Subject
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.interface import Query, Running, Turns
+    from slurmhooks.worker.interface import Progress, Query, Turns
 
 _REQUEST = Type.REQUEST  # in Python 3.11, each look-up in an enumeration takes long
 
@@ -103,7 +103,7 @@ class PointService:
         Observation("", 0.0, b"", {}, []).pack()  # imports modules, before a handler leaves no way to do so
         self.followers.insert(0, follow)
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run handlers after the answer; called only at plugin points whose hooks have modes."""
         raise NotImplementedError
 

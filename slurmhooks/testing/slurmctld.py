@@ -42,7 +42,7 @@ FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PART
 
 
 class Unwatched:
-    """Reports that no handler has ended a process; see slurmhooks.worker.interface.Running."""
+    """Reports that no handler has ended a process; see slurmhooks.worker.interface.Progress."""
 
     def __init__(self) -> None:
         """Start without failures."""

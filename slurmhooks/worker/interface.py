@@ -18,7 +18,7 @@ Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while slurmctld waits for the answer to a request; later calls raise StaleHandleError."""
 
 
-class Running(Protocol):
+class Progress(Protocol):
     """The progress of the observer process, so that a handler that ends it can be named, and left out the next time.
 
     Attributes:
@@ -103,13 +103,13 @@ class Service(Protocol):
     def observed_by(self, send: Callable[[bytes], object]) -> None:
         """Set the function that workers use to send requests to the observer process; it never waits."""
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run the handlers with mode "observe", in the observer process.
 
         Args:
             data: the request, as a worker has sent it.
             query: asks slurmctld a question, preceded by WHOSE of slurmhooks/slurmctld/observation.py.
-            running: called before and after each handler.
+            progress: called before and after each handler.
         """
 
     def repeat(self, query: Query, turns: Turns) -> None:

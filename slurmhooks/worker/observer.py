@@ -44,7 +44,7 @@ class Observer(Companion):
         super().__init__(service, number, supervisor)
         self._reporter, self._requests = reporting.pair()
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))
-        self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Observing
+        self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Progress
         self._finish_at: float | None = None
 
     def tend(self, leave: Callable[[], None]) -> None:
@@ -79,9 +79,9 @@ class Observer(Companion):
     def _run(self, channel: Channel, parent: int) -> None:
         self._reporter.close()
         begin(self._service, channel, parent, "slurmhooks-obs")
-        observing = Observing(self._page, self._ended)
-        observing.idle()
-        serve(self._service, self._requests, asks(channel), observing)
+        progress = Progress(self._page, self._ended)
+        progress.idle()
+        serve(self._service, self._requests, asks(channel), progress)
         self._service.stop()
 
     def _kill(self, how: str) -> None:
@@ -109,8 +109,8 @@ class Observer(Companion):
             self._backoff.succeeded()
 
 
-class Observing:
-    """What a service learns about a request, and reports while it observes; implements ``Running`` of interface.py."""
+class Progress:
+    """What a service learns about a request, and reports while it observes; implements ``Progress`` of interface.py."""
 
     def __init__(self, page: Page, ended: dict[int, str]) -> None:
         """Begin with the first request.
@@ -160,13 +160,13 @@ class Observing:
         self._page.write(IDLE, self._begun)
 
 
-def serve(service: Service, requests: socket.socket, query: Query, observing: Observing) -> None:
+def serve(service: Service, requests: socket.socket, query: Query, progress: Progress) -> None:
     """Observe until all workers have ended and no request is left, or this process has used too much memory."""
     while (report := reporting.receive(requests, socket.MSG_PEEK)) is not None:
-        observing.next(report.dropped)
-        if _NO_HANDLER not in observing.ended:
-            service.observe(report.data, query, observing)
-        observing.idle()
+        progress.next(report.dropped)
+        if _NO_HANDLER not in progress.ended:
+            service.observe(report.data, query, progress)
+        progress.idle()
         reporting.receive(requests)
         if worker.is_bloated(service.settings):
             return

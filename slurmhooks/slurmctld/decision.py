@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.collector import quick_json
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
-from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
 from slurmhooks.slurmctld.notices import MARK
 from slurmhooks.slurmctld.shown import Shown, plain

@@ -8,12 +8,11 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import reporting
+from slurmhooks.collector import quick_json, reporting
+from slurmhooks.collector.checked import Decision
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
-from slurmhooks.processes import quick_json
-from slurmhooks.processes.checked import Decision
 from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, obsolete
 from slurmhooks.slurmctld.libslurm import Slurm

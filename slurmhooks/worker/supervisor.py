@@ -15,7 +15,6 @@ from slurmhooks.collector.collector import Collector
 from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
-from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.processes.last_file import LastFile
@@ -23,6 +22,7 @@ from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
 from slurmhooks.worker import generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
+from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.requests import QUESTIONS, Asked, Requests

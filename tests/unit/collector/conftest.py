@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from slurmhooks.collector import reporting
+from slurmhooks.collector.checked import Decision
 from slurmhooks.collector.collector import Collector
 from slurmhooks.processes import backoff
-from slurmhooks.processes.checked import Decision
 
 Lines = Callable[[], list[dict[str, Any]]]
 

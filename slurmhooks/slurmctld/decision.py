@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR = "accepted", "refused", "failed", "accepted on error"
-UNAVAILABLE = "unavailable"
-"""Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
+"""Verdicts, and outcomes of handlers; slurmhooks.processes.control has those of requests that no worker served."""
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
 """More outcomes of handlers; the last two are for handlers that warn or observe."""
 

@@ -144,7 +144,8 @@ extern int slurmhooks_update_job(const char *job, const void *writes, size_t siz
 
 /*
  * Find out whether the script of a running batch job has processes. Before that, slurmd drops lines for it without an
- * error, for example during the prolog. IN node: its first one.
+ * error, for example during the prolog. IN node: its first one. RET 1, or 0 if it has none, or -1 if the node has not
+ * said so; if not 1, libslurm has written lines of level error to standard error.
  */
 extern int slurmhooks_has_begun(uint32_t job_id, const char *node)
 {
@@ -154,14 +155,15 @@ extern int slurmhooks_has_begun(uint32_t job_id, const char *node)
 
     script.job_id = job_id;
     script.step_id = SLURM_BATCH_SCRIPT;
-    if (!slurm_job_step_get_pids(&script, (char *)node, &answer) && answer && answer->pid_list) {
+    int rc = slurm_job_step_get_pids(&script, (char *)node, &answer);
+    if (!rc && answer && answer->pid_list) {
         void *nodes = slurm_list_iterator_create(answer->pid_list);
         const job_step_pids_t *pids = slurm_list_next(nodes);
         count = pids ? (int)pids->pid_cnt : 0;
         slurm_list_iterator_destroy(nodes);
     }
     slurm_job_step_pids_response_msg_free(answer);
-    return count > 0;
+    return count > 0 ? 1 : !rc || rc == ESLURM_INVALID_JOB_ID ? 0 : -1; /* slurmd does not know a job in its prolog */
 }
 
 /* Write a line to a running job: to the output of its script, or to its srun. */

@@ -28,7 +28,7 @@ enum slurmhooks_level {
 struct slurmhooks_client_config {
     /* The command of the supervisor (copied): the absolute path of Python, its arguments, and NULL, such as
      * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }. FUNCTION loads the hooks
-     * (slurmhooks/worker/service.py). */
+     * (slurmhooks/worker/interface.py). */
     const char *const *command;
     /* Log one line, without a line feed. Called in any thread, also while output of workers is read;
      * it must not call the client. */

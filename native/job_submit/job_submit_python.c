@@ -28,7 +28,7 @@ extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
 struct slurmhooks_point slurmhooks_point = {
-    .service = "slurmhooks.entry.job_submit:load", .section = "job_submit", .late = &slurmhooks_late_queries};
+    .entry = "slurmhooks.entry.job_submit:load", .section = "job_submit", .late = &slurmhooks_late_queries};
 
 /* Append a message for the user to those of earlier plugins. */
 static void append_message(char **err_msg, const char *text)

@@ -37,7 +37,7 @@ static void begin_settings(void)
 }
 
 struct slurmhooks_point slurmhooks_point = {
-    .service = "slurmhooks.entry.jobcomp:load", .section = "job_end", .prepare = begin_settings};
+    .entry = "slurmhooks.entry.jobcomp:load", .section = "job_end", .prepare = begin_settings};
 static struct slurmhooks_settings settings;
 static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;

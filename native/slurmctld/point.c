@@ -57,8 +57,8 @@ static void start_workers(void)
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
-    const char *const command[] = {ISOLATED_PYTHON,          "-X", plugins, "-m", "slurmhooks.worker",
-                                   slurmhooks_point.service, NULL};
+    const char *const command[] = {ISOLATED_PYTHON,        "-X", plugins, "-m", "slurmhooks.worker",
+                                   slurmhooks_point.entry, NULL};
     if (slurmhooks_point.prepare)
         slurmhooks_point.prepare();
     slurmhooks_point.client =

@@ -21,7 +21,7 @@
 
 /* A plugin and its workers; each plugin defines its own. */
 extern struct slurmhooks_point {
-    const char *service;                /* MODULE:FUNCTION in Python that loads the handlers */
+    const char *entry;                  /* MODULE:FUNCTION in Python that loads the handlers */
     const char *section;                /* of slurmhooks.toml, for messages */
     const struct slurmhooks_late *late; /* answers questions of handlers that observe; NULL: its hooks have no modes */
     void (*prepare)(void);              /* called before the workers are started; may be NULL */

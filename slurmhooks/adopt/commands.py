@@ -23,8 +23,8 @@ from slurmhooks.lua import cli_filter, finding
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.runtime import read_script
 from slurmhooks.lua.slurm_table import LOG_USER_SINCE
-from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.values import NO_VAL
 

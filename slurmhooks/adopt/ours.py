@@ -13,8 +13,8 @@ from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.lua import job_submit
 from slurmhooks.site.loading import Named
-from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_submit import request_of, struct_of
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.values import ENCODING, ERRORS
 

@@ -27,7 +27,7 @@ from slurmhooks.lua.spank import Script
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.spank import DEFAULTS, text_at
 from slurmhooks.testing.spank import Slurm as StandIn
 from slurmhooks.values import ExitStatus, text_from_c

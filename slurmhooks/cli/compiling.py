@@ -4,7 +4,7 @@
 import time
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, loading, manifests
+from slurmhooks.cli import build_record, configuration, manifests, whole_site
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.site import variants
@@ -31,7 +31,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool = Fal
     other = build_record.other_version(record)
     if other is not None:
         raise Finding(other)
-    loaded = loading.Loaded()
+    loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])

@@ -51,8 +51,8 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
 
     for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
         value = slurm_conf.value(str(conf), key) or ""
-        plugins, present = names_in(value), has_plugin(value, point)
-        line = f"{key}=" + ",".join(plugins if present else [*plugins, "python"])
+        present = has_plugin(value, point)
+        line = f"{key}=" + (",".join(names_in(value)) if present else with_plugin(value, point, "python"))
         needed.append(Setting(file=file_in(sysconfdir), line=line, present=present, why=f"hook.{point}"))
 
     plugstack = _plugstack(sysconfdir, root)
@@ -74,6 +74,13 @@ def names_in(value: str) -> list[str]:
 def has_plugin(value: str, point: str) -> bool:
     """Tell whether a value of slurm.conf names the plugin of a plugin point."""
     return any(name.removeprefix(f"{point}/") == "python" for name in names_in(value))
+
+
+def with_plugin(value: str, point: str, name: str) -> str:
+    """Return a value of slurm.conf with the plugin in it, in place of a name that somebody took for it."""
+    mistaken = ("slurmhooks", f"{point}_python")
+    others = [each for each in names_in(value) if each.removeprefix(f"{point}/") not in mistaken]
+    return ",".join([*others, name])
 
 
 def file_in(sysconfdir: Path) -> Path:

@@ -8,6 +8,11 @@ from pathlib import Path
 from slurmhooks.cli import documents, parameters
 from slurmhooks.files import slurm_conf
 
+NOBODY = (
+    "no slurmctld with the plugin job_submit/python runs on this machine with this configuration: run this on the"
+    " machine of slurmctld, and name the folder of its slurm.conf with --sysconfdir"
+)
+"""The finding of commands that need slurmctld."""
 PATIENCE = 5.0
 """Seconds to wait for a supervisor, which answers at once unless it is stopped."""
 

@@ -10,12 +10,15 @@ from multiprocessing.connection import Connection
 from typing import NoReturn, TypeVar
 
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.progress import note
 from slurmhooks.processes import process
 from slurmhooks.processes.last_file import LastFile
 
 T = TypeVar("T")
 PATIENCE = 300.0
 """Seconds that a call may take: daemons end the load of a set of hook files after a minute."""
+SILENCE = 3.0
+"""Seconds after which the user is told what takes so long."""
 
 
 def in_child(function: Callable[..., T], *arguments: object) -> T:
@@ -41,7 +44,11 @@ def in_child(function: Callable[..., T], *arguments: object) -> T:
     child.start()
     theirs.close()
     try:
-        if not ours.poll(PATIENCE):
+        has_ended = ours.poll(SILENCE)
+        if not has_ended:
+            note(f"this takes long, and is given up after {PATIENCE:g} s{last}")
+            has_ended = ours.poll(PATIENCE - SILENCE)
+        if not has_ended:
             where = f"call it in Python to see where it is{last}"
             raise Finding(f"a hook file takes more than {PATIENCE:g} s to load: {where}")
         result, error = ours.recv()

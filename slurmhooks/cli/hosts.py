@@ -32,7 +32,7 @@ def ask(host: str, *words: str) -> str:
     except FileNotFoundError:
         raise Finding(f"{host}: it cannot be asked, because this machine has no ssh") from None
     except subprocess.TimeoutExpired:
-        raise Finding(f"{host}: no answer within {PATIENCE:g} s") from None
+        raise Finding(f"{host}: no answer within {PATIENCE:g} s: does 'ssh {host} true' work?") from None
     if done.returncode > 1 or (done.returncode and not done.stdout):
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise Finding(f"{host}: {lines[-1].removeprefix('error: ')}")

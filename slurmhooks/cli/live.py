@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import configuration
+from slurmhooks.cli.controllers import NOBODY
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import slurm_conf
 from slurmhooks.slurmctld import NEEDS_SOURCES
@@ -19,7 +20,7 @@ from slurmhooks.worker.companion import asks
 
 if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 PATIENCE = 10.0
 """Seconds to wait for the supervisor's answer."""
@@ -62,7 +63,7 @@ def connect(sysconfdir: Path) -> Slurmctld:
     except PermissionError as error:
         raise Finding(str(error)) from error
     if not ends:
-        raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
+        raise Finding(NOBODY)
     for end in ends[1:]:
         end.close()
     return Slurmctld(tables, asks(Channel(ends[0])))

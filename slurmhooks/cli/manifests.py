@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 
-from slurmhooks.cli import build_record, loading
+from slurmhooks.cli import build_record, whole_site
 from slurmhooks.cli.findings import Finding
 from slurmhooks.errors import LoadError
 from slurmhooks.files import durable, home
@@ -21,7 +21,7 @@ READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 RESTART = "restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog"
 
 
-def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
+def text_of(loaded: whole_site.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
     """Return the text of the manifest.
 
     Args:
@@ -39,7 +39,7 @@ def manifest_path(sysconfdir: Path) -> Path:
     return Path(home.of(str(sysconfdir)), manifest.FILE_NAME)
 
 
-def changed_since(began: int, loaded: loading.Loaded) -> list[str]:
+def changed_since(began: int, loaded: whole_site.Loaded) -> list[str]:
     """Return the files that have changed during the load: a manifest would describe what was not loaded.
 
     Args:
@@ -138,7 +138,7 @@ def variant_of(plugin: Path) -> str:
     return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
 
 
-def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
+def manifest_state(loaded: whole_site.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
     """Return one line for the user: whether the manifest is what 'slurmhooks compile' would write now."""
     path = manifest_path(sysconfdir)
     expected = text_of(loaded, record, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Progress messages on standard error: a spinner on a terminal; otherwise only `build` prints what it does."""
+"""Progress messages on standard error: a spinner on a terminal; elsewhere lines, of `build` and of what takes long."""
 
 from __future__ import annotations
 

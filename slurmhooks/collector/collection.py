@@ -19,8 +19,8 @@ from slurmhooks.processes import descriptors, process
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slurmhooks.collector.checked import Decision
     from slurmhooks.collector.reporting import Report
-    from slurmhooks.processes.checked import Decision
 
 TURN = 1.0
 """Maximum seconds between two calls of the sinks' method ``turn``."""
@@ -81,7 +81,7 @@ class Collection:
         self._dropped = 0
         self._told_at = 0.0
         self._ended = False
-        from slurmhooks.processes.checked import Checker  # imports a JSON library, which the supervisor does not need
+        from slurmhooks.collector.checked import Checker  # imports a JSON library, which the supervisor does not need
 
         self._checker = Checker()
         self._invalid = 0

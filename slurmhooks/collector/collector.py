@@ -15,11 +15,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import collection, recordings, reporting
+from slurmhooks.collector import collection, recording_orders, reporting
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.config import plain
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.backoff import Backoff
 from slurmhooks.recording import page as shared
 from slurmhooks.wire.protocol import Result, Unserved
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
     from slurmhooks.processes.settings import Settings
 
-RETRY = 1.0
-RETRY_MOST = 60.0
-"""Maximum seconds before a collector that has ended is replaced; the delay doubles each time, up to this limit."""
 STABLE = 60.0
 """Seconds of running after which the end of a collector is treated as the first one."""
 GRACE = 1.0
@@ -81,8 +79,7 @@ class Collector:
         self._pid = 0
         self._control: socket.socket | None = None
         self._started = 0.0
-        self._retry_at = 0.0
-        self._pause = RETRY
+        self._backoff = Backoff()
         self._trouble: str | None = None
         self._starts = 0
         self._since = 0.0
@@ -101,11 +98,11 @@ class Collector:
         """
         if not text.startswith("record"):
             return {"findings": [f"unknown request {text!r}"]}
-        return recordings.answer(text, self._page) if point == "job_submit" else {}
+        return recording_orders.answer(text, self._page) if point == "job_submit" else {}
 
     def _update(self) -> None:
         """Send the collector its orders if they have changed."""
-        running = recordings.is_running(self._page)
+        running = recording_orders.is_running(self._page)
         orders = {**self._configured, **({"recording": self._page.orders} if running else {})}
         if orders == self._orders:
             return
@@ -137,14 +134,14 @@ class Collector:
             leave: called in the forked child; closes what belongs to the supervisor.
         """
         self._update()
-        if self._pid or not self._orders or time.monotonic() < self._retry_at:
+        if self._pid or not self._orders or not self._backoff.is_over:
             return
         me = os.getpid()
         self._starts += 1
         try:
             self._pid, ours, theirs = process.fork()
         except OSError as error:
-            self._wait()
+            self._backoff.failed()
             log.error("the process that writes decision log and metrics cannot be started: %s", error.strerror)
             return
         if not self._pid:
@@ -182,7 +179,9 @@ class Collector:
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == collection.CUT:
             log.error("a worker has shut down the socket of decision log and metrics; the hooks are loaded again")
             self._renew()
-        self._wait()
+        if time.monotonic() - self._started > STABLE:
+            self._backoff.succeeded()
+        self._backoff.failed()
         if self._orders:
             how = process.describe(status)
             log.error("the process that writes decision log and metrics %s; starting another one", how)
@@ -194,12 +193,6 @@ class Collector:
         self._reports.close()
         self.reporter, self._reports = reporting.pair()
         self.is_renewed = True
-
-    def _wait(self) -> None:
-        """Set the time at which the next collector may be started."""
-        now = time.monotonic()
-        self._pause = RETRY if now - self._started > STABLE else min(RETRY_MOST, self._pause * 2)
-        self._retry_at = now + self._pause
 
     def worker_ended(self, status: int) -> None:
         """Report the end of a worker that slurmctld has not ended."""

@@ -18,13 +18,13 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.collector import quick_json
 from slurmhooks.log import log
-from slurmhooks.processes import quick_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.processes.checked import Decision
+    from slurmhooks.collector.checked import Decision
 
 REPEAT = 60.0
 """Seconds before the same error is logged again, and an unknown user is looked up again."""

@@ -34,7 +34,7 @@ from slurmhooks.processes.control import VERDICTS
 from slurmhooks.wire.protocol import Unserved
 
 if TYPE_CHECKING:
-    from slurmhooks.processes.checked import Decision
+    from slurmhooks.collector.checked import Decision
 
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

@@ -15,7 +15,7 @@ from slurmhooks.recording.recorder import Limits, Recorder
 from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
-    from slurmhooks.processes.checked import Decision
+    from slurmhooks.collector.checked import Decision
     from slurmhooks.recording.page import Page
 
 LATE = 0.5

@@ -24,7 +24,7 @@ from slurmhooks.processes import descriptors, process
 HEADER = Struct("<II")
 
 DECISION = 1
-"""JSON: what a worker did with one request (slurmhooks/processes/checked.py)."""
+"""JSON: what a worker did with one request (slurmhooks/collector/checked.py)."""
 RECORDED = 2
 """A recorded request."""
 EVENT = 3

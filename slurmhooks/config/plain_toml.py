@@ -48,13 +48,13 @@ class _Reader:
         """Return the whole document."""
         root: Table = {}
         table = root
-        made: dict[tuple[str, ...], bool] = {}  # what headers have made: tables, and arrays of tables (True)
+        declared: dict[tuple[str, ...], bool] = {}  # what headers have made: tables, and arrays of tables (True)
         while True:
             self._skip(lines=True)
             if self.at == len(self.text):
                 return root
             if self.text[self.at] == "[":
-                table = self._header(root, made)
+                table = self._header(root, declared)
             else:
                 self._pair(table)
             self._skip()
@@ -79,7 +79,7 @@ class _Reader:
             raise _UnusualError
         self.at += len(words)
 
-    def _header(self, root: Table, made: dict[tuple[str, ...], bool]) -> Table:
+    def _header(self, root: Table, declared: dict[tuple[str, ...], bool]) -> Table:
         """Return the table that a header begins."""
         brackets = 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
@@ -91,17 +91,17 @@ class _Reader:
         parent = root
         for length, name in enumerate(path[:-1], 1):
             if name not in parent:
-                made[tuple(path[:length])] = False
+                declared[tuple(path[:length])] = False
                 parent[name] = {}
-            elif made.get(tuple(path[:length])) is not False:
+            elif declared.get(tuple(path[:length])) is not False:
                 raise _UnusualError  # a value, or an array
             parent = parent[name]
         place, last = tuple(path), path[-1]
         table: Table = {}
         if last not in parent:
-            made[place] = brackets == 2
+            declared[place] = brackets == 2
             parent[last] = [table] if brackets == 2 else table
-        elif brackets == 2 and made.get(place):
+        elif brackets == 2 and declared.get(place):
             parent[last].append(table)
         else:
             raise _UnusualError
@@ -143,12 +143,12 @@ class _Reader:
     def _quoted(self) -> str:
         quote, start = self.text[self.at], self.at + 1
         end = self.text.index(quote, start)
-        found = self.text[start:end]
+        content = self.text[start:end]
         self.at = end + 1
         # Three quotes begin a text of several lines.
-        if "\n" in found or (quote == '"' and "\\" in found) or (not found and self.text[self.at] == quote):
+        if "\n" in content or (quote == '"' and "\\" in content) or (not content and self.text[self.at] == quote):
             raise _UnusualError
-        return found
+        return content
 
     def _array(self) -> list[object]:
         values: list[object] = []

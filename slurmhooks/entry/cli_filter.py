@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import _slurmhooks_cli_filter as native
 
-from slurmhooks.entry import site_handlers
+from slurmhooks.entry import launch_handlers
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.hooks.points import COMMANDS, POINTS
 from slurmhooks.log import USER, log
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slurmhooks.entry.site_handlers import Answer
+    from slurmhooks.entry.launch_handlers import Answer
     from slurmhooks.handlers.registry import Handler, Registry
 
 CALLS = POINTS["cli_filter"].functions
@@ -32,7 +32,7 @@ _registry: Registry | None = None
 _defaults: set[tuple[str, str]] = set()
 """See slurmhooks.cli_filter.model.Options."""
 
-site_handlers.attach(native, USER)
+launch_handlers.attach(native, USER)
 
 
 def call(
@@ -102,5 +102,5 @@ def _load(known: bool) -> Registry | None:
     """Load the hooks at the first call; None if that fails, with everything in the log."""
     global _registry
     if _registry is None:
-        _registry = site_handlers.load("cli_filter", known, _script)
+        _registry = launch_handlers.load("cli_filter", known, _script)
     return _registry

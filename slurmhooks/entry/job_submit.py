@@ -6,20 +6,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slurmhooks.entry.sources import named_in
+from slurmhooks.entry.scripts_and_rules import named_in
+from slurmhooks.entry.worker_handlers import load_point
 from slurmhooks.job_submit.service import Service
-from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
-    from slurmhooks.worker.service import Announce
+    from slurmhooks.worker.interface import Announce
 
 LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing")
-"""What only handlers with modes, and those that read bounds, need: see slurmhooks.worker.service.complete."""
+"""What only handlers with modes, and those that read bounds, need: see slurmhooks.worker.interface.complete."""
 
 
 def load(watch: Watch, announce: Announce) -> Service:
-    """Load the handlers that the configuration names; see slurmhooks.worker.service.Load.
+    """Load the handlers that the configuration names; see slurmhooks.worker.interface.Load.
 
     Raises:
         ConfigError: the configuration is invalid.

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmhooks.entry.worker_handlers import load_point
 from slurmhooks.errors import LoadError
 from slurmhooks.jobcomp.service import Service
-from slurmhooks.slurmctld.service import load_point
 
 if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
-    from slurmhooks.worker.service import Announce
+    from slurmhooks.worker.interface import Announce
 
 START_SINCE = (25, 5)
 """The first release that reports the start of jobs."""
 
 
 def load(watch: Watch, announce: Announce) -> Service:
-    """Load the handlers that the configuration names; see slurmhooks.worker.service.Load.
+    """Load the handlers that the configuration names; see slurmhooks.worker.interface.Load.
 
     Raises:
         ConfigError: the configuration is invalid.

@@ -8,7 +8,7 @@ from time import time
 
 import _slurmhooks_node as native
 
-from slurmhooks.entry import site_handlers
+from slurmhooks.entry import launch_handlers
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
@@ -20,7 +20,7 @@ from slurmhooks.node.state import State, StateFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.entry.site_handlers import Answer
+    from slurmhooks.entry.launch_handlers import Answer
     from slurmhooks.handlers.registry import Handler
 
 FAILED = 1
@@ -111,7 +111,7 @@ def _save(file: StateFile, state: State) -> None:
 
 def _load(has_manifest: bool) -> tuple[list[Handler], run.Settings] | None:
     """Return the checks of the site; None if they do not load."""
-    registry = site_handlers.load("node", has_manifest)
+    registry = launch_handlers.load("node", has_manifest)
     if registry is None:
         return None
     try:

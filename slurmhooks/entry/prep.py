@@ -3,7 +3,7 @@
 
 from functools import partial
 
+from slurmhooks.entry.worker_handlers import load_service
 from slurmhooks.prep.service import Service
-from slurmhooks.slurmctld.service import load_service
 
-load = partial(load_service, "prep", Service)
+load = partial(load_service, Service)

@@ -11,7 +11,7 @@ import posix
 
 import _slurmhooks_scrun as native
 
-from slurmhooks.entry import site_handlers
+from slurmhooks.entry import launch_handlers
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
 from slurmhooks.files import trusted
 from slurmhooks.handlers import deadline, dispatch
@@ -24,7 +24,7 @@ from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.entry.site_handlers import Answer
+    from slurmhooks.entry.launch_handlers import Answer
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.scrun.model import Ask
 
@@ -36,7 +36,7 @@ _job_env: dict[str, str] = {}
 """The job's environment, which scrun passes only to stage_in; the anchor process serves one container."""
 
 
-site_handlers.attach(native, ERROR)  # scrun has no function for messages to the user, but errors reach the terminal
+launch_handlers.attach(native, ERROR)  # scrun has no function for messages to the user, but errors reach the terminal
 
 
 def _caller(address: int) -> Ask:
@@ -146,5 +146,5 @@ def _load(has_manifest: bool) -> Registry | None:
     """
     global _registry
     if _registry is None:
-        _registry = site_handlers.load("scrun", has_manifest)
+        _registry = launch_handlers.load("scrun", has_manifest)
     return _registry

@@ -336,9 +336,9 @@ def _describe(source: Source, error: BaseException) -> str:
 
     The attributes of the exception may be anything, also of one that Python or slurmhooks raises, too.
     """
-    found: str = trace.tried(lambda: "\n".join(error.findings) if isinstance(error, LoadError) else "", lambda _: "")
-    if found:
-        return found
+    findings: str = trace.tried(lambda: "\n".join(error.findings) if isinstance(error, LoadError) else "", lambda _: "")
+    if findings:
+        return findings
     line = trace.tried(lambda: _line(source, error), lambda _: None)
     where = source.name if type(line) is not int else f"{source.name}:{line}"
     hint = trace.tried(lambda: _hint(source, error), lambda _: "")

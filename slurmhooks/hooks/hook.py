@@ -38,15 +38,15 @@ class Group:
             raise AttributeError(name)
         hook = self._prefix + name
         spec = HOOKS.get(hook)
-        made: Group | Decorator
+        attribute: Group | Decorator
         if spec is not None:
-            made = Every(hook) if spec.is_periodic else Decorator(hook)
+            attribute = Every(hook) if spec.is_periodic else Decorator(hook)
         elif name in dir(self):
-            made = Group(f"{self._path}.{name}", f"{hook}.")
+            attribute = Group(f"{self._path}.{name}", f"{hook}.")
         else:
             raise AttributeError(f"{self._path} has no {name!r}; it has: {', '.join(dir(self))}")
-        setattr(self, name, made)
-        return made
+        setattr(self, name, attribute)
+        return attribute
 
     if not TYPE_CHECKING:
 

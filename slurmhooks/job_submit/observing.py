@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.job_submit.request import Request
     from slurmhooks.slurmctld.observation import Observation
-    from slurmhooks.worker.service import Running
+    from slurmhooks.worker.interface import Progress
 
 
 class Observing:
@@ -31,7 +31,7 @@ class Observing:
         self,
         request: Request,
         observation: Observation,
-        running: Running,
+        progress: Progress,
         timeout: float,
     ) -> None:
         """Store what the handlers run on.
@@ -39,15 +39,15 @@ class Observing:
         Args:
             request: the request, decoded.
             observation: the same, as the worker has sent it.
-            running: called before and after each handler.
+            progress: called before and after each handler.
             timeout: time limit in seconds of a handler that has none of its own.
         """
         self.call = Call(request.hook, None)
         self.call.id, self.call.time, self.call.request = observation.id, observation.time, observation.request
         self.call.observed = True
-        self.call.dropped = running.dropped
+        self.call.dropped = progress.dropped
         self._request = request
-        self._running = running
+        self._progress = progress
         self._timeout = timeout
 
     def run(self, handlers: tuple[Handler, ...], observers: list[tuple[int, object]]) -> Call:
@@ -69,11 +69,11 @@ class Observing:
         """Run a handler; return a savepoint of the request for the next one."""
         trial = Trial(self.call, OBSERVE)
         job = self._request.fresh(seen)
-        if place in self._running.ended:
+        if place in self._progress.ended:
             trial.begin()
-            trial.end(handler, HandlerError(self._running.ended[place]), job, seen)
+            trial.end(handler, HandlerError(self._progress.ended[place]), job, seen)
             return seen
-        around = _Observed(self._running, place, self._timeout, trial, self.call)
+        around = _Observed(self._progress, place, self._timeout, trial, self.call)
         arguments = self._request.arguments(job, handler.names)
         try:
             dispatch.run((handler,), arguments, job, around)
@@ -91,8 +91,8 @@ class _Observed(Around):
 
     saves = True
 
-    def __init__(self, running: Running, place: int, timeout: float, trial: Trial, call: Call) -> None:
-        self._running = running
+    def __init__(self, progress: Progress, place: int, timeout: float, trial: Trial, call: Call) -> None:
+        self._progress = progress
         self._place = place
         self._timeout = timeout
         self._trial = trial
@@ -100,7 +100,7 @@ class _Observed(Around):
         self.after: object = None
 
     def begin(self, handler: Handler) -> bool:
-        self._running.begin(self._place, handler.label, handler.timeout or self._timeout)
+        self._progress.begin(self._place, handler.label, handler.timeout or self._timeout)
         self._trial.begin()
         return True
 
@@ -108,7 +108,7 @@ class _Observed(Around):
         self._call.exempt = why
 
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
-        self._running.end()
+        self._progress.end()
         self.after = before if error is not None else view.savepoint()
         self._trial.end(handler, error, view, before)
         return None

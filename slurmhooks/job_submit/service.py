@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The service of job_submit's workers: handles one request of slurmctld at a time (slurmhooks.worker.service)."""
+"""The service of job_submit's workers: handles one request of slurmctld at a time (slurmhooks.worker.interface)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.capture import Recording
 from slurmhooks.slurmctld.observation import Observation, deferred, late
-from slurmhooks.slurmctld.service import PointService
+from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Running
+    from slurmhooks.worker.interface import Progress, Query
 
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
@@ -83,8 +83,8 @@ class Service(PointService):
                 call.members = deferred(structs, MEMBERS)  # slurmctld no longer has these members after the answer
         return done
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
-        """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.service."""
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
+        """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.interface."""
         observation = Observation.of(data)
         numbers, items, _ = self._open(observation.request, len(HOOKS))
         hook, sender, owner = numbers
@@ -95,7 +95,7 @@ class Service(PointService):
         ]
         self._request = request = Request(numbers, self._views, asking, structs)
 
-        observing = Observing(request, observation, running, self.settings.section.timeout)
+        observing = Observing(request, observation, progress, self.settings.section.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
         self._describe(call)
         for follow in self.followers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.jobcomp.trouble import Trouble
-from slurmhooks.slurmctld.service import PointService
+from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.wire.message import Message, MessageError, decode, number_value, read_number, read_text
 from slurmhooks.wire.protocol import WAIT, DeliveryItem, Type
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 
 class Service(PointService):

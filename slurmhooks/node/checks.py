@@ -30,10 +30,10 @@ def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> 
         type: its type, such as "nfs4" or "lustre".
         options: options that it has, such as "rw", which it loses if the kernel finds an error in it.
     """
-    found = [mount for mount in mounts.parse(_text("/proc/self/mountinfo")) if mount.point == path]
-    if not found:
+    matching = [mount for mount in mounts.parse(_text("/proc/self/mountinfo")) if mount.point == path]
+    if not matching:
         raise Reject(f"{path} is not mounted")
-    visible = found[-1]
+    visible = matching[-1]
     if type is not None and visible.kind != type:
         raise Reject(f"{path} is of type {visible.kind}, not {type}")
     own, of_super = visible.options, visible.super_options

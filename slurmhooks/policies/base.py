@@ -204,6 +204,11 @@ class Rule(BaseModel):
 
     # Decisions
 
+    @property
+    def exemptions(self) -> tuple[Exemption, ...]:
+        """The exemptions from this rule."""
+        return self._exemptions
+
     def exempt(self, exemptions: Iterable[Exemption]) -> None:
         """Take the exemptions of the configuration that are from this rule."""
         self._exemptions = tuple(each for each in exemptions if each.is_for(self.title))

@@ -111,14 +111,14 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
     """
     exemptions: list[Exemption] = []
     findings: list[str] = []
-    for where, made in read(path, tables):
-        if isinstance(made, ValidationError):
-            findings += config.findings(where, made, Exemption)
+    for where, exemption in _read(path, tables):
+        if isinstance(exemption, ValidationError):
+            findings += config.findings(where, exemption, Exemption)
             continue
-        exemptions.append(made)
+        exemptions.append(exemption)
         findings += [
             f"{where}: rules: no [[policies]] has the name {pattern}; there are {listed(titles, 'and')}"
-            for pattern in made.rules
+            for pattern in exemption.rules
             if not any(matches(title, (pattern,)) for title in titles)
         ]
     return exemptions, findings
@@ -127,13 +127,13 @@ def of_config(path: Path, tables: Sequence[dict[str, Any]], titles: Sequence[str
 def ended(path: Path, tables: Sequence[dict[str, Any]]) -> list[str]:
     """Return a note for each exemption whose last day has passed; those that are invalid are findings elsewhere."""
     return [
-        f"{where} ({made.who}): its last day was {made.until}, so it has no effect: remove it, or correct the date"
-        for where, made in read(path, tables)
-        if isinstance(made, Exemption) and made.is_over
+        f"{where} ({each.who}): its last day was {each.until}, so it has no effect: remove it, or correct the date"
+        for where, each in _read(path, tables)
+        if isinstance(each, Exemption) and each.is_over
     ]
 
 
-def read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
+def _read(path: Path, tables: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Exemption | ValidationError]]:
     """Yield where each exemption is, and the exemption, or what is wrong with it."""
     for number, table in enumerate(tables, 1):
         where = f"{path}: policy_exemptions, number {number}"

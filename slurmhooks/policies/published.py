@@ -130,12 +130,12 @@ def guide(rules: Iterable[Rule], read: Config, *, names: bool = False) -> Guide:
         names: whether to publish the accounts, groups and users that rules are for.
     """
     rollouts = read.rollouts()
-    made = [
+    noticed = [
         _rule(rule, mode, names)
         for rule in sorted(rules, key=lambda rule: rule.order)
         if (mode := _mode(rollouts.get(rule.label) or Rollout(mode=rule.mode))) is not None
     ]
-    return Guide(format=1, url=read.policy_defaults.help_url, all_refusals=read.policy.refusals == "all", rules=made)
+    return Guide(format=1, url=read.policy_defaults.help_url, all_refusals=read.policy.refusals == "all", rules=noticed)
 
 
 def _mode(rollout: Rollout) -> Literal["enforce", "warn", "partly"] | None:
@@ -176,15 +176,15 @@ def _has_names(case: BaseModel) -> bool:
 
 def _limits(rule: Rule) -> list[Limit]:
     values = rule.model_dump(mode="json", exclude_none=True)
-    made = []
+    limits = []
     for key, field in type(rule).model_fields.items():
         if key in Rule.model_fields or key == "rule" or key in rule.private or values.get(key) in (None, [], {}):
             continue
         value = values[key]
         if key in rule.inner:
             value = [{name: item for name, item in case.items() if name not in NAMED and item != []} for case in value]
-        made.append(Limit(key=key, value=value, unit=unit_of(field), meaning=field.description or ""))
-    return made
+        limits.append(Limit(key=key, value=value, unit=unit_of(field), meaning=field.description or ""))
+    return limits
 
 
 def _selection(rule: Rule, prefix: str, names: bool) -> Selection:

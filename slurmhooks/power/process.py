@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
+from slurmhooks.files import trusted
 from slurmhooks.files.bounded import bound
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
@@ -33,12 +34,12 @@ from slurmhooks.power.delivery import PowerDelivery
 from slurmhooks.processes import process
 from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, SEGMENT, waits
 from slurmhooks.processes.last_file import LastFile
+from slurmhooks.site import reload
 from slurmhooks.site import sources as site
 from slurmhooks.worker import worker
 from slurmhooks.worker.attempts import REPEAT
 from slurmhooks.worker.channel import end_timer
 from slurmhooks.worker.polling import POLL
-from slurmhooks.worker.service import load_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,8 +131,9 @@ def turn(spool: Path, failure: str | None, tell: Callable[[bytes], object]) -> f
         with suppress(OSError):  # too long: the files are loaded again after the pause
             tell(json.dumps(watch.plain()).encode())
 
+    trusted.guard()
     try:
-        config, registry = load_site(watch, lambda _: [], hooks=HOOKS, prepare=show)
+        config, registry = reload.load(site.config_path(), watch, lambda _: [], hooks=HOOKS, prepare=show)
     except (ConfigError, LoadError):
         show()  # with modules that hook files have imported
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
 from slurmhooks.slurmctld.asking import begin
-from slurmhooks.slurmctld.service import PointService, log_each
+from slurmhooks.slurmctld.point_service import PointService, log_each
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import answer, read_texts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 HOOKS = POINTS["prep"].called
 """Hooks by their numbers in a request."""

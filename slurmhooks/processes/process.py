@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls to the kernel that the processes of this package need."""
+"""What the processes of this package need of the kernel, and their log, which slurmctld reads from standard error."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Runner:
             files: hook files.
             shown: list to which a text is added for each call, for the report of a failed test.
         """
-        from slurmhooks.entry.sources import of_files
+        from slurmhooks.entry.scripts_and_rules import of_files
         from slurmhooks.errors import LoadError
         from slurmhooks.handlers.refusals import unknown_codes
         from slurmhooks.testing.exits import no_exit

@@ -123,7 +123,7 @@ class Answers:
         self.unknown = request.unknown
 
     def __call__(self, question: bytes) -> bytes:
-        """Return the result of a question; see slurmhooks.worker.service.Query.
+        """Return the result of a question; see slurmhooks.worker.interface.Query.
 
         Raises:
             NotRecordedError: the result was not recorded.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.slurmctld.model import Record
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 _FILLED = """
     account begin_time bitflags cpus_per_task max_cpus max_nodes mcs_label min_cpus min_mem_per_cpu min_mem_per_node

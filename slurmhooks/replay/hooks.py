@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.config import plain
-from slurmhooks.entry.sources import named_in, of_files
+from slurmhooks.entry.scripts_and_rules import named_in, of_files
+from slurmhooks.entry.worker_handlers import unserved
 from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import loading, reload
 from slurmhooks.site.sources import FILE_NAME
-from slurmhooks.slurmctld.service import unserved
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Registry

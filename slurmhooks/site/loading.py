@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers import loader
 
 TYPE_CHECKING = False
@@ -122,6 +123,21 @@ def of_config(link: Path, scripts: Scripts | None = None, watch: Watch | None = 
                 watch.file(source.name)
         watch.folders = [source.packages for source in named.sources if source.packages is not None]
     return named
+
+
+def problems(link: Path) -> list[str]:
+    """Return why this process cannot read a configuration or its hook files, without loading them."""
+    try:
+        named = of_config(link)
+    except (ConfigError, LoadError) as error:
+        return error.findings
+    findings: list[str] = []
+    for name in loader.files_of(named.sources):
+        try:
+            loader.read(name)
+        except LoadError as error:
+            findings += error.findings
+    return findings
 
 
 def of_line(args: Sequence[str], *, known: bytes | None = None, with_model: bool = False) -> Named:

@@ -70,7 +70,7 @@ def read(args: Sequence[str], path: str | None = None, point: str | None = None)
 
 def records(content: bytes, args: Sequence[str], point: str | None = None) -> list[list[str]] | None:
     """Return what :func:`read` returns, from the content of the manifest."""
-    found: list[list[str]] | None = None
+    rows: list[list[str]] | None = None
     inside = False
     try:
         for row in content.decode("utf-8", "surrogateescape").split("\n"):
@@ -81,13 +81,13 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
             words = [kind, *map(decoded, words)]
             if begins:
                 inside = words == ([point] if point is not None else ["line", *args])
-                if inside and found is None:
-                    found = []
-            elif found is not None:
-                found.append(words)
+                if inside and rows is None:
+                    rows = []
+            elif rows is not None:
+                rows.append(words)
     except ValueError:
         return None
-    return found
+    return rows
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:

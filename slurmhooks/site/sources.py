@@ -62,25 +62,6 @@ def located(path: str) -> str:
     return path if isinstance(paths.state(real), int) else real
 
 
-def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
-    """Return the configuration and the sources that it names.
-
-    Args:
-        path: path of the file, see :func:`located`; by default slurmhooks.toml in the home.
-
-    Raises:
-        ConfigError: it is invalid, or another user could have written it.
-        LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
-    """
-    link = path or config_path()
-
-    def read() -> tuple[Config, list[Source]]:
-        path, config = located_config(link)
-        return config, sources_of(path, config, link)
-
-    return again(read)
-
-
 def read_config(link: str) -> Config:
     """Return the configuration; see :func:`located_config`."""
     return again(lambda: _located_config(link))[1]
@@ -139,21 +120,6 @@ def _sources(patterns: Sequence[str], modules: Iterable[str], packages: Iterable
     return [*folders, *_expand(patterns, base), *(loader.Source(module=name) for name in modules)]
 
 
-def problems(path: Path | None = None) -> list[str]:
-    """Return why this process cannot read the configuration or hook files, without loading them."""
-    try:
-        _, files = of_config(path)
-    except (ConfigError, LoadError) as error:
-        return error.findings
-    findings: list[str] = []
-    for name in loader.files_of(files):
-        try:
-            loader.read(name)
-        except LoadError as error:
-            findings += error.findings
-    return findings
-
-
 def names_of(config: Config) -> list[str]:
     """Return the names, globs and folders in a configuration that may be relative to it."""
     scripts = (config.job_submit.lua, config.scrun.lua, config.cli_filter.lua)
@@ -182,7 +148,7 @@ def sources(path: str | None = None, link: str | None = None) -> tuple[list[Sour
     For launches without a hook manifest.
 
     Args:
-        path: as for :func:`of_config`.
+        path: path of the file, see :func:`located`; by default slurmhooks.toml in the home.
         link: the path before :func:`located`, if it was called.
 
     Raises:

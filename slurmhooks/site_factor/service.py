@@ -22,7 +22,7 @@ from slurmhooks.slurmctld.around import InWorker, end_timer
 from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.model import Record
-from slurmhooks.slurmctld.service import PointService
+from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.slurmctld.views import Views
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, MessageError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.processes.settings import Settings
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 HOOKS = POINTS["site_factor"].called
 KEEP = NO_VAL[32]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 PATIENCE = 0.1
 """Seconds to fetch rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.collector import quick_json
 from slurmhooks.collector.reporting import DECISION
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import codes, dispatch, trace
 from slurmhooks.hooks.rollout import ENFORCE
-from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld.changes import NOTHING, add_changes, secrets
 from slurmhooks.slurmctld.notices import MARK
 from slurmhooks.slurmctld.shown import Shown, plain
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR = "accepted", "refused", "failed", "accepted on error"
-UNAVAILABLE = "unavailable"
-"""Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
+"""Verdicts, and outcomes of handlers; slurmhooks.processes.control has those of requests that no worker served."""
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
 """More outcomes of handlers; the last two are for handlers that warn or observe."""
 

@@ -8,12 +8,11 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.collector import reporting
+from slurmhooks.collector import quick_json, reporting
+from slurmhooks.collector.checked import Decision
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
-from slurmhooks.processes import quick_json
-from slurmhooks.processes.checked import Decision
 from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, obsolete
 from slurmhooks.slurmctld.libslurm import Slurm
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Turns
+    from slurmhooks.worker.interface import Query, Turns
 
 RETRY = 0.2
 """Seconds between two attempts to begin a run that waits for another one."""

@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.log import log
 from slurmhooks.slurmctld.actions import RUNNING, UPDATES_OF_NODES, WAITING
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.slurmctld.actions import Action
 
 LIBRARY = "libslurmhooks_actions.so"
@@ -48,7 +51,12 @@ class Slurm:
             job: its row.
         """
         node = _bytes(job.batch_host) if job.batch_flag else None
-        return node is None or bool(self._library.slurmhooks_has_begun(ctypes.c_uint32(job.job_id), node))
+        if node is None:
+            return True
+        answer, lines = _with_lines(lambda: self._library.slurmhooks_has_begun(ctypes.c_uint32(job.job_id), node))
+        for line in lines:  # that a script has not begun is no error, but libslurm says so in lines of that level
+            (log.debug if answer == 0 else log.error)("job %d, %s: %s", job.job_id, job.batch_host, line)
+        return answer == 1
 
     def _take(self, action: Action) -> int:
         library = self._library
@@ -92,6 +100,21 @@ class Slurm:
         value = name.value or b""
         self._free(name)
         return int(code), value
+
+
+def _with_lines(call: Callable[[], int]) -> tuple[int, list[str]]:
+    """Return the result of a call, and the lines that it has written to standard error, which do not get there."""
+    kept, written = os.dup(2), os.memfd_create("libslurm")
+    try:
+        os.dup2(written, 2)
+        try:
+            result = call()
+        finally:
+            os.dup2(kept, 2)
+        return result, os.pread(written, os.fstat(written).st_size, 0).decode("utf-8", "replace").splitlines()
+    finally:
+        os.close(kept)
+        os.close(written)
 
 
 def _bytes(value: str | None) -> bytes | None:

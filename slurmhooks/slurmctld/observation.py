@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slurmhooks.wire.message import Packed
-    from slurmhooks.worker.service import Query
+    from slurmhooks.worker.interface import Query
 
 WHOSE = Struct("<IIII")
 """Precedes each question that is asked after the answer: sender, owner, 1 for an update, 0. In C:

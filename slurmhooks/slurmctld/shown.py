@@ -21,8 +21,8 @@ from slurmhooks.wire.tables import installed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from slurmhooks.collector.checked import Decision
     from slurmhooks.fields.rows import Field
-    from slurmhooks.processes.checked import Decision
     from slurmhooks.wire.message import Packed, Raw
     from slurmhooks.wire.tables import Tables
 

@@ -31,11 +31,6 @@ class Function:
         self.where = where
         self.since = since
 
-    def known_in(self, release: tuple[int, int]) -> bool:
-        """Tell whether a release has the function."""
-        year, month = self.since.split(".")
-        return (int(year), int(month)) <= release
-
 
 _INIT = Where("in init, by slurmhooks itself", local=("init",), allocator=("init",), remote=("init",))
 _AFTER = ("init_post_opt", "exit")

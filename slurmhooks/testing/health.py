@@ -10,7 +10,7 @@ from slurmhooks.node import children, run, verdict
 from slurmhooks.node.draining import Asked, Brake
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.runner import registry_of
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read arguments of sbatch's options."""
+"""Read arguments of sbatch's options as values of fields; ``option_texts`` has what commands print of them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.entry.sources import of_files
+from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.errors import LoadError
 from slurmhooks.fields.rows import Release, release_of
 from slurmhooks.handlers import dispatch, loader
@@ -26,11 +26,11 @@ from slurmhooks.spank.state import missing_handlers
 from slurmhooks.testing import every, jobcomp, power, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
-from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.exits import no_exit
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view
 from slurmhooks.testing.job_tables import FakeTable
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit

@@ -42,7 +42,7 @@ FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PART
 
 
 class Unwatched:
-    """Reports that no handler has ended a process; see slurmhooks.worker.service.Running."""
+    """Reports that no handler has ended a process; see slurmhooks.worker.interface.Progress."""
 
     def __init__(self) -> None:
         """Start without failures."""
@@ -68,7 +68,7 @@ class FakeSlurmctld:
         self._facts = facts or {}
 
     def __call__(self, question: bytes) -> bytes:
-        """Answer a question; see slurmhooks.worker.service.Query."""
+        """Answer a question; see slurmhooks.worker.interface.Query."""
         query = decode(question, self._tables)
         if query.what == What.FACT and query.table in FACTS:
             text = self._fact(Fact(query.table), query)
@@ -182,19 +182,19 @@ class _Views(Views):
 
     def bound(self, view: Any, table: str, computed: Computations | None = None) -> Any:
         """Return a class of views; see the base class."""
-        made, names = _bound(view, table, self.tables.release, frozenset(computed or ()))
+        bound, names = _bound(view, table, self.tables.release, frozenset(computed or ()))
         if not computed:
-            return made
-        getters = {name: property(computed_getter(computed[name]), doc=getattr(made, name).__doc__) for name in names}
-        return type(made.__name__, (made,), {"__slots__": (), **getters})
+            return bound
+        getters = {name: property(computed_getter(computed[name]), doc=getattr(bound, name).__doc__) for name in names}
+        return type(bound.__name__, (bound,), {"__slots__": (), **getters})
 
 
 @cache
 def _bound(view: type[Any], table: str, release: str, computed: frozenset[str]) -> tuple[Any, list[str]]:
     """Return a class of views, and which of the computed fields it has; each test has other functions for these."""
-    made: Any = bind(view, tables_of(release)[table], release, dict.fromkeys(computed, str))
+    bound: Any = bind(view, tables_of(release)[table], release, dict.fromkeys(computed, str))
     kinds = rows(view)
-    return made, [name for name in computed - set(made._missing) if isinstance(kinds.get(name), Computed)]
+    return bound, [name for name in computed - set(bound._missing) if isinstance(kinds.get(name), Computed)]
 
 
 def _charged(job: Any) -> str | None:

@@ -25,10 +25,10 @@ def preload(name: str) -> None:
     from contextlib import suppress
 
     from slurmhooks.wire.tables import installed
-    from slurmhooks.worker import service
+    from slurmhooks.worker import interface
 
     with suppress(Exception):
-        service.entry(name)
+        interface.entry(name)
         for module in ("config.plain", "config.plain_toml", "hooks.hook"):
             importlib.import_module(f"slurmhooks.{module}")
         # The tables of the plugin that slurmctld has loaded: the files may be replaced while it runs.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.processes.backoff import Backoff
 from slurmhooks.worker.polling import POLL, FilePoller
 
 if TYPE_CHECKING:
@@ -13,9 +14,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.files.watch import Watch
 
-RETRY = 60.0
-"""Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
-starts after 0.1 seconds."""
+FIRST = 0.1
+"""Seconds before a generation that ended by itself is replaced if none is in service; see Backoff."""
 PAUSE = 10.0
 """Seconds before such a generation is replaced if another one is in service."""
 REPEAT = 60.0
@@ -39,7 +39,7 @@ class Attempts:
         self.watch: Watch | None = None
         self.follows = True
         self.fault: dict[str, Any] | None = None
-        self._accidents = 0
+        self._accidents = Backoff(FIRST)
         self._at: float | None = None
         self._poller = FilePoller(wake)
 
@@ -62,17 +62,18 @@ class Attempts:
 
     def succeeded(self) -> None:
         """Note that the newest files are in force."""
-        self._accidents, self.fault = 0, None
+        self._accidents.succeeded()
+        self.fault = None
 
     def invalid(self, watch: Watch | None) -> None:
         """Note that the files were read, and are invalid."""
-        self.watch, self._accidents = watch, 0
+        self.watch = watch
+        self._accidents.succeeded()
 
     def accident(self, is_serving: bool) -> None:
         """Note that a generation, or its worker, ended before it went into service, although its files are valid."""
         if not is_serving:
-            self._accidents += 1
-            self._pause(min(RETRY, 0.05 * 2 ** min(self._accidents, 12)))
+            self._pause(self._accidents.failed())
         elif self.follows:
             self._pause(PAUSE)
 
@@ -85,7 +86,7 @@ class Attempts:
 
     def may_succeed(self) -> bool:
         """Tell whether there were only few accidents: then requests wait for the next attempt, until their deadline."""
-        return self._accidents in range(1, ACCIDENTS)
+        return self._accidents.failures in range(1, ACCIDENTS)
 
     def _pause(self, seconds: float) -> None:
         """Load the files again after some time, and not before, even if they have changed."""

@@ -20,7 +20,7 @@ from struct import Struct
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.wire.protocol import MAX_MESSAGE, STATUS_PAGE, ChannelKind
-from slurmhooks.worker.service import Query
+from slurmhooks.worker.interface import Query
 
 HEADER = Struct("<II")
 _SIZE = HEADER.size
@@ -128,7 +128,7 @@ class Channel:
             return self.receive(ChannelKind.REPLY)
 
     def _query(self, request: int, question: bytes) -> bytes:
-        """Ask a question during a request, which is given by its number; see slurmhooks.worker.service.Query."""
+        """Ask a question during a request, which is given by its number; see slurmhooks.worker.interface.Query."""
         with self._lock:
             if request != self._open or self.inherited:
                 raise StaleHandleError("slurmctld answers only during the call, in the worker itself")

@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.processes import confinement, control, process
+from slurmhooks.processes.backoff import Backoff
 from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker.channel import Channel, end_fork, end_timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.worker.service import Query, Service
+    from slurmhooks.worker.interface import Query, Service
 
-RETRY = 1.0
-RETRY_MOST = 60.0
-"""Maximum seconds between attempts to start the process after it ended too early; the delay doubles up to this
-limit."""
 _PAGE = 4096
 _STATE = Struct("=IIdII")
 """On the status page: the state of the process, how many requests it has begun, when the running handler is to be
@@ -71,8 +68,7 @@ class Companion:
         self._supervisor = supervisor
         self._page = Page()
         self._pid = 0
-        self._failures = 0
-        self._retry_at = 0.0
+        self._backoff = Backoff()  # for a process that ends too early
 
     @property
     def running(self) -> bool:
@@ -98,7 +94,7 @@ class Companion:
             pid, ours, theirs = process.fork(socket.SOCK_STREAM)
         except OSError as error:
             log.error(failed, error.strerror)
-            self._pause()
+            self._backoff.failed()
             return
         if not pid:
             leave()
@@ -120,11 +116,6 @@ class Companion:
         pid, status = os.waitpid(self._pid, 0)
         self._pid = 0
         return pid, status
-
-    def _pause(self) -> None:
-        """Wait before the next attempt to start the process."""
-        self._failures += 1
-        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
 
 
 def begin(service: Service, channel: Channel, parent: int, name: str) -> None:

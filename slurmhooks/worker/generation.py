@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import socket
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,21 +17,21 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.handlers import dispatch, trace
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.backoff import Backoff
 from slurmhooks.processes.control import Message
 from slurmhooks.recording import page as shared
 from slurmhooks.wire.protocol import STATUS_PAGE, Control
-from slurmhooks.worker import service, worker
+from slurmhooks.worker import interface, worker
 from slurmhooks.worker.channel import HEADER, end_timer
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.periodic import Periodic
 
 if TYPE_CHECKING:
     from slurmhooks.processes.settings import Settings
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.interface import Service
 
-RETRY = 1.0
-RETRY_MOST = 60.0
-"""Maximum seconds between attempts to start a worker after one ended too early; the delay doubles up to this limit."""
+LOOK = 1.0
+"""Maximum seconds without an event before the generation looks at its processes."""
 
 
 class Generation:
@@ -55,8 +54,7 @@ class Generation:
         self._zombies: set[int] = set()  # workers that have ended, which slurmctld does not know yet
         self._closed: set[int] = set()  # zombies that ended normally: slurmctld may be about to end, too
         self._finishing = False
-        self._retry_at = 0.0
-        self._failures = 0  # attempts since a worker could serve
+        self._backoff = Backoff()  # for workers that end before they can serve
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -92,7 +90,7 @@ class Generation:
 
     def _lacks_worker(self) -> bool:
         """Tell whether another worker is to be started now."""
-        if self._finishing or time.monotonic() < self._retry_at:
+        if self._finishing or not self._backoff.is_over:
             return False
         return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.section.workers
 
@@ -102,7 +100,7 @@ class Generation:
 
     def _wait(self) -> float:
         """Return the maximum number of seconds to wait for an event."""
-        return min([RETRY, *(each.wait(RETRY) for each in self._companions)])
+        return min([LOOK, *(each.wait(LOOK) for each in self._companions)])
 
     def _leave(self, own: Observer | Periodic | None = None) -> None:
         """Close, in a forked child, what belongs to the generation, and to companions but ``own``."""
@@ -146,7 +144,7 @@ class Generation:
             process.kill(pid)  # _reap() treats it as a failure
             return
         del self._starting[pid]
-        self._failures = 0
+        self._backoff.succeeded()
         self._serving.add(pid)
         control.send(self._supervisor, Message(Control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
         channel.close()
@@ -212,10 +210,9 @@ class Generation:
 
     def _failed(self, pid: int, text: str) -> None:
         """Report that a worker could not be started, and wait before the next attempt: the cause may persist."""
-        self._failures += 1
-        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
+        self._backoff.failed()
         log.error("%s", text)
-        control.send(self._supervisor, Message(Control.UNAVAILABLE, self._number, pid, self._failures, text))
+        control.send(self._supervisor, Message(Control.UNAVAILABLE, self._number, pid, self._backoff.failures, text))
 
 
 def _status(pid: int) -> int:
@@ -247,7 +244,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             shared.page.for_workers()
         announce = partial(_announce, supervisor, number, watch)
         try:
-            loaded = service.entry(name)(watch, announce)
+            loaded = interface.entry(name)(watch, announce)
         except (ConfigError, LoadError) as error:
             line = dispatch.report_findings(error.findings, "these files do not go into service")
             _refuse(supervisor, number, [line, *error.findings], watch)
@@ -272,7 +269,7 @@ def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: 
 
 
 def _announce(supervisor: socket.socket, number: int, watch: Watch, settings: Settings) -> None:
-    """Tell the supervisor what the configuration says; see slurmhooks.worker.service.Announce."""
+    """Tell the supervisor what the configuration says; see slurmhooks.worker.interface.Announce."""
     _send(supervisor, Control.CONFIGURED, number, {"settings": settings.document(), "watch": watch.plain()})
 
 

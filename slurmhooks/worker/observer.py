@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.worker.channel import Channel
-    from slurmhooks.worker.service import Query, Service
+    from slurmhooks.worker.interface import Query, Service
 
 OBSERVE = 1
 """The kind of the reports that workers send."""
@@ -44,7 +44,7 @@ class Observer(Companion):
         super().__init__(service, number, supervisor)
         self._reporter, self._requests = reporting.pair()
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))
-        self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Observing
+        self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Progress
         self._finish_at: float | None = None
 
     def tend(self, leave: Callable[[], None]) -> None:
@@ -62,7 +62,7 @@ class Observer(Companion):
                 self._kill("was killed, as other hooks are in force")
             elif self._has_ended():
                 self._forget()
-        if not self._pid and self._finish_at is None and now >= self._retry_at:
+        if not self._pid and self._finish_at is None and self._backoff.is_over:
             self._start(leave, self._run, "no observer can be started: %s; no request is affected")
 
     def finish(self, *, at_once: bool) -> None:
@@ -79,9 +79,9 @@ class Observer(Companion):
     def _run(self, channel: Channel, parent: int) -> None:
         self._reporter.close()
         begin(self._service, channel, parent, "slurmhooks-obs")
-        observing = Observing(self._page, self._ended)
-        observing.idle()
-        serve(self._service, self._requests, asks(channel), observing)
+        progress = Progress(self._page, self._ended)
+        progress.idle()
+        serve(self._service, self._requests, asks(channel), progress)
         self._service.stop()
 
     def _kill(self, how: str) -> None:
@@ -104,13 +104,13 @@ class Observer(Companion):
         if state == BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
         if state == STARTING:
-            self._pause()
+            self._backoff.failed()
         else:
-            self._failures = 0
+            self._backoff.succeeded()
 
 
-class Observing:
-    """What a service learns about a request, and reports while it observes; implements ``Running`` of service.py."""
+class Progress:
+    """What a service learns about a request, and reports while it observes; implements ``Progress`` of interface.py."""
 
     def __init__(self, page: Page, ended: dict[int, str]) -> None:
         """Begin with the first request.
@@ -160,13 +160,13 @@ class Observing:
         self._page.write(IDLE, self._begun)
 
 
-def serve(service: Service, requests: socket.socket, query: Query, observing: Observing) -> None:
+def serve(service: Service, requests: socket.socket, query: Query, progress: Progress) -> None:
     """Observe until all workers have ended and no request is left, or this process has used too much memory."""
     while (report := reporting.receive(requests, socket.MSG_PEEK)) is not None:
-        observing.next(report.dropped)
-        if _NO_HANDLER not in observing.ended:
-            service.observe(report.data, query, observing)
-        observing.idle()
+        progress.next(report.dropped)
+        if _NO_HANDLER not in progress.ended:
+            service.observe(report.data, query, progress)
+        progress.idle()
         reporting.receive(requests)
         if worker.is_bloated(service.settings):
             return

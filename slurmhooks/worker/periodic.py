@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.worker.channel import Channel
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.interface import Service
 
 
 class State:
@@ -84,7 +84,7 @@ class Periodic(Companion):
                 self._forget(f"missed the time limit of {label} and was killed")
             elif self._has_ended():
                 self._forget("")
-        if not self._pid and not self._finishing and now >= self._retry_at:
+        if not self._pid and not self._finishing and self._backoff.is_over:
             self._begin(leave)
 
     def _begin(self, leave: Callable[[], None]) -> None:
@@ -94,7 +94,7 @@ class Periodic(Companion):
             claims, theirs = process.pair(socket.SOCK_SEQPACKET)
         except OSError as error:
             log.error(failed, error.strerror)
-            self._pause()
+            self._backoff.failed()
             return
         with claims:
             with theirs, suppress(OSError):  # the supervisor has ended; this generation will end, too
@@ -131,13 +131,13 @@ class Periodic(Companion):
             how = how or process.describe(status) + (f" in {label}" if deadline else "")
             log.error("the process of periodic rules (%d) %s; the next run decides again", pid, how)
         if kind == BUSY:
-            self._failures = 0  # the rule that has ended the process is due again later
+            self._backoff.succeeded()  # the rule that has ended the process is due again later
         else:
-            self._pause()
+            self._backoff.failed()
 
 
 class Turns:
-    """What the process tells its generation, and what it has to wait for; implements ``Turns`` of service.py."""
+    """What the process tells its generation, and what it has to wait for; implements ``Turns`` of interface.py."""
 
     def __init__(self, page: Page, until: socket.socket, claims: socket.socket) -> None:
         """Begin.
@@ -155,7 +155,7 @@ class Turns:
         self._pid = os.getpid()
 
     def claim(self, rule: str, run: int, *, take_over: bool) -> tuple[Claim, int | None]:
-        """Ask whether a run may begin; see slurmhooks.worker.service.
+        """Ask whether a run may begin; see slurmhooks.worker.interface.
 
         Raises:
             StaleHandleError: the supervisor has no socket to this process, which thus cannot run anything.

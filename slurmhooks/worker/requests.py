@@ -15,10 +15,13 @@ import socket
 import time
 from contextlib import suppress
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files import slurm_conf
 from slurmhooks.processes import descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PREFIX = "slurmhooks"
 QUESTIONS = "questions"
@@ -123,10 +126,17 @@ class Requests:
                 os.close(document)
         self._close(asked)
 
-    def give(self, asked: Asked, end: socket.socket) -> None:
-        """Answer a request with a socket, and close the connection."""
-        with suppress(OSError):  # the command was interrupted
-            socket.send_fds(asked.connection, [b"channel"], [end.fileno()])
+    def give(self, asked: Asked, pass_on: Callable[[socket.socket], None]) -> None:
+        """Answer a request with a channel for questions to slurmctld, whose other end is passed on to it."""
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            self.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
+            return
+        with ours, theirs:
+            pass_on(ours)
+            with suppress(OSError):  # the command was interrupted
+                socket.send_fds(asked.connection, [b"channel"], [theirs.fileno()])
         self._close(asked)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from slurmhooks.site import sources as site
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.processes.child import Child
+    from slurmhooks.worker.child import Child
 
 
 def of(

@@ -15,14 +15,14 @@ from slurmhooks.collector.collector import Collector
 from slurmhooks.files.watch import Watch
 from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
-from slurmhooks.processes.child import Child, text_for_users
 from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Control
-from slurmhooks.worker import generation, periodic, read_notices, service, status
+from slurmhooks.worker import generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
+from slurmhooks.worker.child import Child, text_for_users
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
 from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
@@ -256,7 +256,7 @@ class Supervisor:
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
         if before is None:
-            service.complete(self._entry)
+            interface.complete(self._entry)
         if before is not None and before in self._children:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))
@@ -357,24 +357,17 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle the request of a command."""
         if asked.text == "status":
-            point, troubles = service.point(self._entry), (self._claims.trouble, self._collector.trouble)
+            point, troubles = interface.point(self._entry), (self._claims.trouble, self._collector.trouble)
             known = status.of(point, self._serving, self._children, self._attempts.fault, *troubles)
             self._requests.answer(asked, known)
-        elif asked.text == QUESTIONS and service.point(self._entry) == "job_submit":
-            self._give_channel(asked)
+        elif asked.text == QUESTIONS and interface.point(self._entry) == "job_submit":
+            self._requests.give(asked, self._pass_channel)
         elif asked.text != "reload":
-            self._requests.answer(asked, self._collector.request(asked.text, service.point(self._entry)))
+            self._requests.answer(asked, self._collector.request(asked.text, interface.point(self._entry)))
 
-    def _give_channel(self, asked: Asked) -> None:
-        """Give a command a channel for questions to slurmctld."""
-        try:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        except OSError as error:
-            self._requests.answer(asked, {"findings": [f"no channel can be made: {error.strerror}"]})
-            return
-        with ours, theirs:
-            self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(ours.fileno(),)))
-            self._requests.give(asked, theirs)
+    def _pass_channel(self, end: socket.socket) -> None:
+        """Let slurmctld answer questions on a channel."""
+        self._to_client(Message(Control.OBSERVER, self._serving or 0, 0, fds=(end.fileno(),)))
 
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""

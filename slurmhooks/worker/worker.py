@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.processes.settings import Settings
-    from slurmhooks.worker.service import Service
+    from slurmhooks.worker.interface import Service
 
 RETIRE = 0.75
 """The fraction of its memory limit at which a worker is replaced, between two requests."""

@@ -239,9 +239,13 @@ def test_actions(site: Cluster) -> None:
     site.root("rm", "/tmp/round2")
     nodes = site.root("scontrol", "show", "node").stdout
     assert "DRAIN" not in nodes, nodes
+    site.wait(lambda: "notified" in outcomes(site, "every:acts"), what="line after the prolog")
     # By now there were several runs: nothing was done twice.
     assert not differ()
     assert "its script has not begun" in log(site)
+    told = [line for line in log(site).split("\n") if "slurm_job_step_get_pids" in line]
+    assert told
+    assert all("debug:" in line for line in told), told
     seen = outcomes(site, "every:acts")
     counts = {name: seen.count(name) for name in ("cancelled", "held", "released", "requeued", "notified", "failed")}
     # A task of an array is a job of its own; all components of a heterogeneous job are one for Slurm.

@@ -27,8 +27,8 @@ OBSERVER, COLLECTOR = "slurmhooks-obs", "slurmhooks-coll"
 ROOM = 64
 """Descriptors that are enough for each process."""
 HURRIED = (
-    "from slurmhooks.collector import collector; from slurmhooks.worker import attempts, companion, generation;"
-    "attempts.PAUSE = collector.RETRY = generation.RETRY = companion.RETRY = 0.2; "
+    "from slurmhooks.processes import backoff; from slurmhooks.worker import attempts, generation;"
+    "attempts.PAUSE = generation.LOOK = backoff.MOST = 0.2; "
 )
 # RLIMIT_NPROC does not apply to root, so this simulates the kernel's answer.
 SHORT = """

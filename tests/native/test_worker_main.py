@@ -14,15 +14,15 @@ import sys
 from pathlib import Path
 from slurmhooks.files import paths
 from slurmhooks.files.watch import Watch
-from slurmhooks.worker import service
+from slurmhooks.worker import interface
 from slurmhooks.worker.__main__ import preload
 
 name = sys.argv[1]
 preload(name)
 if "complete" in sys.argv:
-    service.complete(name)
+    interface.complete(name)
 before = set(sys.modules)
-service.entry(name)(Watch(), lambda settings: None)
+interface.entry(name)(Watch(), lambda settings: None)
 print(*{module.partition(".")[0] for module in set(sys.modules) - before})
 """
 

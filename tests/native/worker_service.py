@@ -16,7 +16,7 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Announce, Query, Running, Turns
+from slurmhooks.worker.interface import Announce, Progress, Query, Turns
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
@@ -65,9 +65,9 @@ class Service:
         """Keep the function."""
         self._send = send
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run the code of the test."""
-        exec(str(self._state["observe"]), {"data": data, "query": query, "running": running})
+        exec(str(self._state["observe"]), {"data": data, "query": query, "running": progress})
 
     def repeat(self, query: Query, turns: Turns) -> None:
         """Run the code of the test."""

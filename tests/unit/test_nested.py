@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.collector import recordings
+from slurmhooks.collector import recording_orders
 from slurmhooks.policies.asking import InvalidAnswerError, table
 from slurmhooks.power.calls import Call
 from slurmhooks.power.metrics import COUNTS, Counts
@@ -31,7 +31,7 @@ def test_counts_of_power_calls(tmp_path: Path) -> None:
 
 def test_a_request_to_record() -> None:
     """It is refused, and the supervisor goes on."""
-    assert "findings" in recordings.answer(f"record {NESTED}", Page())
+    assert "findings" in recording_orders.answer(f"record {NESTED}", Page())
 
 
 def test_the_answer_of_a_service() -> None:

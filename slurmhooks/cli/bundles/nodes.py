@@ -205,4 +205,4 @@ def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except FileNotFoundError as error:
-        raise Finding(f"{command[0]} is not on PATH") from error
+        raise Finding(f"{command[0]} is not on PATH: add the folder of Slurm's commands to it") from error

@@ -71,7 +71,10 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
         principals = _run(["-Y", "find-principals", *files], b"")
         name = principals.stdout.partition("\n")[0].strip()
         if principals.returncode or not name:
-            raise Finding(f"{bundle}: refused: {allowed} does not have the key that has signed it")
+            raise Finding(
+                f"{bundle}: refused: {allowed} does not have the key that has signed it: add a line for that key"
+                " there, or sign with one of its keys"
+            )
         checked = _run(["-Y", "verify", "-n", NAMESPACE, "-I", name, *files], data)
         if checked.returncode:
             why = f"{checked.stdout} {checked.stderr}".strip().replace("\n", " ")

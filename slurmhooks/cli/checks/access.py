@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from slurmhooks.cli import loading, manifests
+from slurmhooks.cli import manifests, whole_site
 from slurmhooks.files import slurm_conf
 from slurmhooks.site.manifest_writer import Line
 
@@ -50,7 +50,7 @@ def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
     return Reader(f"{what} {entry.pw_name}", entry.pw_uid, groups)
 
 
-def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
+def problems(loaded: whole_site.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
     """Find files that a user must be able to read but cannot.
 
     Args:

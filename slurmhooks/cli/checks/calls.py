@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slurm
+from slurmhooks.cli import build_record, configuration, scrun_lua, slurm, whole_site
 from slurmhooks.cli.checks import plugins
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers.registry import Handler
@@ -14,7 +14,7 @@ IN_CALLS = ("job_submit", "spank", "cli_filter", "scrun")
 """The plugin points that this module is about; plugins.py and power.py have the others."""
 
 
-def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
+def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
     """Return why Slurm never calls handlers, each with the remedy.
 
     Args:

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, loading
+from slurmhooks.cli import build_record, configuration, whole_site
 from slurmhooks.files import slurm_conf
 
 ONLY = ("START_ONLY", "REBOOT_ONLY")
@@ -12,7 +12,7 @@ KILLED = 60
 """Seconds after which slurmd kills the program, unless HealthCheckTimeout says otherwise."""
 
 
-def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
+def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
     """Return findings about the lines that slurm.conf needs for the health checks of a site.
 
     Args:

@@ -26,14 +26,14 @@ def notes(handlers: "Iterable[Handler]") -> list[str]:
     """Return a note for each such statement in the functions of handlers, in the order of the handlers."""
     handlers = list(handlers)
     trees = {path: _tree(path) for path in dict.fromkeys(handler.path for handler in handlers)}
-    found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for handler in handlers:
         tree = trees[handler.path]
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and _first_line(node) == handler.line:
                 for line, text in _in_handler(handler, node, list(expecting(tree, "AttributeError"))):
-                    found[f"{handler.path}:{line}: {text}"] = None
-    return list(found)
+                    notes[f"{handler.path}:{line}: {text}"] = None
+    return list(notes)
 
 
 def _tree(path: str) -> ast.AST:

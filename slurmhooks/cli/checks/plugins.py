@@ -46,5 +46,5 @@ def _line(key: str, point: Point, value: str | None) -> str | None:
     value = value or point.default or ""
     if configuration.has_plugin(value, point.name):
         return None
-    present = configuration.names_in(value) if point.default is not None else []
-    return f"{key}={','.join([*present, f'{point.name}/python'])}"
+    others = value if point.default is not None else ""
+    return f"{key}={configuration.with_plugin(others, point.name, f'{point.name}/python')}"

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, loading
+from slurmhooks.cli import build_record, configuration, whole_site
 from slurmhooks.files import slurm_conf
 from slurmhooks.hooks.points import POINTS
 
@@ -11,7 +11,7 @@ REBOOT = "power.reboot"
 FROM_CONTROLLER = "reboot_from_controller"
 
 
-def problems(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
+def problems(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
     """Return findings about the lines of slurm.conf that power hooks need, and about those that need hooks.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.cli import controllers
 
 if TYPE_CHECKING:
-    from slurmhooks.cli.loading import Loaded
+    from slurmhooks.cli.whole_site import Loaded
     from slurmhooks.handlers.registry import Handler
 
 
@@ -60,9 +60,9 @@ class Report:
 
 def of_files(paths: tuple[Path, ...]) -> Report:
     """Check hook files, or a slurmhooks.toml with its hook files, without Slurm."""
-    from slurmhooks.cli import loading
+    from slurmhooks.cli import whole_site
 
-    loaded = loading.Loaded()
+    loaded = whole_site.Loaded()
     loaded.load_files(paths)
     return _report(loaded, [*loaded.registry.all_handlers(), *loaded.health], loaded.findings, None, [])
 
@@ -75,10 +75,10 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         plugin_dir: the folder of the plugins; None: that of slurm.conf.
         staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
     """
-    from slurmhooks.cli import build_record, configuration, loading, manifests
+    from slurmhooks.cli import build_record, configuration, manifests, whole_site
     from slurmhooks.cli.checks import access, calls, health, lines, power
 
-    loaded = loading.Loaded()
+    loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
     findings = [*loaded.findings, *loaded.disabled]
     folder = plugin_dir or configuration.installed_in(sysconfdir)

@@ -136,8 +136,8 @@ def _release(text: str | None) -> Release:
             return release_of(text)
         except ValueError as error:
             raise click.BadParameter(f"not a release of Slurm: {text}", param_hint="--release") from error
-    found = next(slurm.installed_versions(), None)
-    return NEWEST if found is None else found[1][:2]
+    installed = next(slurm.installed_versions(), None)
+    return NEWEST if installed is None else installed[1][:2]
 
 
 def _version(wanted: str | None) -> str:

@@ -68,4 +68,4 @@ def _write(path: Path, data: bytes, mode: int) -> None:
     try:
         durable.write(path, data, mode)
     except FileNotFoundError as error:
-        raise Finding(f"{path}: its folder does not exist") from error
+        raise Finding(f"{path}: its folder does not exist: create it") from error

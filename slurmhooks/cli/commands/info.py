@@ -12,6 +12,7 @@ from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.fields import LISTS
 from slurmhooks.files import home
 from slurmhooks.log import visible
+from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
@@ -56,7 +57,7 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
-    findings += site.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
+    findings += loading.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
     running, notes = controllers.find_running(sysconfdir)
     findings += controllers.findings(running)
     scrun = slurm.find_program("scrun")

@@ -13,7 +13,7 @@ from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.config.model import Config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.policies import describe, exemptions, published, rules
+from slurmhooks.policies import describe, published, rules
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.exemptions import WHO, Exemption
 from slurmhooks.site import sources as site
@@ -105,9 +105,8 @@ class Row:
 @parameters.sysconfdir_option
 def list_exemptions(sysconfdir: Path) -> None:
     """List the exemptions from rules in slurmhooks.toml, those that end first at the top."""
-    read, switched_on = _of_site(sysconfdir)
-    made = (each for _, each in exemptions.read(site.config_path(), read.policy_exemptions))
-    given = sorted((each for each in made if isinstance(each, Exemption)), key=lambda each: each.until)
+    _, switched_on = _of_site(sysconfdir)
+    given = dict.fromkeys(each for rule in switched_on for each in rule.exemptions)
     output.result(
         [
             Row(
@@ -117,7 +116,7 @@ def list_exemptions(sysconfdir: Path) -> None:
                 is_over=each.is_over,
                 reason=each.reason,
             )
-            for each in given
+            for each in sorted(given, key=lambda each: each.until)
         ],
         show_exemptions,
     )

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output, parameters, progress
+from slurmhooks.cli.controllers import NOBODY
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.collector import recordings
+from slurmhooks.collector import recording_orders
 from slurmhooks.config import keys
 from slurmhooks.files import slurm_conf
 from slurmhooks.hooks import terms
@@ -108,8 +109,8 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     metavar="TABLES",
     help="Record all rows of these tables every ten minutes, for new rules that read more than present ones.",
 )
-@click.option("--stop", "action", flag_value=recordings.STOP, help="End the running recording.")
-@click.option("--status", "action", flag_value=recordings.STATUS, help="Show the status of the recording.")
+@click.option("--stop", "action", flag_value=recording_orders.STOP, help="End the running recording.")
+@click.option("--status", "action", flag_value=recording_orders.STATUS, help="Show the status of the recording.")
 @output.json_option(Recording | None)
 @parameters.sysconfdir_option
 def command(
@@ -130,7 +131,7 @@ def command(
     parameters.use(sysconfdir)
     if action is None:
         wanted = {"file": str((file or default_file()).absolute()), "seconds": duration, "size": most}
-        text = recordings.START + json.dumps({**wanted, "with": kept, "tables": tables})
+        text = recording_orders.START + json.dumps({**wanted, "with": kept, "tables": tables})
     elif file is not None:
         raise click.UsageError("--stop and --status take no FILE: one recording runs at a time")
     else:
@@ -140,7 +141,7 @@ def command(
         until = time.monotonic() + PATIENCE
         while is_pending(action, answer) and time.monotonic() < until:
             time.sleep(0.1)
-            answer = ask(recordings.STATUS)
+            answer = ask(recording_orders.STATUS)
     if action is None:
         check_begun(answer)
     recording = recording_of(answer)
@@ -149,7 +150,7 @@ def command(
 
 def is_pending(action: str | None, answer: dict[str, Any]) -> bool:
     """Tell whether the process that records has not begun or ended yet, as the command asks for."""
-    return not answer["status"] if action is None else action == recordings.STOP and answer["runs"]
+    return not answer["status"] if action is None else action == recording_orders.STOP and answer["runs"]
 
 
 def check_begun(answer: dict[str, Any]) -> None:
@@ -205,7 +206,7 @@ def ask(text: str) -> dict[str, Any]:
     findings = [finding for answer in answers for finding in answer.get("findings", [])]
     if findings:
         raise Findings(findings)
-    raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
+    raise Finding(NOBODY)
 
 
 def show(recording: Recording | None) -> None:

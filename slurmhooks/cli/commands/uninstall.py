@@ -27,7 +27,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
         click.echo("no plugins are installed")
         return
     if not build_record.BuildRecord.path_in(folder).exists():
-        raise Finding(f"{folder} has no plugins of slurmhooks")
+        raise Finding(f"{folder} has no plugins of slurmhooks: name their folder with --plugin-dir")
     findings = list(uses(sysconfdir, folder))
     if findings:
         raise Findings(findings)

@@ -30,9 +30,9 @@ def page(report: Report, notes: Sequence[str] = ()) -> Page:
         report: the counts.
         notes: remarks on the log.
     """
-    made = Page("Rules for jobs: what they decided", _span(report))
+    page = Page("Rules for jobs: what they decided", _span(report))
     total = report.total
-    made.figures(
+    page.figures(
         {
             "requests": total.requests,
             "refused": total.refused,
@@ -43,44 +43,44 @@ def page(report: Report, notes: Sequence[str] = ()) -> Page:
         }
     )
     for note in notes:
-        made.note(note)
+        page.note(note)
     if report.lost:
-        made.note(f"{report.lost} lines are missing in the log: it could not be written, or not fast enough.")
+        page.note(f"{report.lost} lines are missing in the log: it could not be written, or not fast enough.")
     deciding = [rule for rule in report.rules if any(_counts(rule))]
-    made.section("By rule", f"Requests that each rule refused, or would have refused. {MEANING}")
-    _bars(made, [rule.rule for rule in deciding], deciding)
-    made.add(_table(("rule",), [((rule.rule,), rule) for rule in deciding]))
-    made.section("By day")
-    made.chart("columns", [day.name for day in report.days], _series(report.days))
-    made.add(_table(("day", "requests"), [((day.name, day.requests), day) for day in report.days]))
+    page.section("By rule", f"Requests that each rule refused, or would have refused. {MEANING}")
+    _bars(page, [rule.rule for rule in deciding], deciding)
+    page.add(_table(("rule",), [((rule.rule,), rule) for rule in deciding]))
+    page.section("By day")
+    page.chart("columns", [day.name for day in report.days], _series(report.days))
+    page.add(_table(("day", "requests"), [((day.name, day.requests), day) for day in report.days]))
     for title, rows in (("account", report.accounts), ("user", report.users)):
-        made.section(f"By {title}", f"Each {title} with the most refusals and warnings first.")
+        page.section(f"By {title}", f"Each {title} with the most refusals and warnings first.")
         touched = [each for each in rows if any(_counts(each))]
-        _bars(made, [each.name for each in touched], touched)
-        made.add(_table((title, "requests"), [((each.name, each.requests), each) for each in rows]))
+        _bars(page, [each.name for each in touched], touched)
+        page.add(_table((title, "requests"), [((each.name, each.requests), each) for each in rows]))
     if report.change is not None:
-        _change(made, report.change)
-    made.section("Sets of rules", "Each set of hook files and configuration that was in force, by its hash.")
-    made.add(
+        _change(page, report.change)
+    page.section("Sets of rules", "Each set of hook files and configuration that was in force, by its hash.")
+    page.add(
         _table(
             ("hooks", "first request", "last request", "requests"),
             [((each.name, _at(each.first), _at(each.last), each.requests), each) for each in report.hooks],
         )
     )
     slow = sorted(report.rules, key=lambda rule: -rule.mean)
-    made.section("Time", "How long each handler takes on average. slurmctld waits for handlers that are in force.")
-    made.chart("bars", [rule.rule for rule in slow[:MOST]], {"mean": [rule.mean for rule in slow[:MOST]]}, "\u202fµs")
-    made.add(
+    page.section("Time", "How long each handler takes on average. slurmctld waits for handlers that are in force.")
+    page.chart("bars", [rule.rule for rule in slow[:MOST]], {"mean": [rule.mean for rule in slow[:MOST]]}, "\u202fµs")
+    page.add(
         table(
             ("handler", "runs", "mean in µs", "longest in µs"),
             [(rule.rule, rule.runs, rule.mean, rule.most) for rule in slow],
         )
     )
-    return made
+    return page
 
 
-def _change(made: Page, change: Change) -> None:
-    made.section(
+def _change(page: Page, change: Change) -> None:
+    page.section(
         "Before and after the last change",
         f"Since {_at(change.time)} other rules decide: {change.before} requests before, {change.after} after."
         " The chart shows how many of 1,000 requests each rule refused.",
@@ -89,8 +89,8 @@ def _change(made: Page, change: Change) -> None:
     before, after = [
         [_share(getattr(rule, side), getattr(change, side)) for rule in rows] for side in ("before", "after")
     ]
-    made.chart("bars", [rule.rule for rule in rows], {"before": before, "after": after}, stacked=False)
-    made.add(
+    page.chart("bars", [rule.rule for rule in rows], {"before": before, "after": after}, stacked=False)
+    page.add(
         table(
             ("rule", "refused before", "of 1,000", "refused after", "of 1,000"),
             [
@@ -108,8 +108,8 @@ def _share(part: int, whole: int) -> float:
     return round(1000 * part / whole, 1) if whole else 0.0
 
 
-def _bars(made: Page, names: Sequence[str], rows: Sequence[Requests | Handler]) -> None:
-    made.chart("bars", names[:MOST], _series(rows[:MOST]))
+def _bars(page: Page, names: Sequence[str], rows: Sequence[Requests | Handler]) -> None:
+    page.chart("bars", names[:MOST], _series(rows[:MOST]))
 
 
 def _series(rows: Sequence[Requests | Handler]) -> dict[str, list[int]]:

@@ -64,8 +64,8 @@ def _unnamed(examples: Sequence[Example], name: Name) -> list[Example]:
 
 def page(report: Report) -> Page:
     """Return the page."""
-    made = Page("What other rules would have decided", _about(report))
-    made.figures(
+    page = Page("What other rules would have decided", _about(report))
+    page.figures(
         {
             "requests": report.requests,
             "refused more": report.more_refused,
@@ -76,51 +76,51 @@ def page(report: Report) -> Page:
         }
     )
     if report.unknown:
-        made.note("Requests that are not compared lack something that rules wanted to read; they may be refused, too.")
-    made.section(
+        page.note("Requests that are not compared lack something that rules wanted to read; they may be refused, too.")
+    page.section(
         "By rule", "Requests that a rule refuses with the new rules, and did not refuse before; and vice versa."
     )
     rows = report.rules[:MOST]
-    made.chart(
+    page.chart(
         "bars",
         [rule.rule for rule in rows],
         {"more": [rule.more for rule in rows], "fewer": [rule.fewer for rule in rows]},
         stacked=False,
     )
-    made.add(table(("rule", "more", "fewer"), [(rule.rule, rule.more, rule.fewer) for rule in report.rules]))
+    page.add(table(("rule", "more", "fewer"), [(rule.rule, rule.more, rule.fewer) for rule in report.rules]))
     for rule in report.rules:
-        made.add(element("h3", rule.rule))
+        page.add(element("h3", rule.rule))
         for title, shares in (("user", rule.users), ("account", rule.accounts)):
-            made.add(table((title, "requests"), [(share.name, share.requests) for share in shares]))
-        _examples(made, report, rule.examples)
+            page.add(table((title, "requests"), [(share.name, share.requests) for share in shares]))
+        _examples(page, report, rule.examples)
     if report.changes:
-        made.section("Verdicts")
-        made.add(table(("before", "now", "requests"), [(each.old, each.new, each.requests) for each in report.changes]))
+        page.section("Verdicts")
+        page.add(table(("before", "now", "requests"), [(each.old, each.new, each.requests) for each in report.changes]))
     if report.fields:
-        made.section("Fields", "Fields with other values, of requests that are accepted before and now.")
-        made.add(table(("field", "requests"), [(field.field, field.requests) for field in report.fields]))
+        page.section("Fields", "Fields with other values, of requests that are accepted before and now.")
+        page.add(table(("field", "requests"), [(field.field, field.requests) for field in report.fields]))
         for field in report.fields:
             if field.values:
-                made.add(element("h3", field.field))
-                made.add(table(("before", "now", "requests"), [(v.old, v.new, v.requests) for v in field.values]))
+                page.add(element("h3", field.field))
+                page.add(table(("before", "now", "requests"), [(v.old, v.new, v.requests) for v in field.values]))
     if report.bugs:
-        made.section("Bugs", "Exceptions in handlers.")
+        page.section("Bugs", "Exceptions in handlers.")
         for bug in report.bugs:
-            made.add(element("h3", f"{bug.rule}, {bug.hooks} rules: {bug.requests} requests"))
-            made.add(element("pre", bug.traceback.rstrip("\n")))
-            _examples(made, report, bug.examples)
+            page.add(element("h3", f"{bug.rule}, {bug.hooks} rules: {bug.requests} requests"))
+            page.add(element("pre", bug.traceback.rstrip("\n")))
+            _examples(page, report, bug.examples)
     if report.needs:
-        made.section("Not compared", "What rules wanted to read although it was not recorded.")
-        made.add(
+        page.section("Not compared", "What rules wanted to read although it was not recorded.")
+        page.add(
             table(
                 ("rules", "what", "requests", "how to know it"),
                 [(need.hooks, need.what, need.requests, need.advice) for need in report.needs],
             )
         )
     if report.notes:
-        made.section("Notes")
-        made.add(element("ul", *(element("li", note) for note in report.notes)))
-    return made
+        page.section("Notes")
+        page.add(element("ul", *(element("li", note) for note in report.notes)))
+    return page
 
 
 def _about(report: Report) -> str:
@@ -134,11 +134,11 @@ def _is_imported(report: Report) -> bool:
     return report.recorded.get("source") == ACCOUNTING
 
 
-def _examples(made: Page, report: Report, examples: Sequence[Example]) -> None:
+def _examples(page: Page, report: Report, examples: Sequence[Example]) -> None:
     if examples:
         known = "sacct knows these jobs" if _is_imported(report) else "the decision log has these ids"
         rows = [(each.id, _at(each.time), each.hook, each.user, each.name or "") for each in examples]
-        made.add(table(("request", "time", "hook", "user", "job"), rows, f"Examples; {known}"))
+        page.add(table(("request", "time", "hook", "user", "job"), rows, f"Examples; {known}"))
 
 
 def _at(seconds: float) -> str:

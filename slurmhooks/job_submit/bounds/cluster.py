@@ -140,8 +140,8 @@ class Cluster:
             return defaults.partitions()  # slurm.conf does not say which one is that of the reservation
         elif names is None:
             names = defaults.default_partition()
-        found = [name for name in (names or "").split(",") if name]
-        return self.accepting(found) if reader.assigns_partition else found
+        listed = [name for name in (names or "").split(",") if name]
+        return self.accepting(listed) if reader.assigns_partition else listed
 
     def _partition(self, name: str, release: tuple[int, int], *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)

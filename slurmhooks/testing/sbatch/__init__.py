@@ -2,6 +2,10 @@
 """A stand-in for sbatch: compute the fields of a submission from a batch script and options.
 
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
+
+slurmhooks.testing.command_lines splits a command line. The modules ``option_*`` beside it are about options as text:
+which there are, which values a command refuses, and how it prints them, which is what cli_filter sees. The modules here
+make fields of a request from these values: ``options`` of each option, ``derive`` and those it calls of all together.
 """
 
 import os

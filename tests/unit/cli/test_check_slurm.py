@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import build_record, loading, slurm
+from slurmhooks.cli import build_record, slurm, whole_site
 from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -293,7 +293,7 @@ def test_the_user_of_workers(open_folder: Path, monkeypatch: pytest.MonkeyPatch)
     """The user of the configuration must exist, must be able to read the files, and needs SlurmUser=root."""
     path = open_folder / "hooks.py"
     path.touch(0o600)
-    loaded = loading.Loaded()
+    loaded = whole_site.Loaded()
     loaded.users = {"prep": "nobody", "priority": "somebody-else"}
     loaded.config_files = [(str(path), access.READ)]
     monkeypatch.setenv("SLURM_CONF", str(open_folder / "slurm.conf"))

@@ -48,6 +48,13 @@ def test_other_values_are_kept(machine: Machine) -> None:
     assert "JobSubmitPlugins=lua,python" in lines(machine)
 
 
+@pytest.mark.parametrize("name", ["slurmhooks", "job_submit/slurmhooks", "job_submit_python"])
+def test_a_mistaken_name_is_replaced(machine: Machine, name: str) -> None:
+    """The proposed line has no name that somebody took for the plugin's: slurmctld would not start with it."""
+    (machine.etc / "slurm.conf").write_text(f"JobSubmitPlugins=lua,{name}\n")
+    assert "JobSubmitPlugins=lua,python" in lines(machine)
+
+
 @pytest.mark.parametrize(
     "line", ["#required spank_python.so", "required spank_python_other.so", "required x.so spank_python.so"]
 )

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from click.testing import Result
 from slurmhooks.cli import SITE, forked
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.forked import in_child
+from slurmhooks.entry.scripts_and_rules import of_files
 from slurmhooks.handlers import definitions
 
 START = (
@@ -113,8 +113,15 @@ def test_results_and_errors() -> None:
         in_child(fail, FileNotFoundError(2, "gone", "file"))
 
 
-def test_a_call_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a finding after some time, and its process is killed."""
-    monkeypatch.setattr(forked, "PATIENCE", 0.1)
-    with pytest.raises(Findings, match=r"more than 0.1 s"):
-        in_child(time.sleep, 1000)
+def test_a_call_that_does_not_come_back(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The user soon reads which file it is; after some time it is a finding, and its process is killed."""
+    monkeypatch.setattr(forked, "SILENCE", 1.0)
+    monkeypatch.setattr(forked, "PATIENCE", 1.1)
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(1000)\n")
+    with pytest.raises(Findings, match=r"more than 1.1 s.*slow\.py"):
+        in_child(lambda: of_files([str(tmp_path / "slow.py")]).load())
+    said = capfd.readouterr().err
+    assert "given up after 1.1 s; the last file that was begun is" in said
+    assert "slow.py" in said

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from slurmhooks.cli import forked, progress
+from slurmhooks.cli import progress
 from slurmhooks.cli.commands import reload
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import TAIL, bar, run_logged, step, waiting
@@ -88,7 +88,7 @@ def test_a_spinner_for_what_takes_long(monkeypatch: pytest.MonkeyPatch, patience
 
 
 def test_commands_that_wait_say_so(run: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Commands that load hooks, ask slurmctld or read the decision log name what they wait for."""
+    """Commands that ask slurmctld or read the decision log name what they wait for."""
     titles = []
 
     @contextmanager
@@ -97,12 +97,11 @@ def test_commands_that_wait_say_so(run: Call, monkeypatch: pytest.MonkeyPatch, t
         yield
 
     monkeypatch.setattr(progress, "waiting", note)
-    monkeypatch.setattr(forked, "in_child", lambda function, *arguments: function(*arguments))
     monkeypatch.setattr(reload, "STARTING", 0.0)
     (tmp_path / "decisions").mkdir()
     (tmp_path / "decisions" / "job_submit.jsonl").write_text("")
     (tmp_path / "slurmhooks.toml").write_text(f"[decisions]\nfolder = '{tmp_path}/decisions'\n")
-    for command in (("check",), ("reload",), ("record", "--status"), ("why", "--last", "1")):
+    for command in (("reload",), ("record", "--status"), ("why", "--last", "1")):
         run(*command, "--sysconfdir", tmp_path)
         assert titles, command
         titles.clear()

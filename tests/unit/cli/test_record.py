@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks.cli import main
-from slurmhooks.collector import recordings
+from slurmhooks.collector import recording_orders
 from slurmhooks.worker import requests
 
 
@@ -37,7 +37,7 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
     code, text = record(tmp_path, "--for", "12h", "--max", "500MiB", "--with", "script", "--tables", "nodes,qos")
     assert code == 0, text
     assert "3 requests, 5 bytes so far" in text
-    wanted = json.loads(asked[0].removeprefix(recordings.START))
+    wanted = json.loads(asked[0].removeprefix(recording_orders.START))
     file = wanted.pop("file")
     assert file.startswith("/logs/slurmhooks/")
     assert file.endswith(".recording")
@@ -46,7 +46,7 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
     status = {"file": "/some/file", "until": 1e9, "size": 7, "requests": 3, "bytes": 5, "lost": 0, "ended": None}
     assert json.loads(text) == status
     record(tmp_path, "--stop")
-    assert asked[1:] == [recordings.STATUS, recordings.STOP]
+    assert asked[1:] == [recording_orders.STATUS, recording_orders.STOP]
 
 
 @pytest.mark.parametrize(

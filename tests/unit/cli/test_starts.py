@@ -31,7 +31,7 @@ for name in sorted(modules(), key=lambda name: (name == "policies", name)):
 """Prints the commands after whose help pydantic is imported; `policies` comes last, because it is."""
 LOAD = """
 import pathlib, sys
-from slurmhooks.cli.loading import Loaded
+from slurmhooks.cli.whole_site import Loaded
 
 loaded = Loaded()
 loaded.load(pathlib.Path(sys.argv[1]))

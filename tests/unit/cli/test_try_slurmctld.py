@@ -21,7 +21,7 @@ def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("accepted\nto the user:\n  limited\n")
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["time_limit", "-", "60"] in lines
+    assert ["time_limit", "-", "60", "minutes"] in lines
     assert ["environment[SITE]", "-", "here"] in lines
     assert "uid=4711" in result.stdout
     assert "note: --greet=Ada" in result.stderr

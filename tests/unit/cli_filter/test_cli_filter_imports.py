@@ -7,7 +7,7 @@ from slurmhooks.lua import finding
 from tests.unit.test_imports import BOTH, MAY_BE_IMPORTED_FOR_SCRIPTS, isolated
 
 MAY_BE_IMPORTED = BOTH | {
-    "slurmhooks.entry.site_handlers",
+    "slurmhooks.entry.launch_handlers",
     "slurmhooks.cli_filter",
     "slurmhooks.entry.cli_filter",
     "slurmhooks.cli_filter.fields",

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.collector import collector, reporting
+from slurmhooks.collector import reporting
+from slurmhooks.collector.checked import Decision
 from slurmhooks.collector.collector import Collector
-from slurmhooks.processes.checked import Decision
+from slurmhooks.processes import backoff
 
 Lines = Callable[[], list[dict[str, Any]]]
 
@@ -63,8 +64,7 @@ def running(
 
     Later orders may arrive after a report, which has another socket.
     """
-    monkeypatch.setattr(collector, "RETRY", 0.0)
-    monkeypatch.setattr(collector, "RETRY_MOST", 0.0)
+    monkeypatch.setattr(backoff, "MOST", 0.0)
     found = Collector()
     found.order(orders(file, **getattr(request, "param", {})))
     kept = os.dup(2)

@@ -288,7 +288,7 @@ def test_the_decision_log_needs_no_logging(tmp_path: Path) -> None:
     """Each plugin has a collector, so its lines are made without the packages for logging, which take 14 MiB."""
     code = (
         "import json, sys; from slurmhooks.collector.decision_log import DecisionLog;"
-        "from slurmhooks.processes.checked import Decision;"
+        "from slurmhooks.collector.checked import Decision;"
         "log = DecisionLog(json.loads(sys.argv[1])); log.decision(Decision(*json.loads(sys.argv[2]))); log.close();"
         "print({'structlog', 'logging'} & set(sys.modules))"
     )

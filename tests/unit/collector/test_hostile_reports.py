@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.collector import reporting
+from slurmhooks.collector import checked, reporting
 from slurmhooks.collector.collector import Collector
-from slurmhooks.processes import checked, descriptors
+from slurmhooks.processes import descriptors
 from tests.native.workers import wait_for
 from tests.unit.collector.conftest import DECISION, Lines, report
 

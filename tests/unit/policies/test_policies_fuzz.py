@@ -15,7 +15,7 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.policies import asking, describe, source
 from slurmhooks.policies.rules import RULES
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.values import UNLIMITED
 
 TABLES = {"partitions": fake_partitions({"debug": {"flag_default": True}}), "reservations": fake_reservations({})}

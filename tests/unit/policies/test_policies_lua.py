@@ -18,7 +18,7 @@ from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.policies import source
 from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import UNLIMITED
 

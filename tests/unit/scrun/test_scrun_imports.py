@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.test_imports import BOTH, isolated
 
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
-    "slurmhooks.entry.site_handlers",
+    "slurmhooks.entry.launch_handlers",
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
     "slurmhooks.entry.scrun",

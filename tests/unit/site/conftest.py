@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.config.model import Config
 from slurmhooks.handlers.loader import Source
+from slurmhooks.site import loading
 from slurmhooks.site import sources as site
 
 Write = Callable[..., Path]
@@ -21,6 +23,12 @@ def place_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def names(sources: Iterable[Source]) -> list[str | None]:
     """Return the names of files and modules."""
     return [Path(source.path).name if source.path else source.module for source in sources]
+
+
+def of_config(link: Path | None = None) -> tuple[Config, list[Source]]:
+    """Return a configuration and the sources that it names, in a process that may import the model."""
+    named = loading.of_config(link or site.config_path())
+    return named.config, named.sources
 
 
 def of_line(line: str) -> tuple[list[str | None], list[str]]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.site import dependencies
-from slurmhooks.site import sources as site
-from tests.unit.site.conftest import Write
+from tests.unit.site.conftest import Write, of_config
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
 
@@ -20,7 +19,7 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
     inside = write("lib/watched_package/inside.py", "")
     package = write("lib/watched_package/__init__.py", "import watched_package.inside")
     path = tmp_path / "slurmhooks.toml"
-    read, sources = site.of_config()
+    read, sources = of_config()
     before = dependencies.watched(path, read, sources)
     assert before == [str(path), str(hooks), "/gone/x.py"]
     monkeypatch.syspath_prepend(tmp_path / "lib")
@@ -39,6 +38,6 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
     write("of/physics/hook1.py", "")
     write("hooks.d/a.py", "")
     path = tmp_path / "slurmhooks.toml"
-    read, _ = site.of_config()
+    read, _ = of_config()
     expected = {"hooks.d", "of", "of/physics"}
     assert set(dependencies.folders(path, read)) == {str(tmp_path / name) for name in expected}

@@ -19,6 +19,7 @@ from slurmhooks.jobcomp import settings
 from slurmhooks.node import ready
 from slurmhooks.site import loading, replaced
 from slurmhooks.site import sources as site
+from tests.unit.site.conftest import of_config
 
 TEXT = """
 [hooks]
@@ -52,7 +53,7 @@ def _printed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 READERS: dict[str, tuple[Callable[[pytest.CaptureFixture[str]], object], object]] = {
-    "commands": (lambda _: _names(site.of_config()[1]), ["a.py", "b.py"]),
+    "commands": (lambda _: _names(of_config()[1]), ["a.py", "b.py"]),
     "workers": (lambda _: _names(loading.of_config(site.config_path()).sources), ["a.py", "b.py"]),
     "launches": (lambda _: _names(replaced.again(site.sources)[0]), ["a.py", "b.py"]),
     "a line of plugstack.conf": (lambda _: _names(loading.of_line([]).sources), ["a.py", "b.py"]),

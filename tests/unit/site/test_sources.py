@@ -11,9 +11,9 @@ import pytest
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers import loader
 from slurmhooks.log import log
-from slurmhooks.site import dependencies
+from slurmhooks.site import dependencies, loading
 from slurmhooks.site import sources as site
-from tests.unit.site.conftest import Write, names, of_line
+from tests.unit.site.conftest import Write, names, of_config, of_line
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
 
@@ -23,7 +23,7 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     write("hooks.d/b.py", "")
     write("hooks.d/a.py", "")
     write("slurmhooks.toml", '[hooks]\nmodules = ["m", "a"]\npaths = ["hooks.d/*.py", "c.py"]\n')
-    read, sources = site.of_config()
+    read, sources = of_config()
     assert names(sources) == ["a.py", "b.py", "c.py", "m", "a"]
     assert read.hooks.modules == ("m", "a")
     assert sources[2].path == str(tmp_path / "c.py")
@@ -45,7 +45,7 @@ def test_sources_alone(write: Write, text: str) -> None:
     """sources() returns the same as the model, also for files that it reads without the model."""
     write("hooks.d/a.py", "")
     path = write("slurmhooks.toml", text)
-    config, sources = site.of_config(path)
+    config, sources = of_config(path)
     expected = [(source.path, source.module) for source in sources]
     for sources, require in (site.sources(), site.sources(str(path))):
         assert [(source.path, source.module) for source in sources] == expected
@@ -56,7 +56,7 @@ def test_launches_leave_rules_alone(write: Write, monkeypatch: pytest.MonkeyPatc
     """Ready-made rules concern slurmctld only: a launch reads a file with them without the model, right or wrong."""
     text = '[hooks]\npaths = ["a.py"]\n[policy_defaults]\nhelp_url = 5\n[[policies]]\nrule = "nosuch"\n'
     path = write("slurmhooks.toml", text)
-    monkeypatch.setattr(site, "of_config", None)
+    monkeypatch.setattr(site, "read_config", None)
     assert names(site.sources(str(path))[0]) == ["a.py"]
 
 
@@ -80,7 +80,7 @@ def test_wrong_sources(write: Write, text: str) -> None:
     """Errors are reported by the model."""
     path = write("slurmhooks.toml", text)
     with pytest.raises(ConfigError) as expected:
-        site.of_config(path)
+        of_config(path)
     with pytest.raises(ConfigError) as raised:
         site.sources()
     assert raised.value.findings == expected.value.findings
@@ -91,13 +91,13 @@ def test_another_configuration(write: Write, tmp_path: Path) -> None:
     path = write("else/where.toml", '[hooks]\npaths = ["*.py"]\n')
     write("else/x.py", "")
     write("y.py", "")
-    assert names(site.of_config(path)[1]) == ["x.py"]
+    assert names(of_config(path)[1]) == ["x.py"]
 
 
 def test_a_configuration_that_others_may_write(write: Write) -> None:
     """A configuration that others can write is refused."""
     path = write("slurmhooks.toml", "", 0o666)
-    for read in (site.sources, site.of_config):
+    for read in (site.sources, of_config):
         with pytest.raises(ConfigError, match="writable by everybody"):
             read()
     path.unlink()
@@ -157,7 +157,7 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     package = write("packages/shared_by_site/__init__.py", "LIMIT = 7")
     write("a.py", "from shared_by_site import LIMIT\nfrom slurmhooks import hook\nhook.job_submit(lambda job: None)\n")
     path = tmp_path / "slurmhooks.toml"
-    read, found = site.of_config(path)
+    read, found = of_config(path)
     try:
         assert len(loader.load(found).all_handlers()) == 1
         assert str(package) in dependencies.watched(path, read, found)
@@ -176,15 +176,15 @@ def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             file.parent.rmdir()
     path.write_text('[hooks]\npackages = ["gone"]\n')
     with pytest.raises(LoadError, match=r"gone: No such file or directory; \[hooks\] packages names this folder"):
-        loader.load(site.of_config(path)[1])
+        loader.load(of_config(path)[1])
 
 
 READERS: dict[str, Callable[[Path], list[str | None]]] = {
-    "slurmctld": lambda path: names(site.of_config(path)[1]),
+    "slurmctld": lambda path: names(of_config(path)[1]),
     "a launch": lambda path: names(site.sources(str(path))[0]),
     "a line with config=": lambda path: of_line(f"config={path}")[0],
     "a line with a GLOB": lambda path: of_line("late/hooks.d/*.py")[0],
-    "info": lambda path: [*site.problems(path)],
+    "info": lambda path: [*loading.problems(path)],
 }
 
 
@@ -195,7 +195,7 @@ def test_a_folder_that_is_not_mounted_yet(write: Write, tmp_path: Path, reader: 
     path = write("slurmhooks.toml", f'[hooks]\npaths = ["late/hooks.d/*.py"]\n{more}')
     read, missing = READERS[reader], f"{tmp_path}/late/hooks.d: does not exist; hook files are expected in it"
     if reader == "info":
-        assert missing in "".join(site.problems(path))
+        assert missing in "".join(loading.problems(path))
     else:
         with pytest.raises(LoadError, match=missing):
             read(path)
@@ -209,7 +209,7 @@ def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
     place = tmp_path / "home"
     place.mkdir()
     write("slurmhooks.home", f"{place}\n")
-    for read in (site.of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
+    for read in (of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
         with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a bundle"):
             read()
     assert site.awaits_deployment("slurmhooks.d/current/*.py")
@@ -217,7 +217,7 @@ def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
     write("home/slurmhooks.d/bundles/1/a.py", "")
     (place / "slurmhooks.d" / "current").symlink_to("bundles/1")
     (place / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
-    assert names(site.of_config()[1]) == ["deployed"]
+    assert names(of_config()[1]) == ["deployed"]
     assert of_line("slurmhooks.d/current/*.py x") == (["a.py"], ["x"])
     (place / "slurmhooks.toml").unlink()
     (place / "slurmhooks.toml").symlink_to(tmp_path / "slurmhooks.toml")

@@ -7,7 +7,7 @@ import pytest
 
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.site import sources as site
-from tests.unit.site.conftest import Write, names
+from tests.unit.site.conftest import Write, names, of_config
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
 
@@ -18,12 +18,12 @@ def test_a_configuration_that_is_a_link(write: Write, tmp_path: Path) -> None:
     inside = write("real/a.py", "")
     link = tmp_path / "slurmhooks.toml"
     link.symlink_to("real/slurmhooks.toml")
-    _, sources = site.of_config(link)
+    _, sources = of_config(link)
     assert [source.path for source in sources] == [str(inside)]
     assert [source.path for source in site.sources(str(link))[0]] == [str(inside)]
     assert site.script_of("scrun", str(link)) == str(tmp_path / "real" / "scrun.site.lua")
     (tmp_path / "real" / "slurmhooks.toml").unlink()
-    for read in (lambda: site.of_config(link), lambda: site.sources(str(link))):
+    for read in (lambda: of_config(link), lambda: site.sources(str(link))):
         with pytest.raises(ConfigError, match="a symbolic link on the way leads nowhere"):
             read()
 
@@ -60,7 +60,7 @@ def test_names_that_seem_to_be_beside_a_link(write: Write, tmp_path: Path, name:
         (tmp_path / link).symlink_to(target)
     point = next((point for point in ("scrun", "cli_filter") if f"[{point}]" in text), None)
     launch = site.sources if point is None else (lambda: site.script_of(point))
-    reads = [site.of_config, *([launch] if "job_submit" not in text else [])]
+    reads = [of_config, *([launch] if "job_submit" not in text else [])]
     for read in reads:
         with pytest.raises(LoadError, match="is relative to the file that this is a link to, so it means") as caught:
             read()
@@ -74,7 +74,7 @@ def test_names_that_seem_to_be_beside_a_link_on_the_way(write: Write, tmp_path: 
     write("two/hooks.d/b.py", "")
     (tmp_path / "two" / "slurmhooks.toml").symlink_to("../data/slurmhooks.toml")
     (tmp_path / "slurmhooks.toml").symlink_to("two/slurmhooks.toml")
-    for read in (site.of_config, site.sources):
+    for read in (of_config, site.sources):
         with pytest.raises(LoadError, match=f"and not {tmp_path}/two/hooks.d/b.py: write {tmp_path}/two/hooks"):
             read()
 
@@ -86,7 +86,7 @@ def test_the_link_of_a_bundle(write: Write, tmp_path: Path) -> None:
     write("hooks.d/b.py", "")
     (tmp_path / "slurmhooks.d" / "current").symlink_to("bundles/0123")
     (tmp_path / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
-    assert names(site.of_config()[1]) == names(site.sources()[0]) == ["a.py"]
+    assert names(of_config()[1]) == names(site.sources()[0]) == ["a.py"]
 
 
 def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path: Path) -> None:
@@ -94,11 +94,11 @@ def test_a_configuration_beside_the_target_of_slurm_conf(write: Write, tmp_path:
     write("shared/slurm.conf", "")
     write("shared/slurmhooks.toml", "")
     (tmp_path / "slurm.conf").symlink_to("shared/slurm.conf")
-    for read in (site.of_config, site.sources):
+    for read in (of_config, site.sources):
         with pytest.raises(ConfigError, match=r"slurmhooks.toml: does not exist, but .*shared/slurmhooks.toml does"):
             read()
     write("slurmhooks.toml", "")
-    assert site.sources()[0] == site.of_config()[1] == []
+    assert site.sources()[0] == of_config()[1] == []
 
 
 def test_a_volume_that_is_replaced_meanwhile(write: Write, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack
 from slurmhooks.site import sources as site
-from tests.unit.site.conftest import Write, of_line
+from tests.unit.site.conftest import Write, of_config, of_line
 
 pytestmark = pytest.mark.usefixtures("place_slurm_conf")
 
@@ -44,7 +44,7 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
         site.of_plugstack([])
     assert len(caught.value.findings) == 2
     with pytest.raises(ConfigError):
-        site.of_config()
+        of_config()
 
 
 @pytest.mark.parametrize(

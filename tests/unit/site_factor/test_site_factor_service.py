@@ -13,8 +13,8 @@ from slurmhooks.handlers import loader
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor.service import KEEP, MOST_FAILURES, Service
 from slurmhooks.testing import FakeRecord, run
-from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_tables import fake_jobs
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.slurmctld import FakeSlurmctld
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, decode, pack

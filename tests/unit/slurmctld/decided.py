@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from slurmhooks.processes import quick_json
-from slurmhooks.processes.checked import Checker
+from slurmhooks.collector import quick_json
+from slurmhooks.collector.checked import Checker
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.changes import secrets
 from slurmhooks.slurmctld.decision import report

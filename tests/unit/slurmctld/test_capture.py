@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.collector import recordings, reporting
+from slurmhooks.collector import recording_orders, reporting
 from slurmhooks.handlers import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.processes.settings import Settings
@@ -198,29 +198,29 @@ def test_one_recording_at_a_time(page: Page, tmp_path: Path) -> None:
     """
     wanted = '{"file": "%s", "seconds": 60, "size": 1048576, "with": [], "tables": []}'
     first, second = tmp_path / "new" / "one", tmp_path / "two"
-    assert recordings.answer(recordings.STATUS, page) == {"recording": {}, "status": {}, "runs": False}
-    answer = recordings.answer(recordings.START + wanted % first, page)
+    assert recording_orders.answer(recording_orders.STATUS, page) == {"recording": {}, "status": {}, "runs": False}
+    answer = recording_orders.answer(recording_orders.START + wanted % first, page)
     assert answer["runs"]
     assert not first.parent.exists()
-    assert "is being recorded" in recordings.answer(recordings.START + wanted % second, page)["findings"][0]
+    assert "is being recorded" in recording_orders.answer(recording_orders.START + wanted % second, page)["findings"][0]
     assert page.number == 1
-    recordings.answer(recordings.STOP, page)
+    recording_orders.answer(recording_orders.STOP, page)
     assert page.number == 0
     page.status = {"ended": "it was stopped"}
-    assert recordings.answer(recordings.START + wanted % second, page)["recording"]["number"] == 2
+    assert recording_orders.answer(recording_orders.START + wanted % second, page)["recording"]["number"] == 2
 
 
 @pytest.mark.parametrize("size", [4000, 4080])
 def test_a_name_that_is_too_long(page: Page, size: int) -> None:
     """A name for which the page or the request has no room is refused, and the supervisor continues."""
     wanted = '{"seconds": 60, "size": 1048576, "with": [], "tables": [], "file": "/%s"}'
-    text = (recordings.START + wanted % ("n" * size))[: requests.MAX_REQUEST]
-    assert recordings.answer(text, page) == {"findings": ["the name of FILE is too long"]}
+    text = (recording_orders.START + wanted % ("n" * size))[: requests.MAX_REQUEST]
+    assert recording_orders.answer(text, page) == {"findings": ["the name of FILE is too long"]}
     assert not page.number
-    assert not recordings.is_running(page)
+    assert not recording_orders.is_running(page)
 
 
 def test_a_command_of_another_release(page: Page) -> None:
     """The supervisor survives a request that it does not understand."""
-    assert "of another release" in recordings.answer(recordings.START + "{}", page)["findings"][0]
-    assert "of another release" in recordings.answer(recordings.START + "7", page)["findings"][0]
+    assert "of another release" in recording_orders.answer(recording_orders.START + "{}", page)["findings"][0]
+    assert "of another release" in recording_orders.answer(recording_orders.START + "7", page)["findings"][0]

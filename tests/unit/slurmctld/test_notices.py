@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.collector import quick_json
 from slurmhooks.log import log
-from slurmhooks.processes import quick_json
 from slurmhooks.slurmctld import notices
 from slurmhooks.worker import read_notices
 from tests.unit.slurmctld.site_of_rules import Worker

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurmhooks.collector import quick_json
+from slurmhooks.collector.checked import Decision
 from slurmhooks.fields import TABLES
 from slurmhooks.fields.rows import Text, rows
-from slurmhooks.processes import quick_json
-from slurmhooks.processes.checked import Decision
 from slurmhooks.slurmctld.shown import LONGEST_TEXT, NOT_SENT, Shown, plain
 from slurmhooks.testing.tables import tables_of
 

@@ -10,7 +10,7 @@ import pytest
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.wire.protocol import MAX_MESSAGE, STATUS_PAGE, ChannelKind
 from slurmhooks.worker.channel import HEADER, Channel, ProtocolError, serve
-from slurmhooks.worker.service import Query
+from slurmhooks.worker.interface import Query
 
 
 @pytest.fixture

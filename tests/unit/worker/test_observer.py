@@ -20,8 +20,8 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.wire.protocol import ChannelKind, Control
 from slurmhooks.worker import companion, worker
 from slurmhooks.worker.channel import HEADER
+from slurmhooks.worker.interface import Progress, Query, Turns
 from slurmhooks.worker.observer import Observer
-from slurmhooks.worker.service import Query, Running, Turns
 
 
 @dataclass
@@ -50,15 +50,15 @@ class Service:
         """Keep the function of workers."""
         self.send = send
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run two handlers, of which the first one is the code; write a line about the outcome."""
         if data.startswith(b"before"):
             os._exit(3)
-        if 0 not in running.ended:
-            running.begin(0, "limits:first", self.timeout)
+        if 0 not in progress.ended:
+            progress.begin(0, "limits:first", self.timeout)
             exec(data, {"query": query, "note": self.note, "os": os, "signal": signal, "time": time})
-            running.end()
-        self.note(f"{running.ended} {running.dropped}")
+            progress.end()
+        self.note(f"{progress.ended} {progress.dropped}")
 
     def note(self, text: str) -> None:
         """Write a line."""

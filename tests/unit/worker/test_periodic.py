@@ -8,7 +8,7 @@ import socket
 from types import SimpleNamespace
 from typing import Any
 
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.worker import periodic
 from slurmhooks.worker.companion import Page
 from slurmhooks.worker.generation import Generation

@@ -14,6 +14,8 @@ from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, show_verdict, spank_lines
 from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
 from slurmhooks.cli.findings import shown
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import rows
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
@@ -60,6 +62,7 @@ class Tried:
 
 
 ENVIRONMENTS = ("environment", "spank_job_env")
+FIELDS = rows(JobFields)
 
 
 @click.command("job_submit", context_settings={"ignore_unknown_options": False})
@@ -219,7 +222,7 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
         if name in ENVIRONMENTS:
             cells += [(f"{name}[{key}]", _word(old[key]), _word(new[key])) for key in new]
         else:
-            cells.append((name, _word(old), _word(new)))
+            cells.append((name, _word(old, name), _word(new, name)))
     if cells:
         output.table(("field", "before", "after"), cells)
     elif result.accepted:
@@ -238,12 +241,15 @@ def _observed(observed: Observed) -> str:
     if not observed.accepted:
         code = f" ({observed.code})" if observed.code is not None else ""
         return f"would refuse{code}: {shown(observed.text or '')}"
-    changes = ", ".join(f"{name} to {shown(_word(value))}" for name, value in observed.changes.items())
+    changes = ", ".join(f"{name} to {shown(_word(value, name))}" for name, value in observed.changes.items())
     return f"would change {changes}" if changes else "would pass"
 
 
-def _word(value: Any) -> str:
-    return "-" if value is None else value if isinstance(value, str) else repr(output.plain(value))
+def _word(value: Any, field: str = "") -> str:
+    """Return a value for people; that of a field with its unit, if it has one."""
+    unit = FIELDS[field].unit if isinstance(value, int) and field in FIELDS else ""
+    word = "-" if value is None else value if isinstance(value, str) else repr(output.plain(value))
+    return f"{word} {unit}" if unit else word
 
 
 def tried(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> Tried:

@@ -16,7 +16,7 @@ from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.anchor import FakeAnchor
-from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.log_capture import CapturedLog
 
 
 @dataclass(kw_only=True)

@@ -14,8 +14,8 @@ import click
 from slurmhooks.cli import configuration, file_copies, output, parameters
 from slurmhooks.cli.build_record import BuildRecord
 from slurmhooks.cli.findings import Finding, Findings, shown
-from slurmhooks.cli.loading import guard_as_slurmctld, refused
-from slurmhooks.entry.sources import of_files, scripts_of
+from slurmhooks.cli.whole_site import guard_as_slurmctld, refused
+from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import plugstack, plugstack_conf
 from slurmhooks.handlers.refusals import unknown_codes

@@ -14,6 +14,7 @@ from slurmhooks.handlers.loader import Source
 from slurmhooks.site import manifest
 from slurmhooks.site import sources as site
 from tests.unit.files.trusted.conftest import EVIL, EXPOSURES, Write, give_away, make_world_writable, root
+from tests.unit.site.conftest import of_config
 
 
 @root
@@ -24,9 +25,9 @@ def test_a_configuration_in_an_exposed_folder(
     """A configuration below a folder that others can write to is refused."""
     path = write("site/slurm/slurmhooks.toml", "")
     monkeypatch.setenv("SLURM_CONF", str(path.with_name("slurm.conf")))
-    assert site.of_config()[1] == []
+    assert of_config()[1] == []
     EXPOSURES[exposure][0](tmp_path / "site")
-    for read in (site.sources, site.of_config, site.lua_version):
+    for read in (site.sources, of_config, site.lua_version):
         with pytest.raises((ConfigError, LoadError), match=f"{EXPOSURES[exposure][2]} {tmp_path}/site$"):
             read()
     path.unlink()
@@ -39,9 +40,9 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
     monkeypatch.setenv("SLURM_CONF", str(write("slurm.conf", "")))
     write("slurmhooks.toml", '[hooks]\npaths = ["site/hooks.d/*.py"]\n')
     (tmp_path / "site" / "hooks.d").mkdir(parents=True)
-    assert site.of_config()[1] == []
+    assert of_config()[1] == []
     make_world_writable(tmp_path / "site")
-    for read in (site.sources, site.of_config, lambda: site.of_plugstack(["site/hooks.d/*.lua"])):
+    for read in (site.sources, of_config, lambda: site.of_plugstack(["site/hooks.d/*.lua"])):
         with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):
             read()
 

@@ -11,7 +11,7 @@ from slurmhooks.jobcomp.service import Service as Jobcomp
 from slurmhooks.prep.service import Service as Prep
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor.service import Service as SiteFactor
-from slurmhooks.slurmctld.service import PointService
+from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.testing.tables import tables_of
 
 HOOKS = """

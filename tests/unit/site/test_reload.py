@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
-import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,8 +14,7 @@ from slurmhooks.files.watch import Watch
 from slurmhooks.processes import descriptors
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site import reload
-from slurmhooks.worker import requests
-from slurmhooks.worker.service import load_site
+from slurmhooks.site import sources as site
 
 Write = Callable[..., Path]
 HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
@@ -27,7 +24,7 @@ def load(before: Watch | None = None) -> Watch:
     """Return the data of a generation in the form that the supervisor gets."""
     watch = Watch(before=before)
     try:
-        load_site(watch, lambda registry: [])
+        reload.load(site.config_path(), watch, lambda registry: [])
     finally:
         plain = json.loads(json.dumps(watch.plain()))
     return Watch.of(plain)
@@ -78,7 +75,7 @@ def test_what_does_not_load_is_watched(write: Write) -> None:
     for name in ("a.py", "gone.py"):
         watch = Watch()
         with pytest.raises(LoadError):
-            load_site(watch, lambda registry: [])
+            reload.load(site.config_path(), watch, lambda registry: [])
         assert not watch.changed()
         write(name, HOOK)
         assert watch.changed()
@@ -152,49 +149,3 @@ def test_documents() -> None:
     """A document of any size is passed through a descriptor, and names that are not UTF-8 survive."""
     content = {"findings": ["x" * 1_000_000], "watch": {"files": {"/caf\udce9.py": [1, 2, 3, 4]}}}
     assert descriptors.values(descriptors.document(content)) == content
-
-
-def test_nobody_to_ask(tmp_path: Path) -> None:
-    """Without a supervisor for a configuration there is no answer."""
-    assert requests.ask("reload", str(tmp_path), 0, 1) == []
-
-
-def bind(stack: ExitStack, name: str) -> socket.socket:
-    """Return a socket that never accepts, as a user could create it; its queue is full after one connection."""
-    bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-    bound.bind(f"\0{name}")
-    bound.listen(0)
-    return bound
-
-
-def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sockets of other users can neither hide the supervisor nor take its name."""
-    if os.geteuid() != 0:
-        pytest.skip("only root and SlurmUser may ask")
-    monkeypatch.setattr(requests, "CONNECT", 0.05)
-    start = requests.start_of_name(str(tmp_path))
-    with ExitStack() as stack:
-        bind(stack, f"{start}\n\n")
-        names = [f"{start}{number:016x}" for number in range(3)]
-        for name in names:
-            bind(stack, name)
-            stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(f"\0{name}")
-        bind(stack, f"{start}{os.getpid()}")
-        assert requests.names(str(tmp_path)) == names
-        assert requests.ask("reload", str(tmp_path), 0, 1) == []
-        supervisors = [requests.Requests(), requests.Requests()]
-        assert len(requests.names(str(tmp_path))) == 5
-        for supervisor in supervisors:
-            for end in supervisor.sockets:
-                end.close()
-
-
-def test_a_supervisor_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only sockets of root and SlurmUser are asked."""
-    monkeypatch.setattr(requests, "peer", lambda connection: 12345)
-    with ExitStack() as stack:
-        listening = bind(stack, f"{requests.start_of_name(str(tmp_path))}{0:016x}")
-        assert requests.ask("reload", str(tmp_path), os.getuid(), 1) == []
-        connection, _ = listening.accept()
-        assert connection.recv(1) == b""
-        connection.close()

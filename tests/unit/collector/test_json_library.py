@@ -8,14 +8,14 @@ import pytest
 
 BEFORE = """
 import sys
-from slurmhooks.processes import json_library
+from slurmhooks.collector import json_library
 
 assert not {"pydantic_core", "pydantic_core.core_schema", "pydantic"} & set(sys.modules), list(sys.modules)
 """
 AFTER = """
 from pydantic import BaseModel, TypeAdapter
 import pydantic_core
-from slurmhooks.processes import json_library, quick_json
+from slurmhooks.collector import json_library, quick_json
 
 class Model(BaseModel):
     number: int

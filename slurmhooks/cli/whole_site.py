@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmhooks.cli import configuration, parameters, progress
+from slurmhooks.cli import configuration, parameters
 from slurmhooks.config import plain
-from slurmhooks.entry.sources import of_files, scripts_of
+from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import misplaced, plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
@@ -125,8 +125,7 @@ class Loaded:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
-                with progress.waiting("loading hooks"):
-                    load()
+                load()
             except (ConfigError, LoadError) as error:
                 self.findings += error.findings
         files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}

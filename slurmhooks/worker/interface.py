@@ -1,33 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The interface between the processes of this package and a plugin point."""
+"""What the processes of this package and the service of a plugin point expect of each other, and how it is loaded."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks.files import trusted
 from slurmhooks.files.watch import Watch
-from slurmhooks.hooks.points import HOOKS
 from slurmhooks.processes.settings import Settings
-from slurmhooks.site import reload
-from slurmhooks.site import sources as site
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmhooks.config.model import Config
-    from slurmhooks.handlers.loader import Source
-    from slurmhooks.handlers.registry import Registry
     from slurmhooks.worker.claims import Claim
 
 Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while slurmctld waits for the answer to a request; later calls raise StaleHandleError."""
 
 
-class Running(Protocol):
+class Progress(Protocol):
     """The progress of the observer process, so that a handler that ends it can be named, and left out the next time.
 
     Attributes:
@@ -112,13 +103,13 @@ class Service(Protocol):
     def observed_by(self, send: Callable[[bytes], object]) -> None:
         """Set the function that workers use to send requests to the observer process; it never waits."""
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run the handlers with mode "observe", in the observer process.
 
         Args:
             data: the request, as a worker has sent it.
             query: asks slurmctld a question, preceded by WHOSE of slurmhooks/slurmctld/observation.py.
-            running: called before and after each handler.
+            progress: called before and after each handler.
         """
 
     def repeat(self, query: Query, turns: Turns) -> None:
@@ -131,32 +122,6 @@ class Service(Protocol):
 
     def stop(self) -> None:
         """Clean up in a worker that ends normally: because its files changed, or slurmctld ends."""
-
-
-def load_site(
-    watch: Watch,
-    check: Callable[[Registry], list[str]],
-    scripts: Callable[[Config, Path], list[Source]] | None = None,
-    hooks: Container[str] = HOOKS,
-    prepare: Callable[[Config], None] | None = None,
-) -> tuple[Config, Registry]:
-    """Load what the configuration names, and record which files it depends on.
-
-    If files are missing, empty or unreadable by accident, nothing is loaded: see slurmhooks.site.reload.
-
-    Args:
-        watch: records the files; its ``before`` is the set in service.
-        check: returns further findings about a set of handlers.
-        scripts: returns the sources in other languages that the configuration names; they precede the hook files.
-        hooks: the hooks that are served.
-        prepare: called before any code of the site runs.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or handlers would be lost.
-    """
-    trusted.guard()
-    return reload.load(site.config_path(), watch, check, scripts, hooks, prepare)
 
 
 Announce = Callable[[Settings], None]

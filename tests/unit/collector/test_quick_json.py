@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.processes import quick_json
+from slurmhooks.collector import quick_json
 
 TEXTS = st.one_of(st.text(st.characters(exclude_categories=())), st.sampled_from(["Infinity", "NaN", "\x9b", "\udc80"]))
 VALUES = st.recursive(

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The common part of the services of all slurmctld plugins (slurmhooks.worker.service): loads and runs handlers."""
+"""What the services of all slurmctld plugins have in common: they run handlers, and hand finished calls on.
+
+slurmhooks.worker.interface says what a worker expects of a service; each plugin point has its own, such as
+slurmhooks/job_submit/service.py; slurmhooks/entry/worker_handlers.py loads its handlers.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,14 @@ from _thread import get_ident
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slurmhooks.collector import collector, reporting
-from slurmhooks.errors import LoadError
+from slurmhooks.collector import reporting
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
-from slurmhooks.processes import confinement, process
+from slurmhooks.processes import process
 from slurmhooks.processes.settings import Settings
-from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS, every, libslurm, notices
+from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, every
 from slurmhooks.slurmctld.around import InWorker, OfHook
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
@@ -25,21 +28,15 @@ from slurmhooks.slurmctld.notices import Notices
 from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import MessageError, fields, read_text
 from slurmhooks.wire.protocol import EXCLUDED_HANDLER, Type
-from slurmhooks.wire.tables import TableError, installed
-from slurmhooks.worker.service import load_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
-    from pathlib import Path
 
-    from slurmhooks.config.model import Config
-    from slurmhooks.files.watch import Watch
     from slurmhooks.handlers.dispatch import Outcome
-    from slurmhooks.handlers.loader import Source
     from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.hooks.rollout import Subject
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Announce, Query, Running, Turns
+    from slurmhooks.worker.interface import Progress, Query, Turns
 
 _REQUEST = Type.REQUEST  # in Python 3.11, each look-up in an enumeration takes long
 
@@ -49,7 +46,7 @@ class PointService:
 
     Attributes:
         point: the plugin point, one of POINTS.
-        settings: see slurmhooks.worker.service.
+        settings: see slurmhooks.worker.interface.
         followers: functions that get every call after its answer has been sent.
         call: the running call, or the last one; None before the first call.
         texts: the messages of the last call to its user.
@@ -91,7 +88,7 @@ class PointService:
         return [handler for spec in POINTS[self.point].hooks for handler in self._registry.handlers(spec.name)]
 
     def repeat(self, query: Query, turns: Turns) -> None:
-        """Run the periodic rules; see slurmhooks.worker.service."""
+        """Run the periodic rules; see slurmhooks.worker.interface."""
         every.Rules(self._tables, self._registry.handlers("every"), self.settings.hooks).run(query, turns)
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
@@ -106,7 +103,7 @@ class PointService:
         Observation("", 0.0, b"", {}, []).pack()  # imports modules, before a handler leaves no way to do so
         self.followers.insert(0, follow)
 
-    def observe(self, data: bytes, query: Query, running: Running) -> None:
+    def observe(self, data: bytes, query: Query, progress: Progress) -> None:
         """Run handlers after the answer; called only at plugin points whose hooks have modes."""
         raise NotImplementedError
 
@@ -235,108 +232,3 @@ def log_each(write: Callable[..., None], what: str, text: str) -> None:
     """Write each line of a text to the log."""
     for line in text.split("\n"):
         write("%s: %s", what, line)
-
-
-def load_point(
-    watch: Watch,
-    announce: Announce,
-    point: str,
-    scripts: Callable[[Config, Path], list[Source]] | None = None,
-) -> tuple[Tables, Registry, Settings]:
-    """Load the handlers of one plugin.
-
-    Args:
-        watch: see slurmhooks.worker.service.
-        announce: see slurmhooks.worker.service.
-        point: the plugin point, one of POINTS.
-        scripts: see load_site.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    tables = _tables()
-    section, hooks = POINTS[point].section, POINTS[point].called
-    periodic = tuple(spec.name for spec in POINTS[point].hooks if spec.is_periodic)
-
-    def prepare(config: Config) -> None:
-        settings = _settings(config, section)
-        announce(settings)
-        if settings.policy.notices == "daily":
-            notices.restore(settings.collect)
-        confinement.drop_rights(getattr(config, section), section)
-
-    read, registry = load_site(
-        watch,
-        lambda registry: unserved(registry, tables, (*hooks, *periodic)),
-        scripts,
-        tuple(spec.name for spec in POINTS[point].hooks),
-        prepare,
-    )
-    settings = _settings(read, section).with_hooks(watch.fingerprint())
-    for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
-        if handler.timeout is not None and handler.timeout > settings.section.timeout:
-            log.error(
-                "%s: handler %s: timeout=%g is never reached: [%s] timeout = %g ends it before",
-                *(handler.where, handler.label, handler.timeout, section, settings.section.timeout),
-            )
-    return tables, registry, settings
-
-
-def load_service(
-    point: str, service: Callable[[Tables, Registry, Settings], PointService], watch: Watch, announce: Announce
-) -> PointService:
-    """Load the service of a plugin point that needs only the handlers; see slurmhooks.worker.service.Load.
-
-    Args:
-        point: the plugin point, one of POINTS.
-        service: makes the service.
-        watch: see slurmhooks.worker.service.
-        announce: see slurmhooks.worker.service.
-
-    Raises:
-        ConfigError: the configuration is invalid.
-        LoadError: a hook file is invalid, or needs what this build lacks.
-    """
-    return service(*load_point(watch, announce, point))
-
-
-def _settings(config: Config, section: str) -> Settings:
-    return Settings.of(config, section, collector.wanted(config, section))
-
-
-def _tables() -> Tables:
-    """Return the tables of the plugin that this process serves.
-
-    Raises:
-        LoadError: the tables cannot be read, or this process serves no plugin.
-    """
-    try:
-        tables = installed()
-    except TableError as error:
-        raise LoadError([str(error)]) from None
-    if tables is None:
-        raise LoadError(["the folder of the plugin is not known: slurmctld's plugin has to start this process"])
-    return tables
-
-
-def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
-    """Return a finding for each handler that this build cannot serve, with the remedy."""
-    handlers = [handler for hook in hooks for handler in registry.handlers(hook)]
-    if "record" in tables:
-        has_actions = libslurm.path().exists()
-        return [
-            f"{handler.where}: handler {handler.label} needs {libslurm.LIBRARY}, which the build makes if it finds"
-            " libslurm to link with: run 'slurmhooks build' where that is, and install the result"
-            for handler in handlers
-            if handler.spec.is_periodic and not has_actions
-        ]
-    return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
-        for handler in handlers
-        if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))
-    ] + [
-        f"{handler.where}: handler {handler.label} runs periodically: {NEEDS_SOURCES}"
-        for handler in handlers
-        if handler.spec.is_periodic and not PRIVATE_ARGUMENTS.intersection(handler.names)
-    ]

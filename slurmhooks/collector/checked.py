@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from slurmhooks.processes import quick_json
+from slurmhooks.collector import quick_json
 
 LONGEST = 1 << 20
 """Maximum bytes of a decision or an event: slurmhooks limits all texts in it."""

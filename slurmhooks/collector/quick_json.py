@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from slurmhooks.processes.json_library import from_json, to_json
+from slurmhooks.collector.json_library import from_json, to_json
 
 
 def _finite(text: str) -> float:

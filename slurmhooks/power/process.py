@@ -145,8 +145,8 @@ def turn(spool: Path, failure: str | None, tell: Callable[[bytes], object]) -> f
     calls = Spool(spool, in_memory=False)
     delivery = PowerDelivery(calls, registry, config.power)
     wait = delivery.turn(0, 1, failure)
-    calls.refresh()  # removes the call if it is done, also if the disk has become full meanwhile
     delivery.counts.export(calls, config.metrics)
+    calls.refresh()  # removes the call if it is done, also if the disk has become full meanwhile
     return wait
 
 

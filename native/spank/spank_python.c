@@ -19,6 +19,7 @@
 
 #include "entry.h"
 #include "spank/lines.h"
+#include "spank/mask.h"
 #include "spank/missing.h"
 #include "spank/renewal.h"
 #include "stub/stub.h"
@@ -364,7 +365,11 @@ static int callback(enum callback callback_id, spank_t spank, int argc, char *ar
                     MOST_LINES);
         return FAILED;
     }
-    return by_mode(line, callback_id, spank_context(), answer(line, callback_id, spank, why));
+    unsigned context = spank_context();
+    int jobs_mask = context == S_CTX_REMOTE ? mask_begin(callback_id) : -1;
+    int rc = answer(line, callback_id, spank, why);
+    mask_end(jobs_mask);
+    return by_mode(line, callback_id, context, rc);
 }
 
 /* Define the function slurm_spank_NAME() of each callback. */

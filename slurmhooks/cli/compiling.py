@@ -48,8 +48,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool = Fal
     text = manifests.text_of(loaded, record, folder)
     changed = manifests.changed_since(began, loaded)
     if changed:
-        findings = [f"{name}: has changed while it was loaded" for name in changed]
-        raise Findings([*findings, "the manifest was not written: run this command again"])
+        raise Findings([*changed, "the manifest was not written: run this command again"])
     path = manifests.manifest_path(sysconfdir)
     manifests.write_manifest(text, path)
     count = len({handler.label for registry in loaded.all_registries() for handler in registry.all_handlers()})

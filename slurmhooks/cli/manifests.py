@@ -3,7 +3,9 @@
 
 import errno
 import os
+import time
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -40,7 +42,7 @@ def manifest_path(sysconfdir: Path) -> Path:
 
 
 def changed_since(began: int, loaded: whole_site.Loaded) -> list[str]:
-    """Return the files that have changed during the load: a manifest would describe what was not loaded.
+    """Return a finding for each file that may have changed during the load: a manifest would describe another one.
 
     Args:
         began: nanoseconds since the epoch, from before the load.
@@ -50,7 +52,17 @@ def changed_since(began: int, loaded: whole_site.Loaded) -> list[str]:
     for pattern in loaded.patterns:
         with suppress(LoadError):  # its folder does not exist yet: no bundle has been deployed
             names.update(matches(pattern))
-    return sorted(name for name in names if _changed(name) >= began)
+    ended = time.time_ns()
+    findings = []
+    for name in sorted(names):
+        changed = _changed(name)
+        if changed > ended:
+            when = f"{datetime.fromtimestamp(changed / 1e9):%Y-%m-%d %H:%M:%S}"
+            clock = "which is still to come by this machine's clock: if the clock is right, 'touch' the file"
+            findings.append(f"{name}: was changed at {when}, {clock}")
+        elif changed >= began:
+            findings.append(f"{name}: has changed while it was loaded")
+    return findings
 
 
 def _changed(name: str) -> int:

@@ -101,12 +101,14 @@ def _write_metrics(folder: str, checks: list[Handler], state: State) -> None:
         log.info("%s/%s: %s", folder, metrics.FILE, error)
 
 
-def _save(file: StateFile, state: State) -> None:
+def _save(file: StateFile, state: State) -> bool:
     """Write the state. If that is not possible, the node is perhaps sick: it is drained all the same."""
     try:
         file.write(state)
     except OSError as error:
-        log.error("%s: %s; if this run drains the node, no later one undrains it", file.path, error)
+        log.error("%s: %s; one refusal drains the node, and no later run undrains it", file.path, error)
+        return False
+    return True
 
 
 def _load(has_manifest: bool) -> tuple[list[Handler], run.Settings] | None:

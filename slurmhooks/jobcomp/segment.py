@@ -93,12 +93,17 @@ class Segment:
         records: the records that are not delivered yet, by position.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, in_memory: bool) -> None:
         """Open the file.
+
+        Args:
+            path: of the file.
+            in_memory: see :class:`slurmhooks.jobcomp.spool.Spool`.
 
         Raises:
             OSError: it cannot be opened, or is no file.
         """
+        self._in_memory = in_memory
         self._file = self._state = -1
         self._file = regular.opened(path, os.O_NOFOLLOW)
         self.path = path
@@ -111,7 +116,11 @@ class Segment:
 
     def __del__(self) -> None:
         """Close the files."""
-        for fd in (self._file, self._state):
+        self._close()
+
+    def _close(self) -> None:
+        fds, self._file, self._state = (self._file, self._state), -1, -1
+        for fd in fds:
             if fd >= 0:
                 os.close(fd)
 
@@ -220,26 +229,34 @@ class Segment:
     def note(self, record: Record, *change: Any) -> None:
         """Write the state of a record to the state file, and apply it.
 
-        If the disk is full, perhaps because of the spool itself, the state is only kept in memory until there is room:
-        to end the delivery of records is what makes room.
+        If the disk is full, perhaps because of the spool itself, the state may only be kept in memory until there is
+        room: to end the delivery of records is what makes room.
 
         Raises:
             OSError: the file cannot be written.
         """
         line = json.dumps([record.frame.position, *change], separators=(",", ":")).encode()
         self._unwritten += line + b"\n"
-        self._write_state()
         if not record.apply(list(change)):
             self.records.pop(record.frame.position, None)
+        self._write_state()
 
     def _write_state(self) -> None:
         """Write the lines that are not in the state file yet; keep them if the disk is full."""
         try:
             if self._state < 0:
                 self._state = os.open(self._state_path, _STATE_FLAGS | os.O_CREAT, 0o600)
-            self._append_state()
+            try:
+                self._append_state()
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                # Other processes do not find what has been delivered any more, even if this makes no room.
+                self.free()
+                self._append_state()
         except OSError as error:
-            if not is_full(error):
+            # The state of a segment that is over is not needed any more: its files are removed, which takes no room.
+            if not is_full(error) or not (self._in_memory or self.over):
                 raise
 
     def _append_state(self) -> None:
@@ -261,9 +278,10 @@ class Segment:
         return head + os.pread(self._file, frame.end - frame.position, frame.position)
 
     def remove(self) -> None:
-        """Remove the files."""
+        """Remove the files; close them, because an error of a handler may refer to this segment, and keep them."""
         self.path.unlink(missing_ok=True)
         self._state_path.unlink(missing_ok=True)
+        self._close()
 
 
 def is_full(error: OSError) -> bool:

@@ -30,9 +30,16 @@ MOST = 1 << 33
 class Spool:
     """The folder of the spool; several processes may read it at once, and each notes what it has delivered."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read nothing yet."""
+    def __init__(self, folder: Path, *, in_memory: bool = True) -> None:
+        """Read nothing yet.
+
+        Args:
+            folder: of the spool.
+            in_memory: on a full disk, keep in memory what became of records; False: this process ends before there is
+                room, so that it is an error.
+        """
         self.folder = folder
+        self._in_memory = in_memory
         self._segments: dict[str, Segment] = {}
         self._tables: dict[int, Tables] = {}
 
@@ -49,7 +56,7 @@ class Spool:
             for name in sorted(there):
                 # Another worker may have removed it meanwhile.
                 with suppress(FileNotFoundError):
-                    segments[name] = self._segments.get(name) or Segment(self.folder / name)
+                    segments[name] = self._segments.get(name) or Segment(self.folder / name, in_memory=self._in_memory)
             self._segments = segments
             self._remove_orphans(names)
         for name, segment in list(self._segments.items()):

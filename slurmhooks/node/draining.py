@@ -129,7 +129,7 @@ def settle(
     state: State,
     brake: Brake,
     slurmctld: Asked,
-    save: Callable[[], None],
+    save: Callable[[], object],
     now: float,
     pause: Callable[[float], None] = sleep,
 ) -> Said | None:
@@ -184,7 +184,7 @@ def settle(
     return Said(f"{name} drained: {reason}", True)
 
 
-def _set(name: str, reason: str, state: State, slurmctld: Asked, save: Callable[[], None]) -> None:
+def _set(name: str, reason: str, state: State, slurmctld: Asked, save: Callable[[], object]) -> None:
     # Former reasons are kept: a slurmctld that is killed before it has saved its state has one of them again.
     state.reasons = [*(each for each in state.reasons if each != reason), reason][-MOST_REASONS:]
     state.released = 0.0

@@ -71,7 +71,7 @@ def run(
     state: State,
     settings: Settings,
     slurmctld: Asked,
-    save: Callable[[], None],
+    save: Callable[[], bool],
     execute: Run,
     now: float,
     pause: Callable[[float], None] = sleep,
@@ -84,22 +84,20 @@ def run(
         state: of the node.
         settings: of the site.
         slurmctld: asks it.
-        save: writes the state.
+        save: writes the state; tells whether the next run can read it.
         execute: runs checks with their arguments, see :func:`slurmhooks.node.children.run`.
         now: seconds since 1970.
         pause: waits.
 
     Returns:
         lines for the log about faults, and what has become of the node.
-
-    Raises:
-        OSError: the state cannot be written.
     """
     verdict.forget(checks, state)
     chosen = verdict.due(checks, state, node.contexts, now, children.alive)
     results = execute(chosen, {"node": node}) if chosen else []
     faults = verdict.count(chosen, results, state, now)
-    save()
+    if not save():
+        verdict.take_as_last(chosen, results, state)
     try:
         said = draining.settle(
             node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, now, pause

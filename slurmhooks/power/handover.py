@@ -20,6 +20,8 @@ from slurmhooks.processes import deliverer
 
 MOST = 2
 """Arguments that Slurm gives to a program: the nodes, and sometimes features."""
+DIGITS = 20
+"""Digits at the beginning of the name of a segment, which say its place: nanoseconds since 1970, or more."""
 HOOKS = tuple(spec.short_name for spec in POINTS["power"].hooks)
 
 
@@ -44,8 +46,10 @@ def keep(spool: str, hook: str, nodes: str, features: str = "") -> None:
     texts = (os.fsencode(text) for text in (nodes, features, os.environ.get("SLURM_JOB_ID", "")))
     message = b"\0".join((*texts, _resume_file()))
     now = time.time_ns()
-    # Segments are read in the order of their names: two programs that start in the same nanosecond differ by process.
-    name = f"{now:020}{os.getpid():010}{deliverer.SEGMENT}"
+    # Segments are read in the order of their names, so the clock may be set back only while no call waits. Two programs
+    # that start in the same nanosecond differ by process.
+    number = max([now, *(1 + int(name[:DIGITS]) for name in os.listdir(spool) if name[:DIGITS].isdecimal())])
+    name = f"{number:0{DIGITS}}{os.getpid():010}{deliverer.SEGMENT}"
     durable.write(f"{spool}/{name}", segment(f"power.{hook}", now, message))
 
 
@@ -69,7 +73,18 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("RebootProgram runs on a node: add SlurmctldParameters=reboot_from_controller to slurm.conf\n")
         return 2
     os.umask(0o077)
-    keep(deliverer.place(), hook, *given)
+    spool = deliverer.place()
+    try:
+        keep(spool, hook, *given)
+    except OSError as error:
+        text = (
+            f"power.{hook} of {given[0]} is lost: it cannot be kept in {spool}: {error.strerror}; repair that: Slurm"
+            " does not repeat a call"
+        )
+        deliverer.to_system_log(text)
+        if sys.stderr is not None:  # 22.05 closes it
+            sys.stderr.write(f"{text}\n")
+        return 1
     deliverer.start(deliverer.folder())
     return 0
 

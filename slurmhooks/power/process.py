@@ -31,7 +31,7 @@ from slurmhooks.jobcomp.spool import Spool
 from slurmhooks.jobcomp.trouble import Trouble
 from slurmhooks.log import INFO, NAMES, log
 from slurmhooks.power.delivery import PowerDelivery
-from slurmhooks.processes import process
+from slurmhooks.processes import deliverer, process
 from slurmhooks.processes.deliverer import LOCK, LOG, MAX_LOG, SEGMENT, waits
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site import reload
@@ -72,10 +72,13 @@ def main(spool: Path) -> None:
 
 
 def _line(level: int, text: str) -> None:
-    """Write a line to the log in the spool, as Slurm's daemons write theirs."""
+    """Write a line to the log in the spool, as Slurm's daemons write theirs; to the system's log if that is full."""
     name = "" if level == INFO else f"{NAMES[level]}: "
-    line = f"[{time.strftime('%Y-%m-%dT%H:%M:%S')}] {name}{text}\n"
-    os.write(2, line.encode("utf-8", "surrogateescape"))
+    line = f"[{time.strftime('%Y-%m-%dT%H:%M:%S')}] {name}{text}\n".encode("utf-8", "surrogateescape")
+    with suppress(OSError):
+        if os.write(2, line) == len(line):
+            return
+    deliverer.to_system_log(text)
 
 
 def deliver(spool: Path) -> None:
@@ -138,10 +141,13 @@ def turn(spool: Path, failure: str | None, tell: Callable[[bytes], object]) -> f
         show()  # with modules that hook files have imported
         raise
     tell(LOADED)
-    calls = Spool(spool)
+    # The next turn knows only what is on the disk. So a handler does not run if it cannot be noted that it has begun:
+    # on a full disk it would run again and again. The room for this note mostly suffices for the other ones.
+    calls = Spool(spool, in_memory=False)
     delivery = PowerDelivery(calls, registry, config.power)
     wait = delivery.turn(0, 1, failure)
     delivery.counts.export(calls, config.metrics)
+    calls.refresh()  # removes the call if it is done, also if the disk has become full meanwhile
     return wait
 
 

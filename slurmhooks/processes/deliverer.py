@@ -73,6 +73,14 @@ def start(spool: Path) -> subprocess.Popen[bytes]:
         )
 
 
+def to_system_log(text: str) -> None:
+    """Write a line to the system's log: what is about a full disk cannot be in a file on it."""
+    import syslog  # power programs keep their calls before they import more
+
+    syslog.openlog("slurmhooks", facility=syslog.LOG_DAEMON)
+    syslog.syslog(syslog.LOG_ERR, text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))
+
+
 class Watchdog:
     """Starts the process if calls wait and nothing delivers them; a site without power hooks has no spool."""
 

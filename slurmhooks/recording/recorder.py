@@ -9,6 +9,7 @@ import os
 import pwd
 import sys
 import time
+from contextlib import suppress
 from struct import Struct, error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -214,7 +215,8 @@ class Recorder:
         if done == len(data):
             self._size += done
             return True
-        os.ftruncate(self._fd, self._size)
+        with suppress(OSError):  # a disk that fails; readers notice that the last frame is not complete
+            os.ftruncate(self._fd, self._size)
         self._finish(why)
         return False
 

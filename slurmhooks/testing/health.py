@@ -111,7 +111,7 @@ def health(
             node._state,
             run.Settings(45.0, Brake.of(str(at_most))),
             Asked(_Slurmctld(node)),
-            lambda: None,
+            lambda: True,
             execute,
             node.clock,
             lambda seconds: None,

@@ -252,13 +252,15 @@ def _read(path: str) -> dict[str, tuple[int, str]]:
     """
     try:
         runs = json.loads(regular.read(path))
+        if not isinstance(runs, dict):
+            raise ValueError("not a table")
+        for run in runs.values():
+            if not (isinstance(run, list) and [type(each) for each in run] == [int, str] and 0 <= run[0] < 1 << 32):
+                raise ValueError("not the number and the host of a run")
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not isinstance(runs, dict):
-        raise ValueError(f"{path}: not a table")
-    for run in runs.values():
-        if not (isinstance(run, list) and [type(each) for each in run] == [int, str] and 0 <= run[0] < 1 << 32):
-            raise ValueError(f"{path}: not the number and the host of a run")
+        raise ValueError(
+            f"{path}: {error}; remove it, if no rule runs elsewhere: then each runs at its next time"
+        ) from None
     return {rule: (run, host) for rule, (run, host) in runs.items()}

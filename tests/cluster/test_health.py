@@ -245,8 +245,15 @@ def test_without_slurmctld(lab: Lab) -> None:
 
 
 @pytest.mark.one_release
-def test_a_disk_that_takes_no_state(lab: Lab) -> None:
-    """A node that cannot remember what it does is drained all the same, and not undrained."""
+@pytest.mark.parametrize("fails", [1, 3])
+def test_a_disk_that_takes_no_state(lab: Lab, fails: int) -> None:
+    """A node that cannot remember what it does is drained all the same, and not undrained.
+
+    It cannot count refusals either, so the first one is enough.
+    """
+    lab.configure(hooks=HOOKS.replace("health_check\ndef file", f"health_check(fails={fails})\ndef file"))
+    lab.run(code=0)
+    lab.cluster.root("rm", "-rf", STATES, check=True)
     lab.cluster.put("in the way", STATES)
     lab.say("sick", "n1", "disk is full")
     assert STATES in lab.run(code=1)

@@ -87,6 +87,14 @@ while sleep 0.2; do
     done
 done
 """
+SYSTEM_LOG = """
+import os, socket
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind("/dev/log")
+os.chmod("/dev/log", 0o666)
+while True:
+    print(server.recv(8192).decode(), flush=True)
+"""
 CONTROLLER = "reboot_from_controller,"
 CONF = f"""
 JobSubmitPlugins=python
@@ -99,14 +107,16 @@ NodeName=c4 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17104 CPUs=4 RealMemory=100
 NodeName=c5 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17105 CPUs=4 RealMemory=100 State=CLOUD Feature=slow
 NodeName=c6 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17106 CPUs=4 RealMemory=100 State=CLOUD Feature=poor
 NodeName=c7 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17107 CPUs=4 RealMemory=100 State=CLOUD Feature=rich
-PartitionName=cloud Nodes=c[1-3,6-7] MaxTime=60 State=UP
+NodeName=c8 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17108 CPUs=4 RealMemory=100 State=CLOUD Feature=spare
+NodeName=c9 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17109 CPUs=4 RealMemory=100 State=CLOUD Feature=spare
+PartitionName=cloud Nodes=c[1-3,6-9] MaxTime=60 State=UP
 PartitionName=lost Nodes=c[4-5] MaxTime=60 State=UP ResumeTimeout=3
 ResumeProgram={PROGRAMS}resume
 SuspendProgram={PROGRAMS}suspend
 ResumeFailProgram={PROGRAMS}resume_failed
 RebootProgram={PROGRAMS}reboot
 SuspendTime=2
-SuspendExcNodes=n[1-2],c[3-7]
+SuspendExcNodes=n[1-2],c[3-9]
 SuspendTimeout=3
 ResumeTimeout=300
 ResumeRate=0
@@ -122,7 +132,7 @@ def shell(cluster: Cluster, script: str) -> str:
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """A cluster with seven nodes of a cloud."""
+    """A cluster with nine nodes of a cloud."""
     cluster.without_spank()
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
     folders = " ".join(f"{FOLDER}/{name}" for name in ("machines", "on", "busy"))
@@ -303,3 +313,30 @@ def test_a_call_is_lost_with_its_program(site: Cluster) -> None:
     site.wait(lambda: is_off(site, "c3"), what="SuspendTimeout")
     assert calls(site, "suspending", "c3") == before + 1
     assert has(site, "c3")
+
+
+def test_a_full_disk(site: Cluster) -> None:
+    """A call that was kept is delivered once, one that cannot be kept is lost, and the system's log says why."""
+    site.wait(lambda: not waits(site), what="delivery of earlier calls")
+    site.put(SYSTEM_LOG, "/opt/system_log.py")
+    shell(site, "rm -f /dev/log; setsid python3 /opt/system_log.py > /root/system_log 2>&1 < /dev/null &")
+    shell(site, f"mkdir -p {SPOOL}; mount -t tmpfs -o size=64k,mode=700,uid=$(id -u slurm) none {SPOOL}")
+    try:
+        site.put("", HOLD)
+        site.root("scontrol", "update", "nodename=c9", "state=power_up", check=True)
+        site.wait(lambda: notes(site, "begin", node="c9"), what="the handler")
+        shell(site, f"head -c 1M /dev/zero > {SPOOL}/filler || true")
+        site.root("scontrol", "update", "nodename=c8", "state=power_up", check=True)
+        lost = f"slurmhooks: power.resume of c8 is lost: it cannot be kept in {SPOOL}: No space left on device"
+        site.wait(lambda: lost in shell(site, "cat /root/system_log"), what="the line of the program")
+        line = r"(resumeprog_*|program) exit status (of )?1\b"
+        site.wait(lambda: re.search(line, site.log()), what="the line of slurmctld")
+        site.root("rm", HOLD, check=True)
+        site.wait(lambda: not waits(site), what="delivery on a full disk")
+        assert [note["what"] for note in notes(site, "begin", node="c9") + notes(site, node="c9")] == ["begin", "end"]
+        site.root("rm", f"{SPOOL}/filler", check=True)
+        site.root("scontrol", "update", "nodename=c9", "state=power_down_force", check=True)
+        site.wait(lambda: notes(site, hook="suspend", node="c9"), what="a call that is kept again")
+        assert not notes(site, "begin", node="c8")
+    finally:
+        shell(site, f"umount -l {SPOOL}; rm -f {HOLD}; pkill -f [s]ystem_log.py; rm -f /dev/log")

@@ -85,6 +85,19 @@ COMMANDS = {
     "sbatch": "sbatch -Q --chdir=/ -o /dev/null --wrap 'srun -Q true'",
 }
 
+FILES = """
+import os
+from slurmhooks import hook
+
+@hook.spank.task_post_fork
+@hook.spank.task_exit
+@hook.spank.exit
+def create(spank):
+    if spank.context == "remote":
+        with open(f"/opt/spank/{spank.callback}.{spank.job_id}.created", "a"):
+            pass
+"""
+
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Site:
@@ -142,3 +155,20 @@ def test_hostile(
     assert complaints == []
     assert places == plain[command]
     assert any(place.startswith("task_init ") for place in places)
+
+
+def test_no_user_chooses_the_umask_of_root(lent: Site) -> None:
+    """Files that root's handlers create in slurmstepd have the permissions that slurmd's umask gives them."""
+    lent.hooks(create=FILES)
+    for manifest in (False, True):
+        if manifest:
+            lent.compile()
+        lent.root("rm -f /opt/spank/*.created")
+        for mask in ("000", "777"):
+            done = lent.shell(f"cd /; umask {mask}; srun -Q sh -c umask")
+            assert (done.returncode, done.stdout.strip()) == (0, f"0{mask}"), done.stdout
+        lent.wait_until_idle()
+        lent.cluster.wait(lambda: lent.root("ls /opt/spank/exit.*.created").count("\n") == 2, what="the last handlers")
+        modes = lent.root("stat --format='%a %n' /opt/spank/*.created").splitlines()
+        assert len(modes) == 6
+        assert {line.split()[0] for line in modes} == {"644"}, modes

@@ -5,9 +5,11 @@ Usage: full_disk.py SCENARIO FOLDER OPTIONS. OPTIONS are those of the tmpfs that
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from slurmhooks.config.sections import JobEnd
@@ -34,6 +36,9 @@ class Site:
         delivered: the jobs whose records the handler has got, in order.
         failing: jobs for which the handler fails.
         refused: jobs that the handler refuses.
+        ending: jobs for which the handler ends its worker.
+        pause: the first one after a failure, in seconds; the next one is the longest.
+        notes: the file with the jobs whose records handlers have got in any process; None: it is not written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,6 +49,9 @@ class Site:
         self.delivered: list[int] = []
         self.failing: set[int] = set()
         self.refused: set[int] = set()
+        self.ending: set[int] = set()
+        self.notes: Path | None = None
+        self.pause = 0.01
         self.lines: list[str] = []
         log.attach(lambda level, text: self.lines.append(text), lambda text: None)
         self.writer = Writer(self.folder, SPOOL)
@@ -52,7 +60,7 @@ class Site:
     def new_worker(self) -> None:
         """Begin to deliver as a worker that has just started does."""
         handler = Handler(self.handle, ("record",), HOOKS["job_end"], 50, False, (), "site:handle", __file__, 1)
-        section = JobEnd(tries=3, backoff=0.01, backoff_limit=0.02)
+        section = JobEnd(tries=3, backoff=self.pause, backoff_limit=self.pause * 2)
         spool = Spool(self.folder)
         spool._tables[self.tables.identity] = self.tables
         self.delivery = Delivery(spool, Registry([handler], [], {}, [], {}), section)
@@ -65,6 +73,11 @@ class Site:
             raise ConnectionError("no service")
         assert record.job_id is not None
         self.delivered.append(record.job_id)
+        if self.notes is not None:
+            with self.notes.open("a") as file:
+                file.write(f"{record.job_id}\n")
+        if record.job_id in self.ending:
+            os._exit(3)
 
     def append(self, job_id: int) -> bool:
         """Let slurmctld report the end of a job; tell whether its record was kept."""
@@ -138,10 +151,15 @@ def many_losses(site: Site) -> None:
 def state_in_memory(site: Site) -> None:
     """What became of a record while the disk was full is written once there is room, without another delivery."""
     kept, _ = site.fill(1)
+    for path in site.folder.glob("*.state"):  # without the room that is reserved for it
+        path.unlink()
+    with suppress(OSError), (site.folder / "filler").open("wb") as file:
+        file.write(bytes(1 << 20))
     site.delivery.turn(kept[0] % LANES, LANES, None)
     assert site.delivered == kept[:1]
     states = sum(path.stat().st_size for path in site.folder.glob("*.state"))
     (site.folder / "lost.jsonl").unlink()
+    (site.folder / "filler").unlink(missing_ok=True)
     site.delivery._spool.refresh()
     assert sum(path.stat().st_size for path in site.folder.glob("*.state")) > states
     site.new_worker()
@@ -176,9 +194,9 @@ def failures(site: Site) -> None:
     assert sorted(site.delivered) == kept[4:], (site.delivered, site.lines[-5:])
     if site.append(901):
         kept.append(901)
-    else:  # on a slow machine, the dead letters have taken the room first
+    else:  # on a slow machine, the dead letters have taken the room first; or what waits has the last inode
         assert site.lost()[-1] == 901, site.lines[-5:]
-        assert list(site.delivery._spool.letters())
+        assert list(site.delivery._spool.letters()) or not os.statvfs(site.folder).f_favail
     site.failing = set()
     site.deliver()
     letters = [int(letter["job_id"]) for letter in site.delivery._spool.letters()]
@@ -187,10 +205,43 @@ def failures(site: Site) -> None:
     assert set(left) <= {1, 2, 3, 4}  # the disk has no inode for the dead letter
     for path in (site.folder / "dead").glob("*"):
         path.unlink()
+    site.refused = set()
+    site.deliver()
     assert site.append(902)
     site.deliver()
     assert site.delivered[-1] == 902
     assert sorted(site.delivered) == sorted({*site.delivered})
+
+
+def workers_that_end(site: Site) -> None:
+    """The failures of a handler that ends its worker are counted, and no other record waits for them.
+
+    Each worker knows what former ones have delivered.
+    """
+    kept, _ = site.fill(1)
+    notes = site.folder.parent.with_name("delivered")
+    site.ending = {kept[0], kept[9]}
+    site.pause = 0.5  # the next worker begins earlier
+    tries: dict[int, int] = {}
+    until = time.monotonic() + 100
+    while tries.keys() != site.ending or min(tries.values()) < 3:
+        assert time.monotonic() < until, (tries, notes.read_text())
+        for lane in range(LANES):
+            ended = True
+            while ended and time.monotonic() < until:
+                if not (child := os.fork()):
+                    site.new_worker()
+                    site.notes = notes
+                    while site.delivery.turn(lane, LANES, "the worker has ended") == 0:
+                        pass
+                    os._exit(0)
+                ended = bool(os.waitpid(child, 0)[1])
+        spool = Spool(site.folder)
+        spool.refresh()
+        tries = {record.frame.job_id: record.tries for record in spool.records()}
+        tries |= {letter["job_id"]: letter["tries"] for letter in spool.letters()}
+    delivered = [each for each in map(int, notes.read_text().split()) if each not in site.ending]
+    assert sorted(delivered) == [each for each in kept if each not in site.ending]
 
 
 if __name__ == "__main__":

@@ -200,6 +200,53 @@ def test_signal_handlers_of_slurm_stay(host: Host) -> None:
     assert "put back" not in run
 
 
+MASKS = """
+import os
+
+def mask():
+    now = os.umask(0)
+    os.umask(now)
+    return oct(now)
+
+@hook.spank.user_init
+def users(spank):
+    log.info("users", mask=mask())
+    os.umask(0)  # stands for the umask of the job, which Slurm sets between init and user_init
+
+@hook.spank.init
+@hook.spank.task_init_privileged
+@hook.spank.task_post_fork
+@hook.spank.task_exit
+@hook.spank.exit
+def roots(spank):
+    log.info("roots", callback=spank.callback, mask=mask())
+
+@hook.spank.task_exit(order=99)
+def changes(spank):
+    if CHANGES:
+        os.umask(0o27)
+"""
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_no_user_chooses_the_umask_of_root(host: Host, changes: bool) -> None:
+    """Where slurmstepd itself runs handlers as root, they have the umask of slurmd; the task and its handlers do not.
+
+    A umask that a handler has set stays, as everywhere.
+    """
+    host.site(f"CHANGES = {changes}{MASKS}")
+    daemons = os.umask(0o26)
+    try:
+        calls = ["init", "user_init", "task_init_privileged", "task_post_fork", "task_exit", "exit", "user_init"]
+        run = host.run("\n".join(["open sp $spank hooks.py", "context remote", *(f"call sp {name}" for name in calls)]))
+    finally:
+        os.umask(daemons)
+    assert {result.rc for result in run.of("call")} == {0}
+    masks = dict.fromkeys(("init", "task_post_fork", "task_exit", "exit"), "0o26") | {"task_init_privileged": "0o0"}
+    assert sorted(run.said("roots")) == sorted(f"callback='{name}' mask='{mask}'" for name, mask in masks.items())
+    assert run.said("users") == ["mask='0o26'", f"mask='{'0o27' if changes else '0o0'}'"]
+
+
 def test_what_stays(host: Host) -> None:
     """A handler may change environment, folder, umask, limits and signal mask; in a task, all its changes stay."""
     stays = (

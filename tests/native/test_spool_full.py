@@ -25,7 +25,9 @@ def _disk() -> None:
 
 
 @pytest.mark.parametrize("options", ["size=96k,nr_inodes=12", "size=96k,nr_inodes=6", "size=200k"])
-@pytest.mark.parametrize("scenario", ["all_records", "many_losses", "state_in_memory", "after_a_restart", "failures"])
+@pytest.mark.parametrize(
+    "scenario", ["all_records", "many_losses", "state_in_memory", "after_a_restart", "failures", "workers_that_end"]
+)
 def test_a_disk_that_the_spool_has_filled(tmp_path: Path, scenario: str, options: str) -> None:
     """See the functions of full_disk.py: delivery needs no room, and loses nothing and delivers nothing twice."""
     disk = tmp_path / "disk"

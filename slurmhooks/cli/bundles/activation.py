@@ -187,6 +187,8 @@ def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
             note(text)
     except Findings as error:
         return error.findings
+    except OSError as error:  # such as a full disk: the files are in force all the same
+        return [f"{error.filename}: {error.strerror}: the manifest was not written, so Python starts in every process"]
     return []
 
 

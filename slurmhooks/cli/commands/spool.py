@@ -73,7 +73,7 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     user = slurm_conf.slurm_user()
     if os.getuid() == 0 and user:
         process.become(user)  # slurmctld and its workers must be able to read and remove what this command writes
-    context.obj = Spool(folder)
+    context.obj = Spool(folder, in_memory=False)
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
     if context.invoked_subcommand is not None:

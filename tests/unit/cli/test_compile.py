@@ -3,6 +3,8 @@
 
 import errno
 import os
+import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,4 +156,17 @@ def test_an_edit_during_the_load(site: "Site", change: str) -> None:
     result = site.call("compile")
     assert result.exit_code == 1
     assert f"{other}: has changed while it was loaded" in result.output
+    assert not (site.etc / "slurmhooks.manifest").exists()
+
+
+def test_a_clock_that_was_set_back(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that have changed in the future are named with what helps, because another run would not."""
+    site.file(INIT)
+    real = time.time_ns
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time_ns", lambda: real() - 86400 * 10**9)
+        result = site.call("compile")
+    assert result.exit_code == 1
+    assert re.search(rf"{site.hooks}/a.py: was changed at [-0-9]+ [:0-9]+, which is still to come", result.output)
+    assert "has changed while" not in result.output
     assert not (site.etc / "slurmhooks.manifest").exists()

@@ -116,10 +116,14 @@ class Trial:
         """Run a command on the site."""
         return self._run(*command, "--sysconfdir", self.site.etc)
 
-    def killed(self, step: int, events: set[str] | None) -> bool:
-        """Run the command from the start, killed at a step; tell whether it was."""
+    def restore(self) -> None:
+        """Let the site be as it was at the start."""
         shutil.rmtree(self.site.etc)
         shutil.copytree(self._start, self.site.etc, symlinks=True)
+
+    def killed(self, step: int, events: set[str] | None) -> bool:
+        """Run the command from the start, killed at a step; tell whether it was."""
+        self.restore()
         pid = os.fork()
         if not pid:
             try:

@@ -11,7 +11,33 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.node.draining import Asked, Brake
+from slurmhooks.node.model import BUG, REFUSED, HealthNode, Result
+from slurmhooks.node.run import Settings, run
 from slurmhooks.node.state import CheckState, State, StateFile, read
+from slurmhooks.node.verdict import reason
+from tests.unit.node.making import check
+
+
+class Down:
+    """A slurmctld that does not answer."""
+
+    def node(self, name: str, /) -> dict[str, object]:
+        """Fail."""
+        raise ConnectionRefusedError(name)
+
+    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+        """Fail."""
+        raise ConnectionRefusedError
+
+    def drain(self, name: str, reason: bytes, /) -> None:
+        """Fail."""
+        raise ConnectionRefusedError(name)
+
+    def undrain(self, name: str, reason: bytes | None, /) -> None:
+        """Fail."""
+        raise ConnectionRefusedError(name)
+
 
 TEXTS = ["", "disk is full", "a\tb\nc\\d", "ü\udcff\x00", "🎉" * 300]
 
@@ -69,6 +95,31 @@ def test_an_unchanged_state_is_not_written(tmp_path: Path) -> None:
     again = StateFile("n1", str(tmp_path))
     again.write(again.read())
     assert (tmp_path / "n1").stat().st_ino == before
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_refusals_that_cannot_be_counted(kept: bool) -> None:
+    """If the state cannot be written, one refusal is enough, because each run would take its own for the first one.
+
+    That does not make a bug a refusal.
+    """
+    results = {"h:refuses": Result(REFUSED, "disk is full"), "h:broken": Result(BUG, "raised KeyError")}
+    checks = [check(lambda: None, label, fails=3) for label in results]
+    state = State()
+    state.of("h:broken").text, state.of("h:broken").fails = "an earlier refusal", 1
+    slurmctld = Asked(Down())
+    lines, _ = run(
+        HealthNode("n1", ("cycle",)),
+        checks,
+        state,
+        Settings(45.0, Brake(1)),
+        slurmctld,
+        lambda: kept,
+        lambda chosen, _: [results[each.label] for each in chosen],
+        100.0,
+    )
+    assert reason(checks, state) == (None if kept else "disk is full")
+    assert any("keeps its state" in line for line in lines) == (not kept)
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:

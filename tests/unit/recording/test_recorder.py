@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,21 @@ def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     recorder.end("")
     assert recorder.ended == "the file system is full"
     assert (tmp_path / "file").stat().st_size == size
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS, errno.ESTALE])
+def test_a_disk_that_fails_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """On a disk on which nothing can be changed any more, the recording ends, and not the process of other sinks."""
+    recorder = started(tmp_path / "file")
+
+    def fail(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    for name in ("write", "ftruncate", "fsync"):
+        monkeypatch.setattr(os, name, fail)
+    recorder.take(pack_report(REQUEST, 0, request("one")))
+    recorder.end("")
+    assert recorder.ended == os.strerror(number)
 
 
 def test_unchanged_tables_are_written_once(tmp_path: Path) -> None:

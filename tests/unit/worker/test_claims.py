@@ -271,6 +271,7 @@ def test_without_lock_and_notes_nothing_runs(
         (line,) = logged()
         assert "no periodic rule runs" in line
         assert named in line
+        assert ("remove it" in line) == (fault in ("damaged", "nested", "other content", "too large"))
         assert claims.trouble == line
     if fault in ("no folder", "a file"):
         state.unlink(missing_ok=True) if fault == "a file" else None

@@ -100,8 +100,10 @@ class Rule(BaseModel):
     except_partitions: Words = Field(default=(), description="not jobs that can run nowhere but in these")
     except_qos: Words = Field(default=(), description="not jobs that can have no QOS but these")
     except_accounts: Words = Field(default=(), description="not jobs that are charged to these accounts")
-    except_users: Words = Field(default=(), description="not jobs of these users")
-    except_groups: Words = Field(default=(), description="not jobs of members of these Unix groups")
+    except_users: Words = Field(default=(), description="not jobs of these users, nor updates by them")
+    except_groups: Words = Field(
+        default=(), description="not jobs of members of these Unix groups, nor updates by them"
+    )
     except_admins: bool = Field(default=True, description="not what root and SlurmUser submit and change")
     updates: Literal["check", "refuse", "ignore"] = Field(
         default="check",
@@ -253,14 +255,16 @@ class Rule(BaseModel):
         )
 
     def _concerns_user(self, request: Request) -> bool:
-        if (self.users and request.user not in self.users) or (self.except_users and request.user in self.except_users):
+        if self.users and request.user not in self.users:
+            return False
+        if self.except_users and not {request.user, *request.others[0]}.isdisjoint(self.except_users):
             return False
         if self.groups or self.except_groups:
             own = request.groups
             if self.groups and own.isdisjoint(self.groups):
                 self._be_sure(own)
                 return False
-            return own.isdisjoint(self.except_groups)
+            return not self.except_groups or (own | request.others[1]).isdisjoint(self.except_groups)
         return True
 
     def _be_sure(self, own: frozenset[str]) -> None:

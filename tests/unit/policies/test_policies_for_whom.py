@@ -253,6 +253,18 @@ def test_a_sibling_of_a_federation_is_no_admin(
     assert run(path, "job_submit", job=FakeJob(**fields), submit_uid=sender).accepted
 
 
+@pytest.mark.parametrize("updates", ["check", "refuse"])
+def test_who_changes_jobs_of_others(rules: Rules, updates: str) -> None:
+    """A user or group that is exempt may also change jobs of others, who are not exempt themselves."""
+    for exempt, accepted in (('users = ["root"]', True), ('groups = ["root"]', True), ('users = ["daemon"]', False)):
+        made = rules(f'{CEILING}updates = "{updates}"\nexcept_admins = false\nexcept_{exempt}\n')
+        for sender in (0, 1000):
+            job, record = FakeJob(time_limit=15, user_name="alice"), FakeRecord(user_id=1000)
+            result = run(made, "job_modify", job=job, record=record, modify_uid=sender)
+            assert result.accepted is (accepted and sender == 0), (exempt, sender)
+        assert not run(made, "job_submit", job=FakeJob(time_limit=15, user_name="alice"), submit_uid=1000).accepted
+
+
 def test_the_origin_of_an_update(tmp_path: Path) -> None:
     """An update says that it is one."""
     path = tmp_path / "h.py"

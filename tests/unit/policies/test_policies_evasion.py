@@ -232,6 +232,7 @@ def test_attacks(rules: Rules, rule: str, case: Case) -> None:
     case.show(rules(case.toml(rule)))
 
 
+MAIL = 'domains = ["a.org"]\npartitions = ["gpu"]'
 UPDATES = {
     "memory_ceiling": [
         Case('per_node = "10G"', {"tres_per_job": "gres/gpu:4"}, "up to 20G",
@@ -244,6 +245,15 @@ UPDATES = {
     "licenses": [
         Case("most = { a = 2 }", {"min_nodes": 3, "ntasks_per_node": 1}, "at most 2 of a",
              record={"tres_per_task": "license/a:1"}),
+    ],
+    "mail_address": [
+        Case(MAIL, {"partition": "gpu"}, "must be an address", record={"mail_user": "x@b.org"}),
+        Case(MAIL, {"partition": "gpu"}, "must be an address", record={"mail_user": "alice@b.org"}),
+        Case(MAIL, {"partition": "gpu"}, record={"mail_user": "x@a.org"}),
+        Case(MAIL, {"partition": "gpu", "user_name": "alice"}, record={"mail_user": "alice"}),
+        Case(MAIL, {"mail_user": "alice", "user_name": "alice"}, "must be an address", record={"partition": "gpu"}),
+        Case(MAIL, {"mail_user": ""}, record={"partition": "gpu", "mail_user": "x@b.org"}),
+        Case(MAIL, {"time_limit": 5}, record={"partition": "gpu", "mail_user": "x@b.org"}),
     ],
 }  # fmt: skip
 

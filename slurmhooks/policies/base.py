@@ -111,6 +111,7 @@ class Rule(BaseModel):
         " changes of what it is about, or ignores them; check needs a build with Slurm's sources",
     )
     _exemptions: tuple[Exemption, ...] = PrivateAttr(default=())
+    _share: frozenset[str] = PrivateAttr(default=frozenset())
 
     @field_validator("message")
     @classmethod
@@ -163,6 +164,7 @@ class Rule(BaseModel):
             field: getattr(self, key)
             or getattr(self, f"except_{key}")
             or any(getattr(exemption, key) for exemption in self._exemptions)
+            or key in self._share
             for field, key in keys.items()
         }
         chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
@@ -209,6 +211,10 @@ class Rule(BaseModel):
     def exempt(self, exemptions: Iterable[Exemption]) -> None:
         """Take the exemptions of the configuration that are from this rule."""
         self._exemptions = tuple(each for each in exemptions if each.is_for(self.title))
+
+    def limit_to(self, share: Iterable[str]) -> None:
+        """Take the keys of ``[policy."LABEL"]`` that say for which jobs the rule has its mode."""
+        self._share = frozenset(share)
 
     def apply(self, request: Request) -> Exemption | None:
         """Decide about a request; return the exemption because of which the rule does not, although it is for the job.

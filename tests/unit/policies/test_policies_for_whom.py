@@ -146,6 +146,32 @@ def test_shares_by_account_ignore_case(tmp_path: Path) -> None:
     assert submitted(made, account="maths", default_account="physics").accepted
 
 
+SHARED = '[policy."policies:RULE"]\notherwise = "off"\nKEYS\n[[policies]]\nrule = "RULE"\n'
+
+
+@pytest.mark.parametrize(("key", "field"), [("partitions", "partition"), ("accounts", "account")])
+def test_a_job_leaves_a_share(tmp_path: Path, key: str, field: str) -> None:
+    """The share of a rule has the jobs that would be there after an update; that of a guard also those that are now."""
+
+    def accepted(rule: str, old: str, new: str, **fields: Any) -> bool:
+        path = tmp_path / "slurmhooks.toml"
+        text = SHARED.replace("RULE", rule.partition("\n")[0]).replace("KEYS", f'{key} = ["gpu"]')
+        path.write_text(text + rule.partition("\n")[2])
+        read = config.read(path)
+        made = loader.load(source.sources(read, path))
+        assert assign(read.rollouts(), made.all_handlers()) == []
+        record = FakeRecord(time_limit=60, **{field: old})
+        return run(made, "job_modify", job=FakeJob(**{field: new, **fields}), record=record).accepted
+
+    ceiling, guard = "time_ceiling\nlimit = 10\n", 'guard_updates\nchanges = ["time_limit"]\n'
+    assert accepted(ceiling, "gpu", "low")
+    assert accepted(ceiling, "gpu", "low", time_limit=90)
+    assert not accepted(ceiling, "low", "gpu")
+    assert not accepted(ceiling, "gpu", "gpu", time_limit=90)
+    assert not accepted(guard, "gpu", "low", time_limit=90)
+    assert not accepted(guard, "low", "gpu", time_limit=90)
+
+
 # Updates: what the job has counts as well.
 
 GUARDED = [

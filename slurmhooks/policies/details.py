@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from slurmhooks.files import slurm_conf
-from slurmhooks.job_submit.users import split_names
+from slurmhooks.job_submit.users import default_mail_user, split_names
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed, matches
 
@@ -81,7 +80,8 @@ class WorkDirectory(Rule):
 
     The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
     users' file systems; paths in /proc and other places whose links depend on the process are refused. Jobs of old
-    clients may have no path; they pass.
+    clients may have no path; they pass. For salloc, the folder in which it was started counts, because it does not send
+    that of --chdir.
     """
 
     rule: Literal["work_directory"] = "work_directory"
@@ -162,9 +162,7 @@ class MailAddress(Rule):
         address: str = request.get("mail_user") or ""
         if not address or request.sets(("mail_user",)):
             return address
-        domain = slurm_conf.own_value("MailDomain")
-        default = f"{request.user}@{domain}" if domain else request.user
-        return "" if address == default else address
+        return "" if address == default_mail_user(request.user) else address
 
     def effect(self) -> str:
         """Describe the rule."""

@@ -57,6 +57,7 @@ class Handler:
         schedule: when it runs; None if Slurm calls it.
         after_refusal: whether it is tried on a request that is refused already, one of STOP, SKIP and TRY.
         informs: what it tells users of accepted requests are notices; see slurmhooks.slurmctld.notices.
+        looks_ahead: of an update, its share depends only on what the job will have, not on what it has now.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -101,6 +102,7 @@ class Handler:
         self.logged_code = False
         self.after_refusal = STOP
         self.informs = False
+        self.looks_ahead = False
 
     @property
     def where(self) -> str:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
             """The owner's name."""
 
         @property
-        def accounts(self) -> Iterable[str]:
-            """The accounts that are charged; an update may change the account."""
+        def accounts(self) -> Iterable[str] | None:
+            """The accounts that are charged; an update may change the account. None: those of its job are not known."""
 
         @property
-        def partitions(self) -> Iterable[str]:
-            """The partitions in which the job may run."""
+        def partitions(self) -> Iterable[str] | None:
+            """The partitions in which the job may run; None: those of the job of an update are not known."""
 
 
 ENFORCE = "enforce"
@@ -127,7 +127,7 @@ class Rollout:
         """Return the mode for a request.
 
         If only some of its partitions or accounts meet the condition, it gets the stricter mode: by naming one more, a
-        user could otherwise choose the other one.
+        user could otherwise choose the other one. So does an update of a job whose partition or account is not known.
 
         Args:
             label: of the handler; ``percent`` selects other users for another handler.
@@ -144,8 +144,9 @@ class Rollout:
         if self.users is not None and not _names(self.users, subject):
             return False
         if self.accounts is not None:
-            listed = {name.lower() for name in self.accounts}
-            if not _are_listed([name.lower() for name in subject.accounts], listed, how_many):
+            accounts, listed = subject.accounts, {name.lower() for name in self.accounts}
+            names = None if accounts is None else [name.lower() for name in accounts]
+            if not _are_listed(names, listed, how_many):
                 return False
         return self.partitions is None or _are_listed(subject.partitions, self.partitions, how_many)
 
@@ -168,9 +169,11 @@ def _names(users: tuple[str | int, ...], subject: Subject) -> bool:
     )
 
 
-def _are_listed(names: Iterable[str], listed: Collection[str], how_many: Callable[[Iterable[bool]], bool]) -> bool:
-    """Tell whether any or all of some names are in a list; if there are no names, none is."""
-    found = [name in listed for name in names]
+def _are_listed(
+    names: Iterable[str] | None, listed: Collection[str], how_many: Callable[[Iterable[bool]], bool]
+) -> bool:
+    """Tell whether any or all of some names are in a list; if there are no names, none is; None: perhaps some are."""
+    found = [True, False] if names is None else [name in listed for name in names]
     return bool(found) and how_many(found)
 
 

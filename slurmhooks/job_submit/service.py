@@ -44,7 +44,7 @@ class Service(PointService):
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
         self._recording = Recording(tables, settings.hooks, self.followers)
-        self._subject: Callable[[Job], Subject] | None = None
+        self._subject: Callable[..., Subject] | None = None
         if any(each.has_modes for each in self._of_hooks.values()):
             from slurmhooks.job_submit.subject import Subject  # takes long to import, and only modes need it
 

@@ -8,6 +8,7 @@ import os
 import pwd
 from typing import Any
 
+from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.protocol import Fact
@@ -42,7 +43,6 @@ class Users:
         name = self.user_name(job)
         if name is None:
             return {}
-        ids = {}
         user_id = owner_of(job)
         assert user_id is not None
         group_id: Any
@@ -51,12 +51,7 @@ class Users:
         except KeyError:
             own = job if job._record is None else job._record
             group_id = own.group_id
-        for number in [] if group_id is None else os.getgrouplist(name, group_id):
-            try:
-                ids[grp.getgrgid(number).gr_name] = number
-            except KeyError:
-                ids[str(number)] = number
-        return ids
+        return {} if group_id is None else _groups_of(name, group_id)
 
 
 class Facts(Users):
@@ -127,6 +122,32 @@ class Facts(Users):
     def assoc_qos(self, job: Any) -> str | None:
         """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
         return _sorted(self._association(Fact.ASSOC_QOS, job))
+
+
+def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
+    """Return the name of a user and of the user's groups; None and no groups if the user does not exist."""
+    try:
+        entry = pwd.getpwuid(user_id)
+    except KeyError:
+        return None, frozenset()
+    return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
+
+
+def default_mail_user(name: str | None) -> str | None:
+    """Return the address that slurmctld gives to the job of a user who names none (_get_mail_user() of job_mgr.c)."""
+    domain = slurm_conf.own_value("MailDomain")
+    return f"{name}@{domain}" if domain else name
+
+
+def _groups_of(name: str, group_id: int) -> dict[str, int]:
+    """Return the ids of a user's groups by their names; a group without a name has its number as name."""
+    ids = {}
+    for number in os.getgrouplist(name, group_id):
+        try:
+            ids[grp.getgrgid(number).gr_name] = number
+        except KeyError:
+            ids[str(number)] = number
+    return ids
 
 
 def named_account(job: Any) -> str | None:

@@ -100,8 +100,10 @@ class Rule(BaseModel):
     except_partitions: Words = Field(default=(), description="not jobs that can run nowhere but in these")
     except_qos: Words = Field(default=(), description="not jobs that can have no QOS but these")
     except_accounts: Words = Field(default=(), description="not jobs that are charged to these accounts")
-    except_users: Words = Field(default=(), description="not jobs of these users")
-    except_groups: Words = Field(default=(), description="not jobs of members of these Unix groups")
+    except_users: Words = Field(default=(), description="not jobs of these users, nor updates by them")
+    except_groups: Words = Field(
+        default=(), description="not jobs of members of these Unix groups, nor updates by them"
+    )
     except_admins: bool = Field(default=True, description="not what root and SlurmUser submit and change")
     updates: Literal["check", "refuse", "ignore"] = Field(
         default="check",
@@ -109,6 +111,7 @@ class Rule(BaseModel):
         " changes of what it is about, or ignores them; check needs a build with Slurm's sources",
     )
     _exemptions: tuple[Exemption, ...] = PrivateAttr(default=())
+    _share: frozenset[str] = PrivateAttr(default=frozenset())
 
     @field_validator("message")
     @classmethod
@@ -161,6 +164,7 @@ class Rule(BaseModel):
             field: getattr(self, key)
             or getattr(self, f"except_{key}")
             or any(getattr(exemption, key) for exemption in self._exemptions)
+            or key in self._share
             for field, key in keys.items()
         }
         chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
@@ -213,6 +217,10 @@ class Rule(BaseModel):
         """Take the exemptions of the configuration that are from this rule."""
         self._exemptions = tuple(each for each in exemptions if each.is_for(self.title))
 
+    def limit_to(self, share: Iterable[str]) -> None:
+        """Take the keys of ``[policy."LABEL"]`` that say for which jobs the rule has its mode."""
+        self._share = frozenset(share)
+
     def apply(self, request: Request) -> Exemption | None:
         """Decide about a request; return the exemption because of which the rule does not, although it is for the job.
 
@@ -258,14 +266,16 @@ class Rule(BaseModel):
         )
 
     def _concerns_user(self, request: Request) -> bool:
-        if (self.users and request.user not in self.users) or (self.except_users and request.user in self.except_users):
+        if self.users and request.user not in self.users:
+            return False
+        if self.except_users and not {request.user, *request.others[0]}.isdisjoint(self.except_users):
             return False
         if self.groups or self.except_groups:
             own = request.groups
             if self.groups and own.isdisjoint(self.groups):
                 self._be_sure(own)
                 return False
-            return own.isdisjoint(self.except_groups)
+            return not self.except_groups or (own | request.others[1]).isdisjoint(self.except_groups)
         return True
 
     def _be_sure(self, own: frozenset[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from slurmhooks.job_submit.users import split_names
+from slurmhooks.job_submit.users import default_mail_user, split_names
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed, matches
 
@@ -80,7 +80,8 @@ class WorkDirectory(Rule):
 
     The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
     users' file systems; paths in /proc and other places whose links depend on the process are refused. Jobs of old
-    clients may have no path; they pass.
+    clients may have no path; they pass. For salloc, the folder in which it was started counts, because it does not send
+    that of --chdir.
     """
 
     rule: Literal["work_directory"] = "work_directory"
@@ -120,7 +121,9 @@ class MailAddress(Rule):
     """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one.
 
     Addresses are separated by commas; empty ones are ignored, as mail programs do. Characters with a meaning to mail
-    programs, such as blanks and ``;|<>``, and names that begin with a dash, are refused.
+    programs, such as blanks and ``;|<>``, and names that begin with a dash, are refused. A job that is moved to where
+    the rule counts may have the address that Slurm itself gives to jobs that name none: the user, at MailDomain if
+    slurm.conf sets it.
     """
 
     private: ClassVar[tuple[str, ...]] = ("value",)
@@ -145,7 +148,7 @@ class MailAddress(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an address of another domain; set a missing address."""
-        asked = request.job.mail_user or ""
+        asked = self._asked(request)
         addresses = [each.strip(" ") for each in asked.split(",") if each.strip(" ")]
         if addresses:
             if not all(_is_of(each, self.domains) for each in addresses):
@@ -153,6 +156,13 @@ class MailAddress(Rule):
                 self.refuse(request, text, domains=listed(self.domains), asked=asked)
         elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
             request.job.mail_user = self.value.replace("{user}", request.user)
+
+    def _asked(self, request: Request) -> str:
+        """Return the address that the request names, or that the job of an update has, other than Slurm's default."""
+        address: str = request.get("mail_user") or ""
+        if not address or request.sets(("mail_user",)):
+            return address
+        return "" if address == default_mail_user(request.user) else address
 
     def effect(self) -> str:
         """Describe the rule."""

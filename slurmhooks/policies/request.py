@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.bounds.asked import Reader
+from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
-from slurmhooks.job_submit.users import split_names
+from slurmhooks.job_submit.users import name_and_groups, split_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -99,6 +100,14 @@ class Request:
     def sender(self) -> int | None:
         """User id of who asks; a cluster of a federation sends jobs of users as root."""
         return self.job.user_id if self.job.origin in FROM_SIBLINGS else self.uid
+
+    @cached_property
+    def others(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The name and the groups of who asks, if that is another user than the job's, such as an operator."""
+        if self.sender is None or self.sender == owner_of(self.job):
+            return frozenset(), frozenset()
+        name, groups = name_and_groups(self.sender)
+        return frozenset(filter(None, (name,))), groups
 
     @property
     def interactive(self) -> bool:

@@ -54,7 +54,10 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     site = Site({0, slurm_conf.slurm_user()}, read.policy_defaults.default_partition)
     made = []
     findings = []
+    rollouts = read.rollouts()
     for rule, line in zip(switched_on, lines + [1] * len(switched_on), strict=False):
+        if rule.label in rollouts:
+            rule.limit_to(rollouts[rule.label].conditions)
         for hook in rule.active_hooks():
             handler = _handler(rule, hook, site, str(path), line)
             made.append(handler)
@@ -104,6 +107,7 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     )
     made.after_refusal = rule.after_refusal
     made.informs = rule.informs
+    made.looks_ahead = "job_submit" in rule.hooks  # it checks each update that takes a job to where it counts
     if rule.mode != ENFORCE:
         made.rollout = Rollout(mode=rule.mode)
     return made

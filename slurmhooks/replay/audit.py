@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.job_submit.users import default_mail_user
 from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.request import Recorded
 from slurmhooks.replay.answers import Answers, Snapshots
@@ -162,10 +163,13 @@ class Auditor:
         return Recorded(time.time(), "job_submit", str(record.job_id), "", "", (), message, b"")
 
     def _values(self, record: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the fields of a request that a record has."""
+        """Yield the fields of a request that a record has; in jobs of crontabs, some numbers are the unset one."""
+        fields = rows(JobFields)
         for name in _known(type(record)) & self._fields:
             value = getattr(record, OTHERS.get(name, name))
-            if value is not None and (value or name not in COUNTS):
+            if name == "mail_user" and value == default_mail_user(record.user_name):
+                continue
+            if value not in (None, unset(fields[name])) and (value or name not in COUNTS):
                 yield name, value
 
 

@@ -12,6 +12,8 @@ from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmhooks.handlers.registry import Handler
     from slurmhooks.hooks.rollout import Subject
     from slurmhooks.log import Show
@@ -73,32 +75,35 @@ class Trial:
 class Modes:
     """Chooses the mode of each handler when the handler is about to run."""
 
-    def __init__(self, call: Call | None, view: Any, subject: Subject) -> None:
+    def __init__(self, call: Call | None, view: Any, subject: Callable[..., Subject]) -> None:
         """Prepare for one call.
 
         Args:
             call: records what handlers did, if it has followers.
             view: the view that they write to.
-            subject: whose request it is, including the writes of earlier handlers.
+            subject: returns whose request it is, including the writes of earlier handlers, from the view; with
+                ``ahead``, of an update only what the job will have.
         """
         self._call = call
         self._view = view
-        self._subject = subject
+        self._subject = {ahead: subject(view, ahead=ahead) for ahead in (False, True)}
         self._warning = False
         self._trial = Trial(call, WARN)
 
     def mode(self, handler: Handler) -> str:
         """Return the mode of the next handler; if it is to observe, note that."""
-        rollout = handler.rollout
-        mode = ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject)
+        mode = self._mode(handler)
         if mode == OBSERVE and self._call is not None:
             self._call.observe(handler)
         return mode
 
     def enforces(self, handler: Handler) -> bool:
         """Tell whether a handler would decide."""
+        return self._mode(handler) == ENFORCE
+
+    def _mode(self, handler: Handler) -> str:
         rollout = handler.rollout
-        return rollout is None or rollout.mode_for(handler.label, self._subject) == ENFORCE
+        return ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject[handler.looks_ahead])
 
     def begin(self, mode: str) -> None:
         """Prepare to run a handler, which either decides or warns."""

@@ -151,7 +151,7 @@ class PointService:
         arguments: dict[str, Any],
         view: Any = None,
         excluded: Container[bytes | None] = (),
-        subject: Callable[[Any], Subject] | None = None,
+        subject: Callable[..., Subject] | None = None,
         sender: int | None = None,
         quiet: Callable[[Any], bool] | None = None,
     ) -> Outcome:
@@ -162,7 +162,7 @@ class PointService:
             arguments: of the handlers.
             view: the view that they can write to.
             excluded: see InWorker.
-            subject: returns whose request it is, from its view, if the hook has modes.
+            subject: returns whose request it is, see Modes; None: the hook has no modes.
             sender: user id of who reads messages, if there is one.
             quiet: tells whether the user wants no notices, from the view; None: the hook has no notices.
         """
@@ -170,7 +170,7 @@ class PointService:
         self._calling = get_ident()
         call = Call(hook, view) if self.followers else None
         handlers, flags, has_modes, has_notices = self._of_hooks[hook]
-        modes = Modes(call, view, subject(view)) if has_modes and subject is not None else None
+        modes = Modes(call, view, subject) if has_modes and subject is not None else None
         notices = None
         if has_notices and quiet is not None and self.settings.policy.notices == "daily":
             notices = Notices(self._messages, sender, partial(quiet, view))

@@ -39,6 +39,10 @@ rule = "script_content"
 forbidden = ['^\\\\s*mpirun\\\\b']
 
 [[policies]]
+rule = "mail_address"
+domains = ["example.org"]
+
+[[policies]]
 rule = "time_ceiling"
 name = "observed"
 limit = "1:00"
@@ -95,11 +99,28 @@ JOBS = {
     "writes": ("-t10",),
     "buggy": ("-t10",),
     "mpirun": ("-t10",),
+    "mail": ("-t10", "--mail-user=a@example.net"),
     "dependent": ("-t10", "--dependency=afterany:1"),
 }
 """Options of sbatch, by the names of jobs."""
-DECIDED = {"short", "long", "cpus", "spread", "memory", "per_cpu", "many", "writes", "buggy", "mpirun", "dependent"}
+DECIDED = {
+    "short",
+    "mail",
+    "long",
+    "cpus",
+    "spread",
+    "memory",
+    "per_cpu",
+    "many",
+    "writes",
+    "buggy",
+    "mpirun",
+    "dependent",
+}
 """Jobs whose records say enough."""
+
+
+CRONTAB = "#SCRON -t10 -n6 -J cron -o /dev/null\n0 0 1 1 * true\n"
 
 
 def sbatch(cluster: Cluster, name: str, options: tuple[str, ...]) -> Any:
@@ -114,7 +135,7 @@ def sbatch(cluster: Cluster, name: str, options: tuple[str, ...]) -> Any:
 def site(cluster: Cluster) -> Cluster:
     """A cluster with waiting and running jobs, and then with rules."""
     cluster.without_spank()
-    cluster.put("JobSubmitPlugins=python\nJobRequeue=0\n", "/etc/slurm/local.conf")
+    cluster.put("JobSubmitPlugins=python\nJobRequeue=0\nScronParameters=enable\n", "/etc/slurm/local.conf")
     cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.root("rm", "-rf", "/etc/slurm/hooks.d")
     cluster.root("mkdir", "/etc/slurm/hooks.d")
@@ -122,6 +143,8 @@ def site(cluster: Cluster) -> Cluster:
     for name, options in JOBS.items():
         done = sbatch(cluster, name, options)
         assert done.returncode == 0, done.stderr
+    if cluster.root("sh", "-c", "command -v scrontab").returncode == 0:
+        cluster.user("alice", "scrontab", "-", input=CRONTAB, check=True)
     running = cluster.user("alice", "sbatch", "-J", "long", "-t601", "-o", "/dev/null", "--wrap", "sleep 600")
     assert running.returncode == 0, running.stderr
     cluster.wait(lambda: cluster.root("squeue", "-h", "-t", "R").stdout, what="the start of the job")
@@ -177,6 +200,7 @@ def test_audit_decides_as_sbatch_would(site: Cluster) -> None:
         elif name not in unsure:
             assert not done.returncode, (name, done.stderr, result)
     assert "buggy" in refused
+    assert ("cron" in refused) == ("cron" in names.values())
     assert "het" in refused or "het" in unsure
     shown = site.root("slurmhooks", "audit")
     assert shown.returncode == 1

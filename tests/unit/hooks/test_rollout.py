@@ -72,10 +72,18 @@ def test_nobody_chooses_the_milder_mode(key: str) -> None:
 
 
 def test_what_is_unknown_meets_no_condition() -> None:
-    """Where neither user nor account nor partition is known, a request is outside of every share."""
+    """Where neither user nor account nor partition is known, a request is outside of every share.
+
+    Of an update, unknown accounts or partitions may be inside, so the stricter mode counts.
+    """
     nobody = Subject(None, None, [], [])
     for conditions in ({"percent": 99.9}, {"users": "anna"}, {"accounts": "physics"}, {"partitions": "gpu"}):
         assert Rollout(**conditions).mode_for("limits:check", nobody) == "observe"
+    for mode, otherwise in (("warn", "off"), ("off", "warn")):
+        for key in ("accounts", "partitions"):
+            rollout = Rollout(mode=mode, otherwise=otherwise, **{key: "gpu"})  # type: ignore[arg-type]
+            for names, expected in ((None, "warn"), (["a"], otherwise)):
+                assert rollout.mode_for("limits:check", Subject(**{key: names})) == expected  # type: ignore[arg-type]
 
 
 def test_a_percentage_is_stable() -> None:

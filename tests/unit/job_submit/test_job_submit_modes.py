@@ -3,6 +3,8 @@
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Registry, assign
 from slurmhooks.hooks.rollout import Rollout
 from slurmhooks.job_submit.service import Service
+from slurmhooks.job_submit.subject import Subject
 from slurmhooks.log import log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.call import Call
@@ -134,6 +137,19 @@ def test_share_of_an_update(tmp_path: Path) -> None:
         result = run(registry, "job_modify", job=FakeJob(**changes), record=other, modify_uid=0)
         assert result.accepted is accepted, changes
     assert run(registry, "job_modify", job=FakeJob(), record=FakeRecord(), modify_uid=1001).accepted
+
+
+def test_an_update_of_a_job_that_slurmctld_does_not_send() -> None:
+    """Without Slurm's sources, only what an update names is known, and only of the job as it will be."""
+    for names, ahead, expected in (
+        (None, False, None),
+        (None, True, None),
+        ("gpu", False, None),
+        ("gpu", True, ["gpu"]),
+    ):
+        job: Any = SimpleNamespace(_record=None, _modify=True, _cluster=None, account=names, partition=names)
+        subject = Subject(job, ahead=ahead)
+        assert (subject.accounts, subject.partitions) == (expected, expected)
 
 
 def test_a_refusal_whose_text_is_none(tmp_path: Path) -> None:

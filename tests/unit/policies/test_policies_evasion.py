@@ -2,6 +2,7 @@
 """Notations and updates by which users could get around a rule."""
 
 import contextlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import JobFlag
+from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.policies import asking
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.request import Request, Site
-from slurmhooks.testing import FakeJob, FakeRecord
+from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.values import UNLIMITED
 from tests.unit.policies.cases import Case, parameters
 from tests.unit.policies.conftest import Rules
@@ -232,6 +234,7 @@ def test_attacks(rules: Rules, rule: str, case: Case) -> None:
     case.show(rules(case.toml(rule)))
 
 
+MAIL = 'domains = ["a.org"]\npartitions = ["gpu"]'
 UPDATES = {
     "memory_ceiling": [
         Case('per_node = "10G"', {"tres_per_job": "gres/gpu:4"}, "up to 20G",
@@ -245,6 +248,15 @@ UPDATES = {
         Case("most = { a = 2 }", {"min_nodes": 3, "ntasks_per_node": 1}, "at most 2 of a",
              record={"tres_per_task": "license/a:1"}),
     ],
+    "mail_address": [
+        Case(MAIL, {"partition": "gpu"}, "must be an address", record={"mail_user": "x@b.org"}),
+        Case(MAIL, {"partition": "gpu"}, "must be an address", record={"mail_user": "alice@b.org"}),
+        Case(MAIL, {"partition": "gpu"}, record={"mail_user": "x@a.org"}),
+        Case(MAIL, {"partition": "gpu", "user_name": "alice"}, record={"mail_user": "alice"}),
+        Case(MAIL, {"mail_user": "alice", "user_name": "alice"}, "must be an address", record={"partition": "gpu"}),
+        Case(MAIL, {"mail_user": ""}, record={"partition": "gpu", "mail_user": "x@b.org"}),
+        Case(MAIL, {"time_limit": 5}, record={"partition": "gpu", "mail_user": "x@b.org"}),
+    ],
 }  # fmt: skip
 
 
@@ -252,6 +264,14 @@ UPDATES = {
 def test_updates(rules: Rules, rule: str, case: Case) -> None:
     """An update of one field is checked although the job has the others, on which the result also depends."""
     case.show(rules(case.toml(rule)))
+
+
+def test_the_default_address(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is moved may have the address that Slurm has filled in, at MailDomain of slurm.conf."""
+    monkeypatch.setattr(slurm_conf, "own_value", {"MailDomain": "b.org"}.get)
+    for address, refused in (("alice@b.org", None), ("alice", "must be an address"), ("x@b.org", "must be an address")):
+        case = Case(MAIL, {"partition": "gpu", "user_name": "alice"}, refused, record={"mail_user": address})
+        case.show(rules(case.toml("mail_address")))
 
 
 BUDGET = 'command = ["/budget", "{user} {account} {partition} {qos} {uid} {time_limit} {nodes} {cpus} {gpus}"]'
@@ -285,3 +305,23 @@ def test_rules_look_at_every_update_that_matters(name: str, tmp_path: Path, monk
     own = all_rules.RULES[name].own_fields
     assert read <= set(own)
     assert len(own) == len(set(own))
+
+
+OF_ALL_JOBS = {name: re.sub("^(partitions|except_groups) = .*$", "", kind.example, flags=re.MULTILINE)
+               for name, kind in all_rules.RULES.items()} | {"forbid": 'users = ["alice"]'}  # fmt: skip
+"""The keys of rules that are for all jobs."""
+MOVABLE = [name for name, kind in all_rules.RULES.items() if {"job_submit", "job_modify"} <= set(kind.hooks)]
+
+
+@pytest.mark.parametrize("name", MOVABLE)
+def test_moves_into_the_share_of_a_rule(rules: Rules, name: str) -> None:
+    """A rule that is in force for a partition or account checks each update that may take a job there."""
+    table = f'[[policies]]\nrule = "{name}"\nupdates = "refuse"\n{OF_ALL_JOBS[name]}\n'
+    job = {"user_name": "alice"}
+    for key, fields in (("partitions", ("partition", "reservation")), ("accounts", ("account",))):
+        made = rules(f'[policy."policies:{name}"]\n{key} = ["gpu"]\n{table}')
+        for field in fields:
+            result = run(made, "job_modify", job=FakeJob(**job, **{field: "gpu"}), modify_uid=1000)
+            assert "only administrators may change" in (result.text or ""), (field, result)
+        result = run(made, "job_modify", job=FakeJob(**job, comment="gpu"), modify_uid=1000)
+        assert result.accepted, result

@@ -146,6 +146,32 @@ def test_shares_by_account_ignore_case(tmp_path: Path) -> None:
     assert submitted(made, account="maths", default_account="physics").accepted
 
 
+SHARED = '[policy."policies:RULE"]\notherwise = "off"\nKEYS\n[[policies]]\nrule = "RULE"\n'
+
+
+@pytest.mark.parametrize(("key", "field"), [("partitions", "partition"), ("accounts", "account")])
+def test_a_job_leaves_a_share(tmp_path: Path, key: str, field: str) -> None:
+    """The share of a rule has the jobs that would be there after an update; that of a guard also those that are now."""
+
+    def accepted(rule: str, old: str, new: str, **fields: Any) -> bool:
+        path = tmp_path / "slurmhooks.toml"
+        text = SHARED.replace("RULE", rule.partition("\n")[0]).replace("KEYS", f'{key} = ["gpu"]')
+        path.write_text(text + rule.partition("\n")[2])
+        read = config.read(path)
+        made = loader.load(source.sources(read, path))
+        assert assign(read.rollouts(), made.all_handlers()) == []
+        record = FakeRecord(time_limit=60, **{field: old})
+        return run(made, "job_modify", job=FakeJob(**{field: new, **fields}), record=record).accepted
+
+    ceiling, guard = "time_ceiling\nlimit = 10\n", 'guard_updates\nchanges = ["time_limit"]\n'
+    assert accepted(ceiling, "gpu", "low")
+    assert accepted(ceiling, "gpu", "low", time_limit=90)
+    assert not accepted(ceiling, "low", "gpu")
+    assert not accepted(ceiling, "gpu", "gpu", time_limit=90)
+    assert not accepted(guard, "gpu", "low", time_limit=90)
+    assert not accepted(guard, "low", "gpu", time_limit=90)
+
+
 # Updates: what the job has counts as well.
 
 GUARDED = [
@@ -251,6 +277,18 @@ def test_a_sibling_of_a_federation_is_no_admin(
     path = tmp_path / "h.py"
     path.write_text(f"from slurmhooks import hook\n@hook.job_submit\ndef f(job): assert job.origin == {origin!r}\n")
     assert run(path, "job_submit", job=FakeJob(**fields), submit_uid=sender).accepted
+
+
+@pytest.mark.parametrize("updates", ["check", "refuse"])
+def test_who_changes_jobs_of_others(rules: Rules, updates: str) -> None:
+    """A user or group that is exempt may also change jobs of others, who are not exempt themselves."""
+    for exempt, accepted in (('users = ["root"]', True), ('groups = ["root"]', True), ('users = ["daemon"]', False)):
+        made = rules(f'{CEILING}updates = "{updates}"\nexcept_admins = false\nexcept_{exempt}\n')
+        for sender in (0, 1000):
+            job, record = FakeJob(time_limit=15, user_name="alice"), FakeRecord(user_id=1000)
+            result = run(made, "job_modify", job=job, record=record, modify_uid=sender)
+            assert result.accepted is (accepted and sender == 0), (exempt, sender)
+        assert not run(made, "job_submit", job=FakeJob(time_limit=15, user_name="alice"), submit_uid=1000).accepted
 
 
 def test_the_origin_of_an_update(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ SOME = "*"
 """The result of an exit that is neither nil nor false."""
 RESULTS = {"slurm.SUCCESS": "0", "slurm.ERROR": "-1", "slurm.FAILURE": "-1"}
 OPPOSITE = {"==": "~=", "~=": "=="}
+COMPARISONS = {*OPPOSITE, "<", "<=", ">", ">="}
 SEARCHES = {"find", "match"}
 
 
@@ -64,7 +65,7 @@ def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value]
 def note_parts(flow: Following, condition: Binary, state: State) -> None:
     """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
     for part in inside(condition):
-        if isinstance(part, Binary) and part.operator in OPPOSITE:
+        if isinstance(part, Binary) and part.operator in COMPARISONS:
             values = flow.peek(part.left, state), flow.peek(part.right, state)
             if any(map(is_unset, values)):
                 note_checks(flow, part, values, state)

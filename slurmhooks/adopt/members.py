@@ -51,6 +51,11 @@ def is_of_request(key: str) -> bool:
     return key.split(".")[0] in ROLES
 
 
+def row_key(role: str, key: str) -> str:
+    """Return the key of a row of a table of slurmctld; it begins with the key of the row's name, which may change."""
+    return f"{key}.[{role}" if key and role in TABLES else ""
+
+
 def global_value(flow: Following, name: Name) -> Value | None:
     """Return the value of a global variable that the script does not define."""
     if name.variable is not None:
@@ -198,7 +203,12 @@ def spank_method(flow: Following, expression: Call, method: str, arguments: Argu
     return ANY
 
 
-def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
+def _of_table(flow: Following, table: str, name: str, line: int) -> Value | None:
+    own = flow.script.assigns(f"G.{table}.{name}")
+    if own and name not in (
+        names.SPANK_TABLE if table == "SPANK" else names.slurm_table(flow.family, flow.settings.release)
+    ):
+        return None
     flow.uses[Use(table, name, line)] = None
     if table == "SPANK":
         members = frozenset(names.SPANK_TABLE)
@@ -289,7 +299,7 @@ def too_few(flow: Following, expression: Call, name: str, wanted: int, given: in
 
 def unset_number(flow: Following, expression: Expr, value: Value, operator: str, state: State) -> None:
     """Report a calculation with a number that may be NO_VAL."""
-    if value.unset and not _checked(flow, expression, value, state) and not flow.in_modify:
+    if value.unset and not is_checked(flow, expression, value, state) and not flow.in_modify:
         _unset_remark(flow, expression, value, f"is calculated with ('{operator}')", "the result is huge")
 
 
@@ -300,7 +310,7 @@ def compared(
     if flow.family == "cli_filter" and value.kind == "text" and other.kind == "number":
         why = "options are texts, and Lua does not compare texts with numbers: the error ends the function"
         flow.remark(Remark(part.line, "type", "danger", "compares an option with a number", why, "tonumber(...)"))
-    if not value.unset or conditions.is_unset(other) or _checked(flow, part, value, state):
+    if not value.unset or conditions.is_unset(other) or is_checked(flow, part, value, state):
         if conditions.is_unset(other):
             state.checked.add(value.unset)
         return
@@ -309,7 +319,8 @@ def compared(
     _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}")
 
 
-def _checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
+def is_checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
+    """Tell whether a number has been compared with NO_VAL."""
     return value.unset in state.checked or flow.key(expression, state) in state.checked
 
 

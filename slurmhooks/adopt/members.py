@@ -28,6 +28,11 @@ OPTION_OF = {
     "priority": "--priority", "dependency": "--dependency", "std_out": "--output", "std_err": "--error",
     "script": "a batch script",
 }  # fmt: skip
+INSTEAD_OF_NIL = {
+    "job_desc": "job_desc: assign '' to clear a text, slurm.NO_VAL to unset a number",
+    "environment": "an empty text; Lua scripts cannot delete a variable",
+    "options": "an empty text, or the option's default",
+}
 AFTER_ERROR = "the error ends the function, and up to Slurm 25.11 the job is accepted (later releases refuse it)"
 
 
@@ -252,11 +257,10 @@ def written(flow: Following, target: Index, of: Value, value: Value) -> None:
         flow.uses[Use(role, name or "", target.line, writes=True)] = None
     if name is None:
         return
-    if value.kind == "nil" and role in ("job_desc", "environment"):
-        clears = "job_desc: assign '' to clear a text, slurm.NO_VAL to unset a number"
-        instead = clears if role == "job_desc" else "an empty text; Lua scripts cannot delete a variable"
-        why = f"Slurm raises an error for nil: {AFTER_ERROR}"
-        flow.remark(Remark(target.line, "nil", "warning", f"assigns nil to {role}.{name}", why, instead))
+    if value.kind == "nil" and role in INSTEAD_OF_NIL:
+        why = f"Slurm raises an error for nil: {_after_error(flow)}"
+        what = f"assigns nil to {role}.{name}"
+        flow.remark(Remark(target.line, "nil", "warning", what, why, INSTEAD_OF_NIL[role]))
     if role == "job_desc":
         release = flow.settings.release
         if name in names.fields(role, release) and name not in job_fields.writable(release) | {"_job_desc"}:
@@ -284,11 +288,15 @@ def may_be_nil(flow: Following, expression: Expr, value: Value, how: str) -> Non
         reason = "the user may name one that does not exist, or several"
     if flow.in_modify and origin.startswith("job_desc."):
         reason = f"{origin} is nil unless the update changes it"
-    effect = AFTER_ERROR if flow.family == "job_submit" else "the error ends the function, and the command goes on"
+    effect = _after_error(flow)
     what = f"{origin} is {how} without a check for nil"
     instead = f"if {origin} ~= nil then ... end, or ({origin} or '')"
     level: Level = "warning" if origin.endswith("(...)") else "danger"
     flow.remark(Remark(expression.line, "nil", level, what, f"{reason}; {effect}", instead))
+
+
+def _after_error(flow: Following) -> str:
+    return AFTER_ERROR if flow.family == "job_submit" else "the error ends the function, and the command goes on"
 
 
 def too_few(flow: Following, expression: Call, name: str, wanted: int, given: int) -> None:

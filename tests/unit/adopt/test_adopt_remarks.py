@@ -161,6 +161,7 @@ CASES = {
     "a read-only field": (submit("job_desc.alloc_node = 'x'"), [(2, "warning", "read-only")]),
     "a write to a partition": (submit("part_list.debug.max_time = 1"), [(2, "warning", "read-only")]),
     "nil is assigned": (submit("job_desc.account = nil"), [(2, "warning", "nil")]),
+    "nil is assigned to an option": (pre_submit("options['job-name'] = nil"), [(2, "warning", "nil")]),
     "an undefined global": (submit("local x = nill"), [(2, "warning", "undefined")]),
     "a global that may be undefined": (submit("if optional ~= nil then job_desc.comment = optional end"), []),
     "an undefined function": (submit("splitstr('a')"), [(2, "warning", "undefined")]),

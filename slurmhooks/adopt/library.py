@@ -118,7 +118,9 @@ def _of_library(flow: Following, expression: Call, role: str, arguments: Argumen
         case "tonumber":
             given = arguments[0] if arguments else None
             lacks = given is not None and given[1].nil and not flow.is_known(given[0], given[1], state)
-            return Value(kind="number", nil=given[1].nil if given is not None and lacks else "")
+            if given is None:
+                return Value(kind="number")
+            return Value(kind="number", nil=given[1].nil if lacks else "", unset=given[1].unset)
         case "type" | "os.date":
             return Value(kind="text")
         case "os.getenv":

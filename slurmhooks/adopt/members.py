@@ -318,12 +318,15 @@ def compared(
     if flow.family == "cli_filter" and value.kind == "text" and other.kind == "number":
         why = "options are texts, and Lua does not compare texts with numbers: the error ends the function"
         flow.remark(Remark(part.line, "type", "danger", "compares an option with a number", why, "tonumber(...)"))
-    if not value.unset or conditions.is_unset(other) or is_checked(flow, part, value, state):
-        if conditions.is_unset(other):
+    tells = conditions.tells_unset(operator, value, other, is_left=is_left)
+    if not value.unset or tells or is_checked(flow, part, value, state):
+        if tells:
             state.checked.add(value.unset)
         return
-    greater = (operator in (">", ">=")) == is_left
-    effect = "true" if greater else "false"
+    is_true = (operator in (">", ">=")) == is_left
+    if conditions.is_unset(other):
+        is_true = conditions.with_unset(operator, value, other, is_left=is_left)
+    effect = "true" if is_true else "false"
     _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}")
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from slurmhooks.adopt import names
@@ -10,7 +11,7 @@ from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Index, Name, Una
 from slurmhooks.adopt.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from slurmhooks.adopt.context import Following
     from slurmhooks.adopt.values import Exit, State
@@ -22,6 +23,11 @@ SOME = "*"
 """The result of an exit that is neither nil nor false."""
 RESULTS = {"slurm.SUCCESS": "0", "slurm.ERROR": "-1", "slurm.FAILURE": "-1"}
 OPPOSITE = {"==": "~=", "~=": "=="}
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq, "~=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+USUAL = 1.0
+"""A number that a user gives."""
 SEARCHES = {"find", "match"}
 
 
@@ -54,7 +60,7 @@ def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value]
     for part, value, other in pairs:
         if isinstance(part, Name) and other.kind == "nil":
             flow.tested.add(part.name)
-        if is_unset(other):
+        if tells_unset(comparison.operator, value, other, is_left=part is comparison.left):
             state.checked |= {key for key in (value.unset, flow.key(part, state)) if key}
             flow.unset_checks.add(value.unset)
         elif other.kind == "nil" and value.unset and comparison.operator in OPPOSITE:
@@ -64,7 +70,7 @@ def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value]
 def note_parts(flow: Following, condition: Binary, state: State) -> None:
     """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
     for part in inside(condition):
-        if isinstance(part, Binary) and part.operator in OPPOSITE:
+        if isinstance(part, Binary) and part.operator in COMPARISONS:
             values = flow.peek(part.left, state), flow.peek(part.right, state)
             if any(map(is_unset, values)):
                 note_checks(flow, part, values, state)
@@ -83,6 +89,23 @@ def is_unset(value: Value) -> bool:
     if isinstance(value.constant, float):
         return value.constant in names.UNSET or value.constant >= 65534
     return isinstance(value.constant, str) and value.constant.removeprefix("slurm.") in names.NUMBERS_UNSET
+
+
+def with_unset(sign: str, value: Value, other: Value, *, is_left: bool, number: float | None = None) -> bool:
+    """Return the result of a comparison of a number, by default of the unset one, with one of Slurm's numbers."""
+    if number is None:
+        number = float(names.number_of_unset(value.unset.removeprefix("job_desc.")))
+    text = other.constant if isinstance(other.constant, str) else ""
+    constant = names.NUMBERS_UNSET[text.removeprefix("slurm.")] if text else float(str(other.constant))
+    return COMPARISONS[sign](number, constant) if is_left else COMPARISONS[sign](constant, number)
+
+
+def tells_unset(sign: str, value: Value, other: Value, *, is_left: bool) -> bool:
+    """Tell whether a comparison tells an unset number from others."""
+    if not is_unset(other) or not value.unset:
+        return is_unset(other)
+    results = (with_unset(sign, value, other, is_left=is_left, number=number) for number in (None, USUAL))
+    return len(set(results)) == 2
 
 
 def is_condition(expression: Expr) -> bool:

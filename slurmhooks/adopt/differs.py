@@ -53,6 +53,11 @@ def _of_job_submit(script: Script) -> Iterator[str]:
             f"programs ({programs}) run in a worker, which has a deadline; sudo and other setuid programs fail unless"
             " [job_submit] no_new_privs is false"
         )
+    if relative := _lines(script, "relative"):
+        yield (
+            f"relative paths ({relative}) begin at / in a worker, and in slurmctld where it runs, mostly in the folder"
+            " of its log: write full ones"
+        )
     if _lines(script, "job_desc", "assoc_qos"):
         yield "assoc_qos is nil without accounting, where Slurm 24.11 ends slurmctld"
     for kind in ("to_yaml", "from_yaml"):

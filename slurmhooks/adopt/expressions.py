@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, library, members
 from slurmhooks.adopt.definitions import static_key
 from slurmhooks.adopt.tree import Binary, Call, Constant, Expr, Function, Index, Name, Table, Unary
-from slurmhooks.adopt.values import ANY, Value
+from slurmhooks.adopt.values import ANY, FOR_QUOTES, Value
 from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _binary(flow: Following, expression: Binary, state: State) -> Value:
     if operator == "..":
         for part, value in pairs:
             flow.need(part, value, state, "concatenated")
-        return Value(kind="text", users=first.users or second.users)
+        return Value(kind="text", users=_users(left, first.users, second.users))
     if operator in ARITHMETIC:
         for part, value in pairs:
             flow.need(part, value, state, "calculated with")
@@ -120,6 +120,13 @@ def _binary(flow: Following, expression: Binary, state: State) -> Value:
             members.compared(flow, part, value, other, operator, part is left, state)
     conditions.note_checks(flow, expression, (first, second), state)
     return Value(kind="boolean")
+
+
+def _users(left: Expr, *users: str) -> str:
+    """Return which text of a user is in two concatenated texts, the first of which may open quotes."""
+    opens = isinstance(left, Constant) and str(left.value).endswith("'")
+    bare = [text for text in users if text and not text.startswith(FOR_QUOTES)]
+    return next(iter(bare or [text for text in users if text and not opens]), "")
 
 
 def _either(flow: Following, expression: Binary, state: State) -> Value:

@@ -161,7 +161,7 @@ class Flow:
         return reached
 
     def _run(self, function: Function, values: list[Value], state: State) -> None:
-        self.running = Running(function)
+        self.running = Running(function, frozenset(state.checked))
         for index, parameter in enumerate(function.parameters):
             state.values[str(parameter.number)] = values[index] if index < len(values) else ANY
         self.block(function.body, state)
@@ -183,6 +183,9 @@ class Flow:
         )
 
     def _leave(self, state: State, result: Value, expression: Expr | None) -> None:
+        inside = replace(state, checked=state.checked - self.running.checked)
+        if expression is not None and members.is_checked(self, expression, result, inside):
+            result = replace(result, unset="")
         self.running.results.append(result)
         shown = "nil" if expression is None else conditions.constant_text(expression, result)
         if result.exits and not shown:
@@ -327,7 +330,7 @@ class Flow:
         elif loop.kind == "numbers":
             inner.values[str(loop.variables[0].number)] = Value(kind="number")
         elif loop.kind == "each":
-            results = library.elements(self, loop.values, before, inner)
+            results = library.elements(self, loop, before, inner)
             for variable, value in zip(loop.variables, (results + [ANY] * len(loop.variables)), strict=False):
                 inner.values[str(variable.number)] = value
         self.block(loop.body, inner)
@@ -361,6 +364,8 @@ class Flow:
             start = role if members.is_of_request(f"{role}.") else self.key(expression.of, state)
             member = expression.key.value
             return f"{start}.{names.same_as(member) if role == 'job_desc' else member}" if start else ""
+        if isinstance(expression, Index):
+            return members.row_key(self.peek(expression.of, state).role, self.key(expression.key, state))
         return ""
 
     def peek(self, expression: Expr, state: State) -> Value:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, members, programs
 from slurmhooks.adopt.definitions import static_key
 from slurmhooks.adopt.tree import Call, Constant, Expr, Function, Name, Vararg, name_of
-from slurmhooks.adopt.values import ANY, Exit, Value
+from slurmhooks.adopt.values import ANY, FOR_QUOTES, Exit, Value
 from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slurmhooks.adopt.context import Arguments, Following
+    from slurmhooks.adopt.tree import Loop
     from slurmhooks.adopt.values import State
 
 OF_TEXT = {"byte", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper"}
@@ -27,6 +28,9 @@ NEEDS_FIRST = {"pairs", "ipairs", "next", "table.concat", "table.insert", "table
 SPECIFIER = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 NUMERIC = set("aAcdeEfgGiouxX")
 QUOTES = re.compile(r"quote|escape|sanit", re.IGNORECASE)
+QUOTED_QUOTE = ("", "''", "'\\''", "'\"'\"'")
+"""What a script may make of each quote in a text, so that a shell reads the whole text between quotes."""
+ESCAPE = re.compile(r"\\(.)")
 LOGS = re.compile(r"lib:(slurm|SPANK)\.(log_\w+)$")
 
 
@@ -55,16 +59,17 @@ def never_returns(flow: Following, expression: Expr, state: State) -> bool:
     return function is not None and function in flow.ended
 
 
-def elements(flow: Following, values: Sequence[Expr], results: Sequence[Value], state: State) -> list[Value]:
+def elements(flow: Following, loop: Loop, results: Sequence[Value], state: State) -> list[Value]:
     """Return what is known of the variables of ``for ... in``."""
-    walked = values[0] if values else None
+    walked = loop.values[0] if loop.values else None
     if not isinstance(walked, Call):
         return []
     name = name_of(walked.function)
     if name in ("pairs", "next", "ipairs") and walked.arguments:
         of = flow.peek(walked.arguments[0], state)
-        kind = {"part_list": "part", "jobs": "job_rec", "reservations": "reservation"}.get(of.role)
+        kind = members.TABLES.get(of.role)
         if kind is not None:
+            state.known.add(members.row_key(of.role, str(loop.variables[0].number)))
             return [Value(kind="text"), Value(kind="table", role=kind)]
         users = of.users or ("job_desc.environment" if of.role == "environment" else "")
         return [ANY if name == "ipairs" else Value(users=users), Value(users=users)]
@@ -113,7 +118,9 @@ def _of_library(flow: Following, expression: Call, role: str, arguments: Argumen
         case "tonumber":
             given = arguments[0] if arguments else None
             lacks = given is not None and given[1].nil and not flow.is_known(given[0], given[1], state)
-            return Value(kind="number", nil=given[1].nil if given is not None and lacks else "")
+            if given is None:
+                return Value(kind="number")
+            return Value(kind="number", nil=given[1].nil if lacks else "", unset=given[1].unset)
         case "type" | "os.date":
             return Value(kind="text")
         case "os.getenv":
@@ -160,11 +167,20 @@ def _text(function: str, arguments: Arguments) -> Value:
     users = arguments[0][1].users
     if function == "gsub" and len(arguments) > 1:
         pattern = arguments[1][0]
-        if isinstance(pattern, Constant) and isinstance(pattern.value, str) and pattern.value.startswith("[^"):
+        sign, replaced = _constant(pattern), _constant(arguments[2][0]) if len(arguments) > 2 else None
+        if sign is not None and sign.startswith("[^"):
             users = ""
+        elif sign == "'" and replaced in QUOTED_QUOTE:
+            users = users and FOR_QUOTES + users
         elif len(arguments) > 2:
             users = users or arguments[2][1].users
     return Value(kind="" if function == "match" else "text", users=users)
+
+
+def _constant(expression: Expr) -> str | None:
+    """Return a constant text as Lua has it."""
+    constant = expression.value if isinstance(expression, Constant) else None
+    return ESCAPE.sub(r"\1", constant) if isinstance(constant, str) else None
 
 
 def _formatted(

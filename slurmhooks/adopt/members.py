@@ -28,6 +28,11 @@ OPTION_OF = {
     "priority": "--priority", "dependency": "--dependency", "std_out": "--output", "std_err": "--error",
     "script": "a batch script",
 }  # fmt: skip
+INSTEAD_OF_NIL = {
+    "job_desc": "job_desc: assign '' to clear a text, slurm.NO_VAL to unset a number",
+    "environment": "an empty text; Lua scripts cannot delete a variable",
+    "options": "an empty text, or the option's default",
+}
 AFTER_ERROR = "the error ends the function, and up to Slurm 25.11 the job is accepted (later releases refuse it)"
 
 
@@ -49,6 +54,11 @@ def constant(value: object) -> Value:
 def is_of_request(key: str) -> bool:
     """Tell whether a key is of a field."""
     return key.split(".")[0] in ROLES
+
+
+def row_key(role: str, key: str) -> str:
+    """Return the key of a row of a table of slurmctld; it begins with the key of the row's name, which may change."""
+    return f"{key}.[{role}" if key and role in TABLES else ""
 
 
 def global_value(flow: Following, name: Name) -> Value | None:
@@ -198,7 +208,12 @@ def spank_method(flow: Following, expression: Call, method: str, arguments: Argu
     return ANY
 
 
-def _of_table(flow: Following, table: str, name: str, line: int) -> Value:
+def _of_table(flow: Following, table: str, name: str, line: int) -> Value | None:
+    own = flow.script.assigns(f"G.{table}.{name}")
+    if own and name not in (
+        names.SPANK_TABLE if table == "SPANK" else names.slurm_table(flow.family, flow.settings.release)
+    ):
+        return None
     flow.uses[Use(table, name, line)] = None
     if table == "SPANK":
         members = frozenset(names.SPANK_TABLE)
@@ -242,11 +257,10 @@ def written(flow: Following, target: Index, of: Value, value: Value) -> None:
         flow.uses[Use(role, name or "", target.line, writes=True)] = None
     if name is None:
         return
-    if value.kind == "nil" and role in ("job_desc", "environment"):
-        clears = "job_desc: assign '' to clear a text, slurm.NO_VAL to unset a number"
-        instead = clears if role == "job_desc" else "an empty text; Lua scripts cannot delete a variable"
-        why = f"Slurm raises an error for nil: {AFTER_ERROR}"
-        flow.remark(Remark(target.line, "nil", "warning", f"assigns nil to {role}.{name}", why, instead))
+    if value.kind == "nil" and role in INSTEAD_OF_NIL:
+        why = f"Slurm raises an error for nil: {_after_error(flow)}"
+        what = f"assigns nil to {role}.{name}"
+        flow.remark(Remark(target.line, "nil", "warning", what, why, INSTEAD_OF_NIL[role]))
     if role == "job_desc":
         release = flow.settings.release
         if name in names.fields(role, release) and name not in job_fields.writable(release) | {"_job_desc"}:
@@ -274,11 +288,15 @@ def may_be_nil(flow: Following, expression: Expr, value: Value, how: str) -> Non
         reason = "the user may name one that does not exist, or several"
     if flow.in_modify and origin.startswith("job_desc."):
         reason = f"{origin} is nil unless the update changes it"
-    effect = AFTER_ERROR if flow.family == "job_submit" else "the error ends the function, and the command goes on"
+    effect = _after_error(flow)
     what = f"{origin} is {how} without a check for nil"
     instead = f"if {origin} ~= nil then ... end, or ({origin} or '')"
     level: Level = "warning" if origin.endswith("(...)") else "danger"
     flow.remark(Remark(expression.line, "nil", level, what, f"{reason}; {effect}", instead))
+
+
+def _after_error(flow: Following) -> str:
+    return AFTER_ERROR if flow.family == "job_submit" else "the error ends the function, and the command goes on"
 
 
 def too_few(flow: Following, expression: Call, name: str, wanted: int, given: int) -> None:
@@ -289,7 +307,7 @@ def too_few(flow: Following, expression: Call, name: str, wanted: int, given: in
 
 def unset_number(flow: Following, expression: Expr, value: Value, operator: str, state: State) -> None:
     """Report a calculation with a number that may be NO_VAL."""
-    if value.unset and not _checked(flow, expression, value, state) and not flow.in_modify:
+    if value.unset and not is_checked(flow, expression, value, state) and not flow.in_modify:
         _unset_remark(flow, expression, value, f"is calculated with ('{operator}')", "the result is huge")
 
 
@@ -300,16 +318,20 @@ def compared(
     if flow.family == "cli_filter" and value.kind == "text" and other.kind == "number":
         why = "options are texts, and Lua does not compare texts with numbers: the error ends the function"
         flow.remark(Remark(part.line, "type", "danger", "compares an option with a number", why, "tonumber(...)"))
-    if not value.unset or conditions.is_unset(other) or _checked(flow, part, value, state):
-        if conditions.is_unset(other):
+    tells = conditions.tells_unset(operator, value, other, is_left=is_left)
+    if not value.unset or tells or is_checked(flow, part, value, state):
+        if tells:
             state.checked.add(value.unset)
         return
-    greater = (operator in (">", ">=")) == is_left
-    effect = "true" if greater else "false"
+    is_true = (operator in (">", ">=")) == is_left
+    if conditions.is_unset(other):
+        is_true = conditions.with_unset(operator, value, other, is_left=is_left)
+    effect = "true" if is_true else "false"
     _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}")
 
 
-def _checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
+def is_checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
+    """Tell whether a number has been compared with NO_VAL."""
     return value.unset in state.checked or flow.key(expression, state) in state.checked
 
 

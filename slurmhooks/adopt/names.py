@@ -39,8 +39,10 @@ OF_JOB_SUBMIT = {"user_msg", "log_user", "jobs", "reservations"}
 OF_CLI_FILTER = {"json_cli_options", "json_env", "cli_store", "cli_retrieve"}
 CONVERSIONS = {"to_json", "from_json", "to_yaml", "from_yaml"}
 NUMBERS_UNSET = {
-    "NO_VAL", "NO_VAL8", "NO_VAL16", "NO_VAL64", "INFINITE", "INFINITE8", "INFINITE16", "INFINITE64",
-}  # fmt: skip
+    f"{name}{'' if bits == 32 else bits}": float((1 << bits) - less)
+    for bits in (8, 16, 32, 64)
+    for name, less in (("NO_VAL", 2), ("INFINITE", 1))
+}
 UNSET = {
     float(bound - less)
     for bound in (1 << 8, 1 << 16, 1 << 32, 1 << 64)

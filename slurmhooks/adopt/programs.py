@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from slurmhooks.adopt.values import Level, Remark
+from slurmhooks.adopt.values import FOR_QUOTES, Level, Remark
 from slurmhooks.lua.source import Use
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ USERS = {
 }
 """Functions of posix that ask the user database."""
 READS = {"io.open", "io.lines", "io.input", "dofile", "loadfile"}
+RELATIVE = re.compile(r"(?:^|\s)(\.{1,2}/\S*)")
+"""Finds words of a command that are relative paths."""
 OF_POSIX = {
     *("stat", "access", "dir", "files", "glob", "open", "readlink", "sys.stat.stat", "unistd.access", "dirent.dir"),
     *("dirent.files", "glob.glob", "fcntl.open", "mkdir", "chmod", "chown", "unlink"),
@@ -61,6 +64,10 @@ def check(flow: Following, expression: Call, name: str, arguments: Arguments, st
     leaves = _leaves(flow, name, expression.line, arguments, state)
     if leaves:
         flow.uses[Use("system", name, expression.line)] = None
+        start = flow.start_of(arguments[0][0]) if arguments else ""
+        names = [start] if name in READS else RELATIVE.findall(start) if name in SHELLS else []
+        if names and names[0] and not names[0].startswith("/"):
+            flow.uses[Use("relative", names[0], expression.line)] = None
     return leaves
 
 
@@ -133,10 +140,11 @@ def _command(flow: Following, name: str, line: int, arguments: Arguments, state:
     if flow.family == "cli_filter":  # the command runs as that user
         return
     for _, value in arguments:
-        if value.users and value.users not in state.clean:
+        users = value.users.lstrip(FOR_QUOTES)
+        if users and users not in state.clean:
             flow.remark(
                 Remark(
-                    line, "injection", "danger", f"passes {flow.shown(value.users)} to a shell with {name}()",
+                    line, "injection", "danger", f"passes {flow.shown(users)} to a shell with {name}()",
                     "the user who chooses that text runs commands as "
                     + ("SlurmUser on the controller" if flow.family == "job_submit" else "root on nodes"),
                     "check it first, such as with text:match('^[%w_.-]+$'), and never put it into quotes only",

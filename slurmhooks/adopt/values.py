@@ -98,6 +98,8 @@ class Value:
         return replace(self, nil="") if self.nil else self
 
 
+FOR_QUOTES = "'"
+"""Begins ``Value.users`` of a text that is harmless between quotes in a command."""
 ANY = Value()
 NIL = Value(kind="nil")
 
@@ -204,9 +206,10 @@ class Summary:
 
 @dataclass(slots=True)
 class Running:
-    """A function that is being followed."""
+    """A function that is being followed; its callers have checked some numbers."""
 
     function: Function
+    checked: frozenset[str] = frozenset()
     results: list[Value] = field(default_factory=list)
     exits: list[tuple[Exit, set[str]]] = field(default_factory=list)
     writes: set[str] = field(default_factory=set)

@@ -47,7 +47,8 @@ class JobFields:
     default_account = Computed(str, "Account that is charged if the request names none.")
     default_partition = Computed(str, "Partition if the request names none: that of its reservation, or the default.")
     default_qos = Computed(str, "QOS that Slurm chooses if the request names none.")
-    extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).")
+    # In 22.05 slurmctld stores the pointer itself and also frees it with the request: it aborts at the second time.
+    extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).", since="23.02")
     group_id = Identity(32, "Group that the job runs as.", writable=False)
     group_name = Computed(str, "Name of the group.", private=False)
     groups = Computed(dict[str, int], "All groups of the user: group ids by name.", private=False)

@@ -23,7 +23,7 @@ class RecordFields:
     cluster = Text("Cluster of the job's association; None without accounting.", member="assoc_ptr.cluster",
                    writable=False)  # fmt: skip
     comment = Text("Comment of the user.", writable=False)
-    extra = Text("Text that Slurm stores (--extra).", member=("extra", "details.extra"), writable=False)
+    extra = Text("Text that Slurm stores (--extra).", writable=False, since="23.02")
     group_id = Plain(32, "Group that the job runs as.", writable=False)
     mcs_label = Text("Label for sharing nodes.", writable=False)
     qos = Text("Quality of service; of several, the one that Slurm has chosen for now.", member="qos_ptr.name",

@@ -75,7 +75,6 @@ _SINCE_DESC = {
 _SINCE_RECORD = {
     "core_spec": (26, 5),
     "curr_dependency": (24, 5),
-    "extra": (23, 2),
     "mcs_label": (23, 11),
     "orig_dependency": (24, 5),
     "original_sluid": (26, 5),

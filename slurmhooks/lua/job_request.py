@@ -45,11 +45,13 @@ class Request:
 
     Attributes:
         environment: the Lua table of its variables.
+        error: the first error in slurmhooks itself during the call, which the script may have caught with pcall().
     """
 
     def __init__(self, state: State, release: Release) -> None:
         """Prepare for a Lua state, with the behaviour of a release of Slurm."""
         self.environment: Any = None
+        self.error: BaseException | None = None
         self._state = state
         self._release = release
         self._bound: Any = None
@@ -65,6 +67,12 @@ class Request:
         if type(job) is not self._bound:
             self._bind(type(job), members)
         self._job = job
+        self.error = None
+
+    def failed(self, error: BaseException) -> BaseException:
+        """Keep an error that fails the call, whatever the script makes of it; return it."""
+        self.error = self.error or error
+        return error
 
     def end(self) -> None:
         """Forget the running request."""
@@ -122,7 +130,11 @@ class Request:
         if text not in self._computed:
             return None
         exists = text not in self._job._missing  # otherwise the attribute explains what is missing
-        computed = fact_of_lua(self._job, text) if exists and text in OF_ASSOCIATIONS else getattr(self._job, text)
+        try:
+            computed = fact_of_lua(self._job, text) if exists and text in OF_ASSOCIATIONS else getattr(self._job, text)
+        except Exception as error:
+            self.failed(error)
+            raise
         return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:

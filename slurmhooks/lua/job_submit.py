@@ -144,9 +144,13 @@ class NotThereError(SlurmhooksError):
 class Nothing:
     """Represents a record that this build cannot read."""
 
+    def __init__(self, request: Request) -> None:
+        """Store the request that fails."""
+        self._request = request
+
     def __getitem__(self, name: object) -> None:
         """Raise NotThereError."""
-        raise NotThereError(f"job_rec: {NEEDS}")
+        raise self._request.failed(NotThereError(f"job_rec: {NEEDS}"))
 
 
 class Script:
@@ -266,7 +270,7 @@ class Script:
         self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
 
     def _modify_without_record(self, job: Any, modify_uid: int) -> None:
-        nothing = self.state.items(Nothing())
+        nothing = self.state.items(Nothing(self._request))
         self._call("job_modify", job, (), self._modify, nothing, float(modify_uid))
 
     def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
@@ -277,6 +281,8 @@ class Script:
                 result = function(*arguments)
             finally:
                 self._request.end()
+                if self._request.error is not None:
+                    raise self._request.error
             if result != 0 or result is False or self._messages:
                 self._answer(hook, result)
         except self._failure as error:
@@ -323,7 +329,9 @@ class Script:
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
 
     def _log_pcall(self, function: str, arguments: int, error: ScriptError) -> None:
-        """Log the line of slurm_lua_pcall()."""
+        """Log the line of slurm_lua_pcall(), which has words for errors without a text."""
+        if error.text == "(null)":
+            error.text = "Lua function execution failed due to runtime error"
         call = f"lua_pcall({hex(id(self.state))}, {arguments}, 1, 0)"
         log.plain(ERROR, f"{function}: {call}=LUA_ERRRUN(Runtime error)={error.text}")
 
@@ -331,7 +339,7 @@ class Script:
         """Return a table of slurmctld: one of :data:`TABLES`."""
         self._request.current(name)
         if lacks_records():
-            raise NotThereError(f"{name}: {NEEDS}")
+            raise self._request.failed(NotThereError(f"{name}: {NEEDS}"))
         return self._tables[TABLES.index(name)]
 
     def _qos_priority(self, *arguments: Any) -> object:

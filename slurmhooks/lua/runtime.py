@@ -257,8 +257,12 @@ class State:
         """Convert an exception of lupa."""
         # lupa decodes bytes as Latin-1 if no encoding is set.
         text = str(error).encode("latin-1", "replace").decode(ENCODING, ERRORS)
-        text, _, trace = text.partition("\nstack traceback:\n")
-        return ScriptError(text or "(null)", [line.strip() for line in trace.split("\n") if line.strip()])
+        # lupa appends a traceback to texts, and in 5.2 and later to nothing if the error is nil.
+        whole = f"\n{text}"
+        text, mark, trace = whole.rpartition("\nstack traceback:")
+        if not mark:
+            text, trace = whole, ""
+        return ScriptError(text[1:] or "(null)", [line.strip() for line in trace.split("\n") if line.strip()])
 
     def type_of(self, value: object) -> str:
         """Return Lua's name for the type of a value: ``nil``, ``table``, ``function`` and so on."""

@@ -147,27 +147,14 @@ class Script:
         return [use for use in self.uses if use.of in kinds]
 
     @property
+    def words(self) -> list[Token]:
+        """The tokens of the script."""
+        return self._tokens
+
+    @property
     def strings(self) -> list[str]:
         """The string literals of the script, each once."""
         return list(dict.fromkeys(word.text for word in self._tokens if word.kind == "string"))
-
-    def named_in(self, *openers: str) -> list[str]:
-        """Return the values of ``name = "..."`` in tables that follow a given name, or a variable that it takes."""
-        values: dict[str, None] = {}
-        words = self._tokens
-        calls = zip(words, words[1:], words[2:], strict=False)
-        taken = {word.text for name, sign, word in calls if name.text in openers and sign.text == "("} - {"{"}
-        for index, word in enumerate(words):
-            if word.text not in {*openers, *taken}:
-                continue
-            depth = 0
-            for at in range(index + 1, len(words) - 2):
-                depth += (words[at].text == "{") - (words[at].text == "}")
-                if depth == 0 and at > index + 3:
-                    break
-                if words[at].text == "name" and words[at + 1].text == "=" and words[at + 2].kind == "string":
-                    values[words[at + 2].text] = None
-        return list(values)
 
     def uses_in(self, entry: str) -> list[Use]:
         """Return the uses in a function and in the functions that it calls."""

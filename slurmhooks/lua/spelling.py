@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
 from slurmhooks.fields.rows import NEWEST
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.lua import job_fields
+from slurmhooks.lua.option_tables import option_tables
 from slurmhooks.lua.source import ENTRIES, Script, Use
 from slurmhooks.spank.fields import ITEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 Row = tuple[str, str, str]
 VIEWS = {"job_desc": "job", "job_rec": "record", "part": "partition", "reservation": "reservation"}
@@ -191,7 +193,26 @@ def _slurm(name: str) -> str:
 
 def options(script: Script) -> list[str]:
     """Return the names of the options that a spank-lua script registers, as far as its source shows them."""
-    return script.named_in("register_option", "spank_options")
+    return list(option_tables(script))
+
+
+def _option(name: str, table: Mapping[str, str | None]) -> str:
+    """Return the line of a hook file that defines an option of a script."""
+    has_arg = table.get("has_arg", "0")
+    words = [_quoted(name)]
+    if has_arg not in ("0", "false", "nil"):
+        words.append(_quoted("_".join((table.get("arginfo") or "ARG").split())))
+    words.append(f"usage={_quoted(table.get('usage') or '...')}")
+    if has_arg == "2":
+        words.append("optional=True")
+    note = "  # the script computes has_arg" if has_arg is None else ""
+    return f"{_identifier(name)} = hook.spank.option({', '.join(words)}){note}"
+
+
+def _quoted(text: str) -> str:
+    """Return a string of Lua's source as one of Python."""
+    plain = re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text, flags=re.DOTALL)
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def items(script: Script) -> list[str]:
@@ -207,8 +228,7 @@ def skeleton(script: Script, name: str) -> str:
     if any(use.name.startswith("INFINITE") for use in script.uses_of("slurm")):
         imports.insert(0, "UNLIMITED")
     lines += [f"from slurmhooks import {', '.join(sorted(imports))}", ""]
-    for option in options(script):
-        lines += [f'{_identifier(option)} = hook.spank.option("{option}", usage="...")']
+    lines += [_option(option, table) for option, table in option_tables(script).items()]
     for entry, function in script.entries.items():
         hook = hook_of(entry)
         if hook is None:

@@ -135,7 +135,9 @@ class Probe:
         self.release = cluster.version
         header = cluster.root("cat", "/usr/include/slurm/slurm.h", check=True).stdout
         self.header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-        self.members = _members(self.header, "job_descriptor")
+        # The row of extra says why 22.05 does not have it.
+        members = _members(self.header, "job_descriptor")
+        self.members = [member for member in members if member.name != "extra" or self.release >= (23, 2)]
         self.said = ""
         self.private = cluster.has_sources
         """Whether slurmhooks was built with Slurm's sources."""

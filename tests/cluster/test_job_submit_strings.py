@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Times, node lists, arrays and dependencies are what Slurm takes them for."""
+"""Times, node lists, arrays and dependencies are what Slurm takes them for; it outlives all texts of handlers."""
 
 import shlex
 
 import pytest
 
+from slurmhooks.fields.rows import Text
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes, time_str2mins
 from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
@@ -96,3 +97,22 @@ def test_arrays_and_dependencies_are_what_slurm_takes_them_for(probe: Probe) -> 
     assert waiting["ids"] == [int(first)]
     plain = shown["shown"].replace("(unfulfilled)", "")
     assert sorted(plain.split(",")) == sorted(wanted.split(",")), shown
+
+
+def test_slurmctld_outlives_the_texts_of_a_job_that_it_refuses(probe: Probe) -> None:
+    """Whatever text a handler writes, slurmctld frees it once, although it refuses the job after it has stored it."""
+    names = [name for name, (row, _) in probe.rows().items() if isinstance(row, Text) and row.writable]
+    assert len(names) > 30
+    probe.hooks(
+        """
+        @hook.job_submit
+        def write(job):
+            if job.name != "features":
+                setattr(job, job.name, "1")
+        """
+    )
+    for name in names:
+        done = probe.cluster.user("alice", "sbatch", "-H", "-C", "nosuch", "-J", name, f"{FOLDER}/job.sh")
+        assert done.returncode != 0, name
+        assert "contact slurm controller" not in done.stderr, name
+    probe.attempt("sbatch", "-H", f"{FOLDER}/job.sh")

@@ -149,6 +149,8 @@ def names_module(release: str) -> str:
             names |= set(job_fields.names(kind, (year, month)))
         # Without accounting, 24.11's own plugin crashes slurmctld when a script reads assoc_qos.
         names.discard("assoc_qos")
+        if release.startswith("22.05"):
+            names.discard("extra")  # its row says why
         if not has_sources(release):
             names -= WHAT_ACCOUNTING_KNOWS
         by_kind[kind] = sorted(names | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})

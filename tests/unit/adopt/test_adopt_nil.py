@@ -170,3 +170,39 @@ def test_the_last_argument_of_a_log_function() -> None:
     assert remarks(inner) == []
     old = Script(inner.encode(), Settings(RELEASE, "5.1")).remarks
     assert [remark.kind for remark in old] == ["nil"]
+
+
+ROWS = {
+    "nothing": "{use}",
+    "if": "if part_list[p] then {use} end",
+    "if not nil": "if part_list[p] ~= nil then {use} end",
+    "and": "if p ~= '' and part_list[p] and job_desc.min_cpus > 0 then {use} end",
+    "return": "if not part_list[p] then return slurm.ERROR end {use}",
+    "return nil": "if part_list[p] == nil then return slurm.ERROR end {use}",
+    "or": "if part_list[p] or job_desc.min_cpus > 0 then {use} end",
+    "another name": "local q = 'debug' if part_list[q] then {use} end",
+    "name changes": "local q = p p = 'debug' if part_list[p] then p = q {use} end",
+    "walk": "for p in pairs(part_list) do {use} end",
+    "walk with rows": "for p, row in pairs(part_list) do if row.name == p then {use} end end",
+    "walk, name changes": "for name in pairs(part_list) do {use} end",
+    "walk, variable changes": "local q = p for p in pairs(part_list) do p = q {use} end",
+}
+
+
+@pytest.mark.parametrize("guard", ROWS)
+def test_rows_agree_with_lua(guard: str) -> None:
+    """A row of a table that the user names is reported if, and only if, Lua fails because it does not exist."""
+    source = script(
+        f"local p = job_desc.partition or 'nowhere'\n{ROWS[guard].format(use='local s = part_list[p].max_time')}"
+    )
+    assert bool(remarks(source)) == (fails(source) is not None)
+
+
+def test_a_row_of_the_requests_partition() -> None:
+    """A check of part_list[job_desc.partition] counts until the script assigns the field."""
+    check = "if not part_list[job_desc.partition or ''] then return slurm.ERROR end"
+    named = "if job_desc.partition == nil or part_list[job_desc.partition] == nil then return slurm.ERROR end"
+    use = "local s = part_list[job_desc.partition].max_time"
+    assert remarks(script(f"{named} {use}")) == []
+    assert len(remarks(script(f"{named} job_desc.partition = job_desc.qos or 'x' {use}"))) == 1
+    assert len(remarks(script(f"{check} {use}"))) <= 1  # 'or' is not followed: at worst a remark too much

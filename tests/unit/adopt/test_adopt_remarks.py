@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is said of scripts: each rule finds its case, and nothing is said of a script that is right."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from slurmhooks.adopt.differs import differences
 from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Settings
+from slurmhooks.lua.runtime import State
 
 MODIFY = "function slurm_job_modify() return slurm.SUCCESS end\n"
 CLI = "function slurm_cli_setup_defaults() return 0 end\nfunction slurm_cli_post_submit() return 0 end\n"
@@ -107,6 +111,25 @@ CASES = {
         submit("local t = job_desc.time_limit if t < 60 or t == slurm.NO_VAL then return slurm.ERROR end"),
         [],
     ),
+    "checked behind its use": (
+        submit("local t = job_desc.time_limit if t > 60 and t < 0xFFFFFFF0 then return slurm.ERROR end"),
+        [],
+    ),
+    "checked where it is returned": (
+        "local function limit(job) local t = job.time_limit if t == slurm.NO_VAL then return nil end return t end\n"
+        + submit("local t = limit(job_desc) if t ~= nil and t > 60 then return slurm.ERROR end"),
+        [],
+    ),
+    "returned with a default": (
+        "local function number(n) if n == slurm.NO_VAL then return 1 end return n end\n"
+        + submit("local n = number(job_desc.min_nodes) * number(job_desc.num_tasks)"),
+        [],
+    ),
+    "returned without a check": (
+        "local function limit(job) return job.time_limit end\n"
+        + submit("if limit(job_desc) > 60 then return slurm.ERROR end"),
+        [(3, "warning", "unset")],
+    ),
     "compared with nil": (
         submit("if job_desc.num_tasks == nil then return slurm.ERROR end"),
         [(2, "warning", "unset")],
@@ -126,6 +149,11 @@ CASES = {
     "a misspelled field": (submit("local p = job_desc.partitionn"), [(2, "warning", "unknown")]),
     "a misspelled write": (submit("job_desc.partitionn = 'x'"), [(2, "warning", "unknown")]),
     "a misspelled code": (submit("if submit_uid == 0 then return slurm.ESLURM_NO end"), [(2, "danger", "unknown")]),
+    "a code of its own": (
+        "slurm.ESLURM_OURS = 2099\n" + submit("if submit_uid == 0 then return slurm.ESLURM_OURS end"),
+        [],
+    ),
+    "a member of its own": (submit("slurm.calls = (slurm.calls or 0) + 1"), []),
     "a field of a partition": (
         submit("for name, part in pairs(part_list) do local p = part.priority end"),
         [(2, "warning", "unknown")],
@@ -133,6 +161,7 @@ CASES = {
     "a read-only field": (submit("job_desc.alloc_node = 'x'"), [(2, "warning", "read-only")]),
     "a write to a partition": (submit("part_list.debug.max_time = 1"), [(2, "warning", "read-only")]),
     "nil is assigned": (submit("job_desc.account = nil"), [(2, "warning", "nil")]),
+    "nil is assigned to an option": (pre_submit("options['job-name'] = nil"), [(2, "warning", "nil")]),
     "an undefined global": (submit("local x = nill"), [(2, "warning", "undefined")]),
     "a global that may be undefined": (submit("if optional ~= nil then job_desc.comment = optional end"), []),
     "an undefined function": (submit("splitstr('a')"), [(2, "warning", "undefined")]),
@@ -160,6 +189,62 @@ def test_rules(case: str) -> None:
     """Each rule finds its case in its line, and nothing else."""
     source, expected = CASES[case]
     assert sorted(found(source)) == sorted(expected)
+
+
+ESCAPED = r"""n:gsub("'", "'\\\\''")"""
+COMMANDS = (
+    "'echo ' .. n",
+    """ "echo '" .. n .. "'" """,
+    f""" "echo '" .. {ESCAPED} .. "'" """,
+    f""" "echo '" .. {ESCAPED} .. "' '" .. {ESCAPED} .. "'" """,
+    f""" "echo '" .. {ESCAPED} .. "' " .. n """,
+    f"'echo ' .. {ESCAPED}",
+    "'echo ' .. quoted(n)",
+    """ "echo '" .. n:gsub("'", '\\'"\\'"\\'') .. "'" """,
+    "string.format('echo %q', n)",
+    "'echo ' .. n:gsub('[^%w]', '')",
+    """ "echo '" .. n:gsub("'", "''") .. "'" """,
+    """ "echo '" .. n:gsub("'", "'''") .. "'" """,
+    """ "echo '" .. n:gsub("'", "") .. "'" """,
+)
+HOSTILE = ("; >hacked", "'; >hacked; '", "$(>hacked)", "`>hacked`", '"; >hacked; "', "\n>hacked\n", "''>hacked''")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_agree_with_the_shell(command: str, tmp_path: Path) -> None:
+    """A text of the user in a command is reported if, and only if, a shell runs a part of it."""
+    quoted = """local function quoted(n) return "'" .. tostring(n):gsub("'", "'\\\\''") .. "'" end\n"""
+    reported = found(quoted + submit(f"local n = job_desc.name\nlocal c = {command}\nos.execute(c)"))
+    state = State("5.4")
+    write = state.call(state.compile(f"{quoted}return function(n) local c = {command} return c end", "=test"))
+    for name in HOSTILE:
+        subprocess.run(["/bin/sh", "-c", write(name.encode())], cwd=tmp_path, check=False, capture_output=True)
+    assert ("injection" in {kind for _, _, kind in reported}) == (tmp_path / "hacked").exists()
+
+
+UNSET = {"time_limit": 2.0**32 - 2, "cpus_per_task": 65534.0, "pn_min_memory": 2.0**64}
+LARGE = {
+    **{text: float(int(text, 0)) for text in ("65534", "65535", "1000000", "0xFFFFFFFD", "4294967294", "0xFFFFFFFF")},
+    "slurm.NO_VAL": 2.0**32 - 2, "slurm.INFINITE": 2.0**32 - 1, "slurm.NO_VAL16": 65534.0, "slurm.NO_VAL64": 2.0**64,
+}  # fmt: skip
+SIGNS = {"==": "==", "~=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+@pytest.mark.parametrize("field", UNSET)
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("template", ["{0} {1} {2}", "{2} {1} {0}", "tonumber({0}) {1} {2}"])
+def test_a_comparison_that_tells_an_unset_number(template: str, sign: str, field: str) -> None:
+    """A comparison with a large number is a check if it has another result for the unset number than for 1."""
+    wrong = []
+    for constant, number in LARGE.items():
+        condition = template.format(f"job_desc.{field}", sign, constant)
+        unset, given = (
+            eval(template.format(value, SIGNS[sign], number), {"tonumber": float}) for value in (UNSET[field], 1.0)
+        )
+        reported = found(submit(f"if {condition} then return slurm.ERROR end\nlocal n = job_desc.{field} * 2"))
+        if ((3, "warning", "unset") in reported) != (unset == given):
+            wrong.append(constant)
+    assert wrong == []
 
 
 RIGHT = """#!/usr/bin/lua
@@ -255,6 +340,25 @@ def test_what_differs() -> None:
     assert "seen keeps" in text
     assert "part_list" in text
     assert "no_new_privs" in text
+
+
+@pytest.mark.parametrize(
+    ("code", "differs"),
+    [
+        ("io.open('limits.conf')", True),
+        ("dofile('lib/' .. job_desc.name)", True),
+        ("os.execute('python3 ../prolog.py')", True),
+        ("io.popen(string.format('./check %d', submit_uid))", True),
+        ("io.open('/etc/limits.conf')", False),
+        ("io.open(os.getenv('LIMITS') or '/etc/limits.conf')", False),
+        ("os.execute('/usr/bin/id -u')", False),
+        ("os.execute('echo a.b/c')", False),
+    ],
+)
+def test_relative_paths_differ(code: str, differs: bool) -> None:
+    """Relative paths of files and commands begin elsewhere in a worker."""
+    text = "\n".join(differences(Script(submit(code).encode())))
+    assert ("relative paths (line 2) begin at /" in text) == differs
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,39 @@ def test_numbers_become_what_c_makes_of_them(bits: int, value: float, raw: int) 
     assert to_c(value, bits) == raw
 
 
+RECORDS = ("part_list.debug", "pairs(part_list)", "slurm.jobs['7']", "next(slurm.reservations)")
+CATCHERS = (
+    "pcall(function() return {} end)",
+    "xpcall(function() return {} end, function(e) return e end)",
+    "coroutine.resume(coroutine.create(function() return {} end))",
+    "pcall(function() pcall(function() return {} end) error('its own') end)",
+    "{}",
+)
+
+
+@pytest.mark.parametrize("catcher", CATCHERS)
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("on_error", ["accept", "reject"])
+def test_a_script_cannot_pass_over_records_that_the_build_lacks(
+    load: Load, monkeypatch: pytest.MonkeyPatch, record: str, catcher: str, on_error: str
+) -> None:
+    """A request is refused if the script reads a record without Slurm's sources, also if the script catches it."""
+    script = load(f"local x = {catcher.replace('{}', record)}\nreturn slurm.SUCCESS", on_error=on_error)
+    script.submit()
+    monkeypatch.setattr(job_submit, "lacks_records", lambda: True)
+    with pytest.raises(job_submit.NotThereError):
+        script.submit()
+
+
+@pytest.mark.parametrize("error", ["{1}", "nil", "print", "true"])
+def test_errors_without_a_text(load: Load, said: SimpleNamespace, error: str) -> None:
+    """An error that is no text has Slurm's words in 26.05, and reads as C prints a null pointer before."""
+    load(f"error({error})").submit()
+    assert [text.rpartition("job_submit.lua: ")[2] for level, text in said.lines if level == ERROR] == ["(null)"]
+    with pytest.raises(Reject, match=r"^Lua function execution failed due to runtime error$"):
+        load(f"error({error})", (26, 5)).submit()
+
+
 def test_nil_is_refused_and_unknown_names_are_logged(load: Load, said: SimpleNamespace) -> None:
     """Writing nil raises an error with its line; an unknown field is logged, and the script continues."""
     script = load(

@@ -37,6 +37,22 @@ def run(state: State, source: str) -> Any:
     return state.call(state.compile(source, "@/etc/site.lua"))
 
 
+ERRORS = (
+    *("nil", "'text'", "'two\\nlines'", "5", "{1}", "true", "print", "coroutine.create(function() end)", "io.stdout"),
+    *("setmetatable({}, {__tostring = function() return 'object' end})", "'a\\nstack traceback:\\nof its own'", "''"),
+)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_the_text_of_an_error(state: State, error: str) -> None:
+    """An error has the text that C gets from lua_tostring(), in each version."""
+    with pytest.raises(ScriptError) as caught:
+        state.call(state.compile(f"error({error}, 0)", "@script.lua"))
+    is_text = state.call(state.compile(f"local v = {error} return type(v) == 'string' or type(v) == 'number'", "=test"))
+    text = to_text(state.call(state.compile(f"return tostring({error})", "=test"))) if is_text else "(null)"
+    assert caught.value.text == text or (text == "" and caught.value.text == "(null)")
+
+
 def test_lupa_has_what_the_issue_promises() -> None:
     """5.1 to 5.4 and LuaJIT are available."""
     assert {"5.1", "5.2", "5.3", "5.4", "luajit"} <= set(VERSIONS)

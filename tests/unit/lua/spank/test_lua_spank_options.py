@@ -2,8 +2,13 @@
 """Options of scripts, their callbacks and their values are those of spank-lua."""
 
 import re
+from itertools import product
+from pathlib import Path
 
+from slurmhooks.handlers import loader
+from slurmhooks.lua.source import Script
 from slurmhooks.lua.spank_options import LuaOption
+from slurmhooks.lua.spelling import skeleton
 from tests.unit.lua.spank.conftest import Site
 
 OPTIONS = """
@@ -68,3 +73,48 @@ def test_getopt_and_register_option(site: Site) -> None:
     assert [option.name for option in site.registered] == ["word"]
     expected = ["true", "Expected table argument to spank_option_register", "w nil", "true nil", "true nil"]
     assert site.said() == [*expected, "nil Option unused"]
+
+
+USAGES = (
+    '"plain"',
+    "'say \"x\"'",
+    '"say \\"x\\" in \'y\'"',
+    '"two" .. " parts"',
+    "[[long]]",
+    '"a\\tb\\\\c"',
+    '"ümlaut"',
+)
+
+
+def test_ported_options_are_those_of_the_script(site: Site, tmp_path: Path) -> None:
+    """The hook file that `slurmhooks port` writes defines options with the same name, argument and help text."""
+    tables = [
+        f'{{ name = "o{index}", usage = {usage}{arginfo}{has_arg}, cb = "given" }}'
+        for index, (usage, arginfo, has_arg) in enumerate(
+            product(
+                USAGES,
+                ("", ', arginfo = "N"'),
+                ("", *(f", has_arg = {value}" for value in ("0", "1", "2", "true", "false"))),
+            )
+        )
+    ]
+    script = f"function given() return 0 end\nspank_options = {{ {', '.join(tables)} }}\n"
+    site.write(script)
+    ported = tmp_path / "ported.py"
+    ported.write_text(skeleton(Script(script), "script.lua"))
+    theirs, ours = site.load().options, loader.load([loader.Source(path=str(ported))]).options
+    assert [(option.name, option.has_arg, option.usage) for option in ours] == [
+        (option.name, option.has_arg, option.usage) for option in theirs
+    ]
+    assert {(option.arginfo, other.arginfo) for option, other in zip(ours, theirs, strict=True) if option.has_arg} == {
+        ("N", "N"),
+        ("ARG", None),
+    }
+
+
+def test_options_that_a_script_computes() -> None:
+    """Where the number of arguments is computed, the option takes one, and a comment says so."""
+    text = 'local n = 1\nspank_options = { { name = "x" .. "", usage = "u" }, { name = "y", usage = n, has_arg = n } }'
+    assert 'y = hook.spank.option("y", "ARG", usage="...")  # the script computes has_arg' in skeleton(
+        Script(text), "s"
+    )

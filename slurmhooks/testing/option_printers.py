@@ -296,6 +296,8 @@ EXCLUDING_FLAGS = (
 GRES_FLAGS = frozenset(
     {"allow-task-sharing", "disable-binding", "enforce-binding", "multiple-tasks-per-sharing", "one-task-per-sharing"}
 )
+GRES_FLAGS_KEPT = frozenset({"allow-task-sharing", "multiple-tasks-per-sharing"})
+"""The words of --gres-flags that a later option does not clear."""
 THREADS = 1 << 15
 """CORE_SPEC_THREAD: this number of ``--core-spec`` counts threads."""
 LEVELS = {
@@ -324,6 +326,7 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "priority": _priority,
     "profile": option_words.profiles,
     "send-libs": _send_libs,
+    "switch-wait": lambda text: period(option_numbers.seconds(text)),
     "time": _time,
     "time-min": _time,
     "treewidth": lambda text: "65533" if text.lower() == "off" else str(_uint16(text)),

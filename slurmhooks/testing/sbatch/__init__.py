@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from slurmhooks.cli_filter.model import EARLY
+from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.hooks.option import Option
 from slurmhooks.job_submit.strings import NotationError
@@ -17,7 +18,7 @@ from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
 from slurmhooks.testing.option_values import SbatchError, words_of
-from slurmhooks.testing.sbatch import hints, spank
+from slurmhooks.testing.sbatch import hints, nodelists, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import export, variables_of
 from slurmhooks.testing.sbatch.options import OPTIONS, Fields
@@ -81,6 +82,7 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     by_name = {option.name: option for option in options}
     _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
     spank.insert(fields, by_name, inherit=False)
+    nodelists.read_files(fields, "sbatch", RELEASE, (), {}, os.getcwd())
     hints.apply(fields, "sbatch", RELEASE)
     join(fields, RELEASE)
 
@@ -251,9 +253,11 @@ def compute(
     last = {each.name: each.how for each in given}
     variables = {name for name, how in last.items() if not how.startswith("-")}
     try:
-        of_options = derive(fields, work_dir, release, program, variables)
+        of_options = derive(fields, work_dir, release, program, variables, environment)
     except NotationError as error:
         raise SbatchError(f"--nodelist: {error}") from error
+    if program == "sbatch" and fields["task_dist"] == TaskDist.SLURM_DIST_ARBITRARY:
+        fields["environment"]["SLURM_ARBITRARY_NODELIST"] = fields["req_nodes"]
     external(fields)
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]

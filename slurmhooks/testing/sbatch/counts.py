@@ -161,8 +161,8 @@ def _count_arbitrary(opt: _Opt) -> None:
     """Set numbers that are not given to those of the list of an arbitrary distribution."""
     if not opt.arbitrary or opt.names is None:
         return
-    if not opt.tasks_set:
-        opt.set_tasks(len(opt.names))
+    if not opt.tasks_set:  # old sbatch and salloc count each name once
+        opt.set_tasks(len(opt.hosts if opt.old and not opt.srun else opt.names))
     if not opt.nodes_set:
         opt.least = opt.most = len({*opt.names})
         opt.nodes_set = True

@@ -217,3 +217,39 @@ def name_of(word: str, program: str) -> str:
     if word.startswith("--"):
         return word[2:].partition("=")[0].replace("cpu_bind", "cpu-bind")
     return short(program, word[1]) or ""
+
+
+PBS = """
+-l nodes=2:ppn=4|-l nodes=1|-l nodes=n1:ppn=2+n2:ppn=2|-l nodes=2:ppn=2:gpus=1,walltime=1:00:00|-lnodes=4
+-l walltime=0:30:00|-l walltime=2:00,mem=4gb|-l mem=500mb|-l mem=2GB,file=1gb|-lcput=10|-l pcput=5,nice=3
+-l select=2:ncpus=4:mpiprocs=2|-l select=1:ncpus=8:mpiprocs=2:mem=4gb|-l select=2:ncpus=2|-l select=1:ncpus=2:ngpus=1
+-l naccelerators=2|-l accelerator=true|-l proc=intel|-l vmem=4gb,pmem=1gb|-l arch=x86,host=n1|-l software=x
+-N name|-N "two words"|-q debug|-A physics|-M me@x.org|-m abe|-m n|-m e|-V|-j oe|-k oe|-r n|-S /bin/bash|-z|-h
+-o out.txt|-e err.txt|-v A=1,B=2|-v SITE|-t 1-5|-J 1-10:2|-p 5|-W depend=afterok:1|-W group_list=x|-d /tmp|-w /tmp
+-a 2034-01-01|-P project|--array=1-3|--job_name x|--resource_list=nodes=2|--nonesuch=1|word|-l nodes=x
+"""
+BSUB = """
+-J name|-q debug|-n 4|-n 2,4|-n 2,|-W 10|-W 1:30|-o out.txt|-e err.txt|-M 2000|-M 2000000|-M 2GB|-x|-m "n1 n2"|-m n1
+-cwd /tmp|-c /tmp|--queue_name debug|-R "span[hosts=1]"|-P project|word
+"""
+
+
+def translated(number: int, seed: int) -> list[Command]:
+    """Return random batch scripts with lines of PBS or LSF, some with options of sbatch, too."""
+    chance = random.Random(seed)
+    pool = [line.split() for line in LINES if not {*"@\"'#"} & {*line}]
+    made = []
+    for _ in range(number):
+        lines = []
+        for kind, text in (("PBS", PBS), ("BSUB", BSUB)):
+            if kind == "PBS" or chance.random() < OF_VARIABLES:
+                words = "|".join(text.strip().splitlines()).split("|")
+                lines += [f"#{kind} {word}" for word in chance.sample(words, chance.randint(0, 4))]
+        lines += [f"#SBATCH {' '.join(chance.choice(pool))}" for _ in range(chance.choice((0, 0, 1, 2)))]
+        chance.shuffle(lines)
+        lines += ["#SBATCH --ignore-pbs"] if chance.random() < OF_VARIABLES / 4 else []
+        env = {"SBATCH_IGNORE_PBS": chance.choice(("", "1", "no"))} if chance.random() < OF_VARIABLES / 4 else {}
+        own = [*chance.choice(pool), *(["--ignore-pbs"] if chance.random() < OF_VARIABLES / 4 else [])]
+        script = "\n".join(["#!/bin/sh", *lines, "true", ""])
+        made.append(sbatch(*(own if chance.random() < 0.4 else []), "a.sh", script=script, **env))
+    return made

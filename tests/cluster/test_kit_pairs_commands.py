@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster import kit_pairs
-from tests.cluster.drawn_commands import drawn, interacting, repeated, sbatch
+from tests.cluster.drawn_commands import drawn, interacting, repeated, sbatch, translated
 from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
 from tests.cluster.spank.site import site
 
@@ -344,12 +344,12 @@ def test_commands_by_hand(pairs: Pairs) -> None:
     compare(pairs, list(HAND), PROGRAMS, all_rows=True)
 
 
-@pytest.mark.parametrize("draws", [drawn, interacting, repeated])
+@pytest.mark.parametrize("draws", [drawn, interacting, repeated, translated])
 @pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, None, marks=pytest.mark.soak)])
 def test_drawn_commands(
     pairs: Pairs, draws: Callable[[int, int], list[Command]], number: int, seed: int | None
 ) -> None:
-    """The same holds for random options in random places, together, and several times."""
+    """The same holds for random options in random places, together, several times, and for lines of PBS and LSF."""
     seed = random.randrange(1 << 32) if seed is None else seed  # `make test` tries the same commands each time
     print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
     compare(pairs, draws(number, int(os.environ.get("SLURMHOOKS_SEED") or seed)), PROGRAMS)

@@ -233,6 +233,8 @@ def _job_id(text: str, release: Release, command: str) -> str:
         return str(parsed_int(text, 1, release))
     if release >= SINCE_26_05 and not re.fullmatch(r"\s*\+?[0-9]*[1-9][0-9]*([_+][0-9]+)?(\.[0-9]+)?", text, re.ASCII):
         raise EndedError(text)
+    if release >= SINCE_26_05:
+        text = text.lstrip().removeprefix("+")
     job, dot, step = text.partition(".")
     number, sign, part = job.partition("_" if "_" in job or "+" in step else "+")
     if (dot and not re.match("[0-9]|(batch|extern|interactive|TBD)$", step)) or (sign and not re.match("[0-9]", part)):

@@ -86,8 +86,6 @@ def _refuse_together(last: Mapping[str, Given], written: set[str], version: tupl
         pairs.append(specialized)
     for one, other in pairs:
         raise SbatchError(f"--{one} and --{other} are mutually exclusive")
-    if "relative" in last:
-        raise SbatchError("--relative is for steps within a job")
 
 
 def _cpus_per_task_or_gpu(last: Mapping[str, Given], version: tuple[int, ...]) -> tuple[set[str], dict[str, str]]:

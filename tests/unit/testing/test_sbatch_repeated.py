@@ -91,6 +91,7 @@ def test_variables_of_switches() -> None:
     ("line", "program", "variables"),
     [
         ("-r1", "srun", {}),
+        ("--parsable", "srun", {}),
         ("--exclusive --overlap", "srun", {}),
         ("--exclusive --whole", "srun", {}),
         ("--whole", "srun", {"SLURM_EXACT": "1"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.fields.rows import rows
 from slurmhooks.testing import FakeJob
+from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.sbatch.options import OPTIONS, Sets
 
 _LAYOUT = (
@@ -73,7 +74,7 @@ def _influences() -> dict[str, frozenset[str]]:
         member, _, options = line.strip().partition(":")
         influences[member] = set(options.split())
     for name, setter in OPTIONS.items():
-        if isinstance(setter, Sets) and setter.field in fields and name not in OF_ROOT:
+        if isinstance(setter, Sets) and setter.field in fields and name in {*NAMES["sbatch"]} - {*OF_ROOT}:
             for member in fields[setter.field].members:
                 influences.setdefault(member, set()).add(name)
     return {member: frozenset(options) for member, options in influences.items()}

@@ -22,7 +22,7 @@ from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing import FakeJob, command_lines, sbatch
 from slurmhooks.testing.job_submit import missing_fields, raw_value, struct_of
 from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_variables import VARIABLES
+from slurmhooks.testing.option_variables import NAMELESS, VARIABLES
 from slurmhooks.testing.sbatch import SbatchError
 from slurmhooks.testing.sbatch.releases import as_in
 from slurmhooks.testing.tables import tables_of
@@ -369,7 +369,8 @@ class _Options:
         export = {each.name for each in (*self._script, *self.line.given)}.intersection(_EXPORT)
         possible = self.line.possible.intersection(_EXPORT)
         if kept is None or program != "sbatch" or export or possible or "SLURM_EXPORT_ENV" in dict(kept):
-            return set() if self.no_variables else {name for _, name in VARIABLES[program]} - self.overriding
+            names = {NAMELESS.get(name, name) for _, name in VARIABLES[program]}
+            return set() if self.no_variables else names - self.overriding
         self._variables = command_lines.of_environment(program, dict(kept), (), release_of(self.release))
         return set()
 

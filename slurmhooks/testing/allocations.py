@@ -28,6 +28,8 @@ PORT = 60001
 """Stands for the ports on which the command waits."""
 CLUSTER = "cluster"
 """Stands for the name of the cluster."""
+OF_STEPS = ("async", "parsable", "relative")
+"""Options with which srun refuses to request an allocation."""
 OF_BATCH = ("environment", "std_in", "std_out", "std_err")
 """Fields that only sbatch sends."""
 
@@ -69,6 +71,9 @@ def request(
         given, rest = command_lines.in_force([], variables, [line.given for line in lines], component), lines[-1].rest
     if program == "srun" and not rest:
         raise SbatchError("srun needs a program")
+    for each in given if program == "srun" else ():
+        if each.name in OF_STEPS:
+            raise SbatchError(f"{each.how} is for steps within a job")
     no_shell = any(each.name == "no-shell" for each in given)
     if program == "salloc" and len(lines) > 1 and component < len(lines) - 1:
         rest = []

@@ -13,6 +13,7 @@ from slurmhooks.handlers.similar import nearest
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.option_texts import EndedError, joint, printed
+from slurmhooks.testing.option_variables import NAMELESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ class Slurm:
         self.release = release
         self._command = command
         self._spank = {plugin: dict(values) for plugin, values in spank.items()}
-        self.values: dict[str, str] = {}
+        self.values: dict[str, str | None] = {}
         self.environment = dict(environment)
         self.defaults: set[tuple[str, str]] = set()
 
@@ -175,7 +176,8 @@ class FakeOptions(Options):
             slurm.values |= defaults.texts
         given = list(options.items() if isinstance(options, Mapping) else options)
         for name, _ in given:
-            self._must_know(name)
+            if name not in NAMELESS:
+                self._must_know(name)
         slurm.values |= joint(given, slurm.release, command)
         for name, value in fields.items():
             if name not in FIELDS:

@@ -122,7 +122,7 @@ def read(
         if word.startswith("--"):
             line.given += _long(command, word[2:], plugins, rest, unknown, release)
         else:
-            line.given += _letters(command, word[1:], rest, unknown, release)
+            line.given += _letters(command, word[1:], rest, release)
     line.rest = list(rest)
     return line
 
@@ -284,17 +284,12 @@ def _resolve(command: str, given: str, plugins: Iterable[str], *, required: bool
     return matches[0] if matches else None
 
 
-def _letters(
-    command: str, letters: str, rest: deque[str], unknown: list[str] | None, release: tuple[int, ...]
-) -> list[Given]:
+def _letters(command: str, letters: str, rest: deque[str], release: tuple[int, ...]) -> list[Given]:
     given = []
     while letters:
         letter, letters = letters[0], letters[1:]
         name = short(command, letter)
-        if name is None and unknown is not None:
-            unknown.append(f"-{letter}{letters}: unknown here, ignored")
-            break
-        if name is None:
+        if name is None:  # SPANK plugins have no such options
             raise CommandLineError(f"{command} has no option -{letter}")
         has_arg, value = takes(command, name, release), None
         if has_arg != NONE:

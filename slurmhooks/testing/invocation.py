@@ -113,7 +113,8 @@ def read(
             notes.append(f"{name}: {error.strerror}: its options are not read")
     if called.text is not None:
         sbatch.check_script(called.script or "the script", called.text)
-        called.of_script = sbatch.options_in(called.text, [], options, release)
+        read_all = sbatch.reads_foreign_lines([line.given for line in lines], environment)
+        called.of_script = sbatch.options_in(called.text, [], options, release, foreign_lines=read_all)
     return called
 
 

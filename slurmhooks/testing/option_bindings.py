@@ -63,10 +63,11 @@ def accelerators(text: str) -> str:
     return letters
 
 
-def memory(text: str) -> str:
-    """Return ``--mem-bind``."""
-    flags: set[str] = set()
-    place, values = "", None
+def memory(text: str, before: str = "unset") -> str:
+    """Return ``--mem-bind``, which keeps what an earlier one has set, except its list; ``before`` is that one."""
+    words = before.partition(":")[0].split(",")
+    flags = {word for word in words if word in _MEMORY_FLAGS}
+    place, values = next((word for word in words if word not in ("unset", *_MEMORY_FLAGS)), ""), None
     for word in _words(text):
         lower = word.lower()
         listed = next((kind for begin, kind in _LISTS.items() if lower.startswith(begin)), None)

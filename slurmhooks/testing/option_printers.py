@@ -233,6 +233,8 @@ def _job_id(text: str, release: Release, command: str) -> str:
         return str(parsed_int(text, 1, release))
     if release >= SINCE_26_05 and not re.fullmatch(r"\s*\+?[0-9]*[1-9][0-9]*([_+][0-9]+)?(\.[0-9]+)?", text, re.ASCII):
         raise EndedError(text)
+    if release >= SINCE_26_05:
+        text = text.lstrip().removeprefix("+")
     job, dot, step = text.partition(".")
     number, sign, part = job.partition("_" if "_" in job or "+" in step else "+")
     if (dot and not re.match("[0-9]|(batch|extern|interactive|TBD)$", step)) or (sign and not re.match("[0-9]", part)):
@@ -296,6 +298,8 @@ EXCLUDING_FLAGS = (
 GRES_FLAGS = frozenset(
     {"allow-task-sharing", "disable-binding", "enforce-binding", "multiple-tasks-per-sharing", "one-task-per-sharing"}
 )
+GRES_FLAGS_KEPT = frozenset({"allow-task-sharing", "multiple-tasks-per-sharing"})
+"""The words of --gres-flags that a later option does not clear."""
 THREADS = 1 << 15
 """CORE_SPEC_THREAD: this number of ``--core-spec`` counts threads."""
 LEVELS = {
@@ -324,6 +328,7 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "priority": _priority,
     "profile": option_words.profiles,
     "send-libs": _send_libs,
+    "switch-wait": lambda text: period(option_numbers.seconds(text)),
     "time": _time,
     "time-min": _time,
     "treewidth": lambda text: "65533" if text.lower() == "off" else str(_uint16(text)),

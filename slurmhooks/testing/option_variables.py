@@ -21,9 +21,9 @@ _COMMON = """
     GPU_BIND=gpu-bind GPU_FREQ=gpu-freq GPUS_PER_NODE=gpus-per-node GPUS_PER_SOCKET=gpus-per-socket
     GPUS_PER_TASK=gpus-per-task MEM_BIND=mem-bind MEM_PER_CPU=mem-per-cpu MEM_PER_GPU=mem-per-gpu MEM_PER_NODE=mem
     NETWORK=network NO_KILL=no-kill OVERCOMMIT=overcommit PARTITION=partition POWER=power PROFILE=profile QOS=qos
-    REQ_SWITCH=switches RESERVATION=reservation SEGMENT_SIZE=segment SIGNAL=signal SPREAD_JOB=spread-job
+    REQ_SWITCH=switch-req RESERVATION=reservation SEGMENT_SIZE=segment SIGNAL=signal SPREAD_JOB=spread-job
     SPREAD_SEGMENTS=spread-segments THREAD_SPEC=thread-spec THREADS_PER_CORE=threads-per-core TIMELIMIT=time
-    TRES_BIND=tres-bind TRES_PER_TASK=tres-per-task USE_MIN_NODES=use-min-nodes WCKEY=wckey
+    TRES_BIND=tres-bind TRES_PER_TASK=tres-per-task USE_MIN_NODES=use-min-nodes WAIT4SWITCH=switch-wait WCKEY=wckey
 """
 _SBATCH = """
     ARRAY_INX=array BATCH=batch CLUSTERS=clusters DISTRIBUTION=distribution EXPORT=export GET_USER_ENV=get-user-env
@@ -75,6 +75,8 @@ VARIABLES = {command: _variables(command) for command in _OTHERS}
 """Variables and the long names of their options, by command; scrontab reads none."""
 
 
+NAMELESS = {"switch-req": "switches", "switch-wait": "switches"}
+"""Options that only variables give, and those whose parts they are; they show nothing."""
 _SINCE = {
     (23, 11): "CONTAINER_ID TRES_BIND TRES_PER_TASK EXTERNAL_LAUNCHER NTASKS_PER_CORE OOM_KILL_STEP "
     "SRUN_ERROR SRUN_INPUT SRUN_OUTPUT SLURM_CPUS_PER_TASK",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster import kit_pairs
-from tests.cluster.drawn_commands import drawn, interacting, sbatch
+from tests.cluster.drawn_commands import drawn, interacting, repeated, sbatch, translated
 from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
 from tests.cluster.spank.site import site
 
@@ -188,6 +188,7 @@ HAND = (
     sbatch("--wrap", "true", SBATCH_REQUEUE="expedite"),
     Command(("salloc", "--container=/tmp/bundle", "true")),
     Command(("salloc", "--get-user-env", "true")),
+    Command(("salloc", "--chdir=nowhere", "true")),
     Command(("salloc", "-D", "/tmp", "-H", "--priority=100", "true")),
     Command(("srun", "--open-mode=append", "true")),
     sbatch("--hold", "--priority=100", "--wrap", "true"),
@@ -237,6 +238,7 @@ REFUSALS = {
     "requires LaunchParameters": "slurm.conf",
     "must be root to use --get-user-env": "get-user-env",
     "Problem talking to database": "clusters",
+    "error: chdir(": "no folder",
 }
 """Messages of commands, each with the row that allows the kit to accept what they refuse."""
 PROGRAMS = ("sbatch", "srun", "salloc")
@@ -342,12 +344,12 @@ def test_commands_by_hand(pairs: Pairs) -> None:
     compare(pairs, list(HAND), PROGRAMS, all_rows=True)
 
 
-@pytest.mark.parametrize("draws", [drawn, interacting])
+@pytest.mark.parametrize("draws", [drawn, interacting, repeated, translated])
 @pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, None, marks=pytest.mark.soak)])
 def test_drawn_commands(
     pairs: Pairs, draws: Callable[[int, int], list[Command]], number: int, seed: int | None
 ) -> None:
-    """The same holds for random options in random places, and for those about nodes, tasks, CPUs and GRES together."""
+    """The same holds for random options in random places, together, several times, and for lines of PBS and LSF."""
     seed = random.randrange(1 << 32) if seed is None else seed  # `make test` tries the same commands each time
     print(f"SLURMHOOKS_SEED={seed}")  # noqa: T201
     compare(pairs, draws(number, int(os.environ.get("SLURMHOOKS_SEED") or seed)), PROGRAMS)

@@ -64,10 +64,18 @@ def record_of(place, record, *more):
 JOBS = (
     ("-J", "kit", "--wrap", "true"),
     ("-J", "kit", "-n2", "-t5", "--mem=10", "--comment=two words", "-a", "1-2", "--wrap", "true"),
+    ("-J", "kit", "--gres=gpu:1", "--mem-per-gpu=10", "--wrap", "true"),
+    ("-J", "kit", "-n2", "--gpus=2", "--cpus-per-gpu=1", "--gpu-bind=closest", "--wrap", "true"),
+    ("-J", "kit", "-n1", "--gpus-per-task=1", "--gpus-per-node=1", "--wrap", "true"),
 )
-TASKS = 3
+TASKS = 6
 """How many records of an end the jobs have."""
+GRES = """
+echo 'NodeName=n1 Name=gpu File=/dev/null,/dev/zero' > /etc/slurm/gres.conf
+sed -i '/^NodeName=n1/s/$/ Gres=gpu:2/' /etc/slurm/slurm.conf
+"""
 CONF = """
+GresTypes=gpu
 PartitionName=plain Nodes=ALL
 Licenses=matlab:10
 JobCompType=jobcomp/python
@@ -89,6 +97,7 @@ def seen(cluster: "Cluster") -> list[dict[str, Any]]:
     kit_pairs.prepare(cluster)
     before = prepared.root("cat /etc/slurm/local.conf")
     cluster.put(f"{before}{CONF}", "/etc/slurm/local.conf")
+    cluster.root("sh", "-ec", GRES, check=True)
     cluster.restart()
     return submitted(prepared)
 
@@ -164,8 +173,8 @@ def test_updates(cluster: "Cluster", seen: list[dict[str, Any]], tmp_path: Path)
 
 CONFIGURED = {
     "partitions": ("nodes", "total_cpus", "total_nodes", "tres_fmt_str"),
-    "nodes": ("arch", "comm_name", "cpus", "node_hostname", "os", "partitions", "port", "real_memory", "resv_name",
-              "tres_fmt_str", "version"),
+    "nodes": ("arch", "comm_name", "cpus", "gres_used", "node_hostname", "os", "partitions", "port", "real_memory",
+              "resv_name", "tres_fmt_str", "version"),
     "licenses": ("total",),
 }  # fmt: skip
 """Fields that the configuration or the machine of these rows decide."""
@@ -189,7 +198,7 @@ def test_rows_of_tables(cluster: "Cluster", seen: list[dict[str, Any]]) -> None:
     wrong = []
     for row in [row for row in seen if row["place"] == "table"][:3]:
         table = row["name"]
-        key = {"partitions": "plain", "nodes": "n1", "licenses": "matlab"}[table]
+        key = {"partitions": "plain", "nodes": "n2", "licenses": "matlab"}[table]
         real = row["rows"][key]
         fields = {name: value for name, value in given(real).items() if name in CONFIGURED[table]}
         kit = dict(MAKERS[table]({key: fields}, release=release)[key])

@@ -116,6 +116,6 @@ def in_kit(command: str, release: tuple[int, ...], name: str, value: str) -> str
         with mock.patch("os.getuid", return_value=1000):
             if slurm.ends(*words, early):
                 return "ENDS"
-            return [slurm.values[name]] if slurm.assign(1, *words, early) else "REFUSED"
+            return [slurm.values[name] or ""] if slurm.assign(1, *words, early) else "REFUSED"
     finally:
         os.chdir(before)

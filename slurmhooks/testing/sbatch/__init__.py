@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from slurmhooks.cli_filter.model import EARLY
+from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.hooks.option import Option
 from slurmhooks.job_submit.strings import NotationError
@@ -21,9 +22,10 @@ from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
 from slurmhooks.testing.option_values import SbatchError, words_of
-from slurmhooks.testing.sbatch import hints, spank
+from slurmhooks.testing.sbatch import foreign, hints, nodelists, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import export, variables_of
+from slurmhooks.testing.sbatch.foreign import LONGEST_LINE
 from slurmhooks.testing.sbatch.options import OPTIONS, Fields
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
 
@@ -35,13 +37,12 @@ __all__ = [
     "components",
     "compute",
     "options_in",
+    "reads_foreign_lines",
     "script_options",
     "submission",
 ]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
-LONGEST_LINE = 16 << 10
-"""Maximum length of a line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
@@ -85,6 +86,7 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Itera
     by_name = {option.name: option for option in options}
     _set([each for part in _parts(words, notes, list(options)) for each in part], fields, notes)
     spank.insert(fields, by_name, inherit=False)
+    nodelists.read_files(fields, "sbatch", RELEASE, (), {}, os.getcwd())
     hints.apply(fields, "sbatch", RELEASE)
     join(fields, RELEASE)
 
@@ -102,10 +104,36 @@ def _parts(
     return [line.given for line in lines]
 
 
-def options_in(text: str, notes: list[str], options: Sequence[Option], release: str = RELEASE) -> list[list[Given]]:
-    """Return the options of each component in a script, without those that sbatch reads on its command line only."""
-    lines = [_parts(words, notes, options, release)[0] for words in script_options(text)]
-    return [[each for each in line if each.name not in EARLY["sbatch"]] for line in lines]
+def options_in(
+    text: str, notes: list[str], options: Sequence[Option], release: str = RELEASE, *, foreign_lines: bool = True
+) -> list[list[Given]]:
+    """Return the options of each component in a script, without those that sbatch reads on its command line only.
+
+    Args:
+        text: of the script.
+        notes: list to which notes on unknown options are added.
+        options: of SPANK plugins.
+        release: of Slurm.
+        foreign_lines: ``#PBS`` and ``#BSUB`` lines count, unless the script has ``--ignore-pbs``.
+
+    Raises:
+        SbatchError: sbatch would refuse an option.
+    """
+    lines = []
+    for words in script_options(text):
+        given = [each for each in _parts(words, notes, options, release)[0] if each.name not in EARLY["sbatch"]]
+        foreign_lines = foreign_lines and all(each.name != "ignore-pbs" for each in given)
+        before = command_lines.texts(given, plugin=False)
+        lines.append([*given, *(foreign.options_of(text, before, release_of(release)) if foreign_lines else [])])
+    return lines
+
+
+def reads_foreign_lines(parts: Iterable[Iterable[Given]], environment: Mapping[str, str]) -> bool:
+    """Tell whether a command line and an environment of sbatch let it read ``#PBS`` and ``#BSUB`` lines."""
+    text = environment.get("SBATCH_IGNORE_PBS")
+    return not (text is not None and command_lines.is_set(text)) and all(
+        each.name != "ignore-pbs" for part in parts for each in part
+    )
 
 
 def _set(
@@ -194,7 +222,7 @@ def submission(
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
     remarks: list[str] = []
-    lines = options_in(text, remarks, options, release)
+    lines = options_in(text, remarks, options, release, foreign_lines=reads_foreign_lines(parts, environment))
     remarks += of_words
     variables = command_lines.of_environment("sbatch", environment, by_name.values(), release_of(release))
     given = as_in(command_lines.in_force(lines, variables, parts, component), release)
@@ -255,9 +283,11 @@ def compute(
     last = {each.name: each.how for each in given}
     variables = {name for name, how in last.items() if not how.startswith("-")}
     try:
-        of_options = derive(fields, work_dir, release, program, variables)
+        of_options = derive(fields, work_dir, release, program, variables, environment)
     except NotationError as error:
         raise SbatchError(f"--nodelist: {error}") from error
+    if program == "sbatch" and fields["task_dist"] == TaskDist.SLURM_DIST_ARBITRARY:
+        fields["environment"]["SLURM_ARBITRARY_NODELIST"] = fields["req_nodes"]
     external(fields)
     for name in missing_fields(release).intersection(ALWAYS):
         del fields[name]

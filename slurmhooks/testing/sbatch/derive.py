@@ -8,19 +8,18 @@ gres.c:gres_job_state_validate. A name with a leading underscore is an option th
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.job_submit import DEFAULTS
-from slurmhooks.testing.option_values import SbatchError, number
-from slurmhooks.testing.sbatch import gres, hints
+from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.sbatch import gres, hints, nodelists, tres_per_task
 from slurmhooks.testing.sbatch.counts import count
-from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
+from slurmhooks.testing.sbatch.releases import CPUS_SINCE, LAST_SINCE, LAYOUT_SINCE
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
     from slurmhooks.testing.sbatch.options import Fields
 
@@ -33,12 +32,15 @@ ALWAYS = {
 """Fields that sbatch sends without any option."""
 WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
 """The script of ``--wrap``."""
-LONGEST_TRES = 64 << 10
-"""Maximum length of a list of TRES in characters."""
 
 
 def derive(
-    fields: Fields, work_dir: str, release: str, program: str = "sbatch", variables: Container[str] = ()
+    fields: Fields,
+    work_dir: str,
+    release: str,
+    program: str,
+    variables: Container[str],
+    environment: Mapping[str, str],
 ) -> Fields:
     """Convert the fields that options have set to those that a command sends.
 
@@ -48,6 +50,7 @@ def derive(
         release: of Slurm.
         program: the command.
         variables: the options that variables of the environment set.
+        environment: of the command.
 
     Returns:
         the fields as they are before GRES change them.
@@ -55,13 +58,16 @@ def derive(
     Raises:
         SbatchError: the command would refuse the options together.
     """
-    _exclusions(fields, program, release)
-    if "cpus_per_task" in fields and "cpu" not in fields.get("tres_per_task", "") and release_of(release) >= (24, 5):
-        fields["_cpus_in_tres"] = True
+    _exclusions(fields, program, release, variables)
+    if "cpus_per_task" in fields and release_of(release) >= CPUS_SINCE:
+        fields["_cpus_given"] = True
+    if program != "sbatch" and "_burst_buffer" in fields:
+        fields["burst_buffer"] = fields["_burst_buffer"]
     layout, old = "_extra" in fields, release_of(release) < LAYOUT_SINCE
     bound = "tres_bind" in fields
+    nodelists.read_files(fields, program, release, variables, environment, work_dir)
     hints.apply(fields, program, release)
-    join(fields, release)
+    join(fields, release, variables)
     if old:
         _of_old_release(fields, bound=bound)
     _files(fields, work_dir)
@@ -101,13 +107,13 @@ def external(fields: Fields) -> None:
         fields.update(name="external", argv=[], std_in=None, environment={})
 
 
-def join(fields: Fields, release: str) -> None:
+def join(fields: Fields, release: str, variables: Container[str] = ()) -> None:
     """Combine the options that are parts of one field: GPUs and GRES, GPUs and CPUs per task."""
     node = [f"gres/gpu:{part}" for part in fields.get("_gpus_per_node", "").split(",") if part]
     node += [fields["_gres"]] if fields.get("_gres") else []
     if node:
         fields["tres_per_node"] = ",".join(node)
-    _tres_per_task(fields, release_of(release))
+    tres_per_task.join(fields, release, variables)
     if "_resources" in fields:
         fields["licenses"] = ",".join(filter(None, [fields.get("licenses"), fields["_resources"]]))
     if "_ntasks_per_gpu" in fields:
@@ -119,7 +125,7 @@ def join(fields: Fields, release: str) -> None:
         del fields[name]
 
 
-def _exclusions(fields: Fields, program: str, release: str) -> None:
+def _exclusions(fields: Fields, program: str, release: str, variables: Container[str]) -> None:
     """Refuse options that exclude each other."""
     old, last = release_of(release) < LAYOUT_SINCE, release_of(release) >= LAST_SINCE
     memory = [name for name in ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres") if name in fields]
@@ -128,11 +134,12 @@ def _exclusions(fields: Fields, program: str, release: str) -> None:
     per_gpu = [fields[name] for name in ("_ntasks_per_gpu", "ntasks_per_tres") if name in fields]
     if len({*per_gpu}) > 1:
         raise SbatchError("--ntasks-per-gpu and --ntasks-per-tres differ")
-    for name in ("tres_per_task", "_gpus_per_task", "tres_per_socket", "ntasks_per_node") if per_gpu else ():
+    excluded = ["_gpus_per_task", "tres_per_socket", "ntasks_per_node"]
+    if not last or "tres-per-task" not in variables or "gres/gpu" in fields.get("tres_per_task", ""):
+        excluded.append("tres_per_task")
+    for name in excluded if per_gpu else ():
         if name in fields:
             raise SbatchError(f"--ntasks-per-gpu excludes the option that sets {name.lstrip('_')}")
-    if "cpus_per_tres" in fields and "cpus_per_task" in fields and not old:
-        raise SbatchError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
     if "_quiet" in fields and "_verbose" in fields:
         raise SbatchError("--quiet and --verbose are mutually exclusive")
     if "burst_buffer" in fields and "_burst_buffer" in fields:
@@ -149,39 +156,6 @@ def _exclusions(fields: Fields, program: str, release: str) -> None:
         if program != "srun" and not old:
             raise SbatchError("--resv-ports needs --stepmgr")
         del fields["resv_port_cnt"]
-
-
-def _tres_per_task(fields: Fields, version: tuple[int, ...]) -> None:
-    """Join --tres-per-task with --gpus-per-task and --cpus-per-task, and bind tasks to their GRES."""
-    if len(fields.get("tres_per_task", "")) + len(fields.get("tres_bind", "")) > LONGEST_TRES:
-        raise SbatchError(f"lists of TRES have more than {LONGEST_TRES} characters")  # each is compared with all others
-    given = [re.sub("^(gres|license):", r"\1/", part) for part in fields.get("tres_per_task", "").split(",") if part]
-    cpus = next((part for part in given if part.startswith("cpu")), None)
-    if cpus is not None and "cpus_per_task" not in fields:
-        fields["cpus_per_task"] = number(cpus.replace(":", "=").partition("=")[2])
-    if "_gpus_per_task" in fields:
-        kinds = [part.rpartition(":") for part in fields["_gpus_per_task"].split(",")]
-        of_gpus = [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
-        if version >= LAYOUT_SINCE:  # the last one comes first; before LAST_SINCE, the others are ignored
-            of_gpus = of_gpus[::-1] if version >= LAST_SINCE else of_gpus[:1]
-        given = [*of_gpus, *given]
-    if "_cpus_in_tres" in fields:
-        given.insert(0, f"cpu={fields['cpus_per_task']}")
-    if not given:
-        return
-    fields["tres_per_task"] = ",".join(given)
-    bound, gpus = fields.get("tres_bind", ""), 0
-    for part in given:
-        match = re.fullmatch(r"gres/([^:=]+)(?:[:=](?!\d)[^:=]+)?(?:[:=](\d+))?", part)
-        if match and match[1] not in bound:
-            if match[1] == "gpu" and version >= LAST_SINCE:
-                gpus += int(match[2] or 1)
-            else:
-                bound += f"{'+' if bound else ''}gres/{match[1]}:per_task:{match[2] or 1}"
-    if gpus:
-        bound += f"{'+' if bound else ''}gres/gpu:per_task:{gpus}"
-    if bound:
-        fields["tres_bind"] = bound
 
 
 def _files(fields: Fields, work_dir: str) -> None:

@@ -11,7 +11,7 @@ import re
 import socket
 from typing import TYPE_CHECKING
 
-from slurmhooks.fields.constants import JobFlag
+from slurmhooks.fields.constants import JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.option_texts import printed
 from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
@@ -137,10 +137,15 @@ def variables_of(fields: Fields, given: Mapping[str, str | None], release: str) 
     variables = {of_options[name]: text for name, text in printed_ones.items()}
     if "SLURM_DISTRIBUTION" in variables:
         variables["SLURM_DISTRIBUTION"] = variables["SLURM_DISTRIBUTION"].partition("=")[0]
+    if "SLURM_NTASKS_PER_TRES" in variables:
+        variables.pop("SLURM_NTASKS_PER_GPU", None)
+    if fields.get("task_dist") == TaskDist.SLURM_DIST_ARBITRARY:  # also if SLURM_HOSTFILE makes it so
+        variables["SLURM_DISTRIBUTION"] = "arbitrary"
     if "mem_per_tres" in fields:
         variables["SLURM_MEM_PER_GPU"] = fields["mem_per_tres"].rpartition(":")[2]
     for name, names in OF_FIELDS.items():
         left_out = (old and name in OF_NEW_FIELDS) or (name == "num_tasks" and not tasks_given)
+        left_out |= name == "plane_size" and fields.get("task_dist") != TaskDist.SLURM_DIST_PLANE
         if (value := fields.get(name)) is not None and not left_out:
             number = UNLIMITED_16 if value is UNLIMITED else value
             variables |= dict.fromkeys(names, str(number if isinstance(number, str) else int(number)))

@@ -49,6 +49,22 @@ class Sets:
             fields[self.field] = value
 
 
+@dataclass(frozen=True)
+class Alternative(Sets):
+    """A setter that unsets another field, of which only the last option counts.
+
+    Attributes:
+        other: the field that it unsets.
+    """
+
+    other: str
+
+    def __call__(self, fields: Fields, text: str) -> None:
+        """Store the converted argument."""
+        super().__call__(fields, text)
+        fields.pop(self.other, None)
+
+
 def text_of(field: str) -> Sets:
     """Return a setter that stores the argument as it is."""
     return Sets(field, lambda text: text)
@@ -101,7 +117,9 @@ def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
     letters, number, seconds = signal_parts(text, release_of(RELEASE), "sbatch")
     flags = {"B": WarnFlag.KILL_JOB_BATCH, "R": WarnFlag.KILL_JOB_RESV}
-    fields.update(warn_signal=number, warn_time=seconds, warn_flags=sum(int(flags[letter]) for letter in letters))
+    given = sum(int(flags[letter]) for letter in letters)
+    # The flags of an earlier option remain.
+    fields.update(warn_signal=number, warn_time=seconds, warn_flags=fields.get("warn_flags", 0) | given)
 
 
 def no_kill(fields: Fields, text: str) -> None:
@@ -111,11 +129,6 @@ def no_kill(fields: Fields, text: str) -> None:
         raise SbatchError(f"{text!r} is not one of set, off, no")
     if text.lower() in ("", "set"):
         fields["kill_on_node_fail"] = 0
-
-
-def node_file(fields: Fields, text: str) -> None:
-    """``--nodefile``: names of nodes with commas or blanks between."""
-    fields["req_nodes"] = ",".join(text_in(text).split())
 
 
 def file_name(text: str) -> str:
@@ -153,6 +166,7 @@ def nice(text: str) -> int:
 
 def distribution(fields: Fields, text: str) -> None:
     """``--distribution``."""
+    fields.pop("task_dist_flags", None)
     kind, _, flag = printed("distribution", text).partition(",")
     name, _, size = kind.replace("fcyclic", "cfull").replace(":", "_").upper().partition("=")
     if name in ("PACK", "NOPACK"):
@@ -169,11 +183,12 @@ def text_in(path: str) -> str:
     """Return the text of a file."""
     try:
         # A device or a FIFO may have no end.
-        if not Path(path).is_file():
-            raise SbatchError(f"{path}: not a file")
-        return Path(path).read_text(errors="surrogateescape")
+        text = Path(path).read_text(errors="surrogateescape") if Path(path).is_file() else None
     except (OSError, ValueError) as error:
         raise SbatchError(f"{path}: {error}") from error
+    if text is None:
+        raise SbatchError(f"{path}: not a file")
+    return text
 
 
 def identity(field: str, kind: str) -> Sets:
@@ -266,7 +281,7 @@ OPTIONS: dict[str, Setter] = {
     "container-type": text_of("container_type"),
     "context": text_of("req_context"),
     "contiguous": always("contiguous", 1),
-    "core-spec": Sets("core_spec", number),
+    "core-spec": Alternative("core_spec", number, "thread_spec"),
     "cores-per-socket": Sets("cores_per_socket", number),
     "cpu-bind": text_of("_cpu_bind"),
     "cpu-freq": settings.cpu_frequency,
@@ -297,6 +312,7 @@ OPTIONS: dict[str, Setter] = {
     "hint": hints.check,
     "hold": always("priority", 0),
     "ignore-pbs": nothing,
+    "immediate": Sets("immediate", lambda text: int(number(text or "1") == 1)),
     "input": Sets("std_in", file_name),
     "job-name": text_of("name"),
     "kill-on-invalid-dep": settings.dependency_end,
@@ -314,8 +330,8 @@ OPTIONS: dict[str, Setter] = {
     "nice": Sets("nice", nice),
     "no-kill": no_kill,
     "no-requeue": always("requeue", 0),
-    "nodefile": node_file,
-    "nodelist": text_of("req_nodes"),
+    "nodefile": Alternative("_nodefile", str, "req_nodes"),
+    "nodelist": Alternative("req_nodes", str, "_nodefile"),
     "nodes": nodes,
     "ntasks": Sets("num_tasks", number),
     "ntasks-per-core": Sets("ntasks_per_core", number),
@@ -347,9 +363,11 @@ OPTIONS: dict[str, Setter] = {
     "spread-segments": settings.flag("SPREAD_SEGMENTS"),
     "spread-job": settings.flag("SPREAD_JOB"),
     "stepmgr": settings.flag("STEPMGR_ENABLED"),
+    "switch-req": Sets("req_switch", number),
+    "switch-wait": Sets("wait4switch", seconds),
     "switches": switches,
     "test-only": nothing,
-    "thread-spec": Sets("thread_spec", number),
+    "thread-spec": Alternative("thread_spec", number, "core_spec"),
     "threads-per-core": settings.threads,
     "time": Sets("time_limit", limit),
     "time-min": Sets("time_min", limit),

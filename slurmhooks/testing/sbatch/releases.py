@@ -13,7 +13,7 @@ from slurmhooks.testing.command_lines import is_set
 from slurmhooks.testing.option_values import SbatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from slurmhooks.testing.command_lines import Given
 
@@ -21,17 +21,21 @@ LAYOUT_SINCE = (23, 11)
 """Since then sbatch knows lists of numbers of nodes, binds tasks to their GPUs, and leaves more to slurmctld."""
 LAST_SINCE = (26, 5)
 """Since then the last --mail-type counts, more options exclude --hint, and --export-file needs another --export."""
-OVERRIDING = (
-    ("mem", "mem-per-cpu", "mem-per-gpu"),
-    ("ntasks-per-gpu", "ntasks-per-tres"),
-    ("cpus-per-task", "cpus-per-gpu"),
-)
+OVERRIDING = (("mem", "mem-per-cpu", "mem-per-gpu"), ("ntasks-per-gpu", "ntasks-per-tres"))
 """Options that exclude each other, or that of a variable if another one is written."""
 WITHOUT_HINT = frozenset({"ntasks-per-core", "threads-per-core", "extra-node-info"})
 """Options that exclude --hint, as do --cpu-bind and, since LAST_SINCE, the others about sockets and cores."""
+CPUS_SINCE = (24, 5)
+"""Since then --cpus-per-task is also a TRES per task."""
 SOCKETS = frozenset({"sockets-per-node", "cores-per-socket"})
-EXCLUDING = {("exclusive", "oversubscribe"): LAYOUT_SINCE, ("core-spec", "thread-spec"): (0, 0)}
+WRITTEN_ALONE = {
+    ("exclusive", "oversubscribe"): LAYOUT_SINCE,
+    ("core-spec", "thread-spec"): (0, 0),
+    ("exclusive", "overlap"): (0, 0),
+}
 """Options of which a command or script may give only one, and since when."""
+ALONE = (("exact", "whole"), ("pty", "output"), ("pty", "error"), ("pty", "input"))
+"""Options that exclude each other even if variables give them."""
 OLD_GRES_FLAGS = ("disable-binding", "enforce-binding")
 
 
@@ -43,13 +47,12 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     """
     version = release_of(release)
     written = {name for name, how in {each.name: each.how for each in given}.items() if how.startswith("-")}
-    for pair, since in EXCLUDING.items():
-        if version >= since and written.issuperset(pair):
-            raise SbatchError(f"--{pair[0]} and --{pair[1]} are mutually exclusive")
-    tres = {each.name: each.text or "" for each in given}.get("tres-per-task", "")
-    if version >= LAYOUT_SINCE and "cpu" in tres.lower() and written.issuperset(("cpus-per-task", "tres-per-task")):
-        raise SbatchError("--tres-per-task=cpu= and --cpus-per-task are mutually exclusive")
-    dropped = _hint_or_layout(given, version)
+    last = {each.name: each for each in given if not each.resets}
+    _refuse_together(last, written, version)
+    dropped, changed = _hint_or_layout(last, written, version)
+    if version >= LAYOUT_SINCE:
+        unused, without = _cpus_per_task_or_gpu(last, version)
+        dropped, changed = dropped | unused, changed | without
     for group in OVERRIDING if version >= LAYOUT_SINCE else OVERRIDING[:1]:
         if written.intersection(group):  # the variables of the others no longer count
             dropped |= {*group} - written
@@ -58,9 +61,11 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     for each in given:
         if each.name in dropped:
             continue
+        each = replace(each, text=changed.get(each.name, each.text))
         if each.name == "mail-type" and version < LAST_SINCE:
-            types.append(each.text or "")
-            each = replace(each, text=",".join(types))
+            if "NONE" not in (each.text or "").upper().split(","):
+                types.append(each.text or "")
+            each = replace(each, text=",".join(types) or "NONE")
         if each.name == "requeue" and version < LAST_SINCE:
             each = replace(each, text=None, resets=each.text is not None and not is_set(each.text))
         if version < LAYOUT_SINCE:
@@ -69,11 +74,48 @@ def as_in(given: Sequence[Given], release: str) -> list[Given]:
     return kept
 
 
-def _hint_or_layout(given: Sequence[Given], version: tuple[int, ...]) -> set[str]:
-    """Return the options that do not count because of --hint, or --hint because of one of them."""
-    last = {each.name: each for each in given}
+def _refuse_together(last: Mapping[str, Given], written: set[str], version: tuple[int, ...]) -> None:
+    """Refuse options that exclude each other."""
+    pairs = [pair for pair, since in WRITTEN_ALONE.items() if version >= since and written.issuperset(pair)]
+    pairs += [pair for pair in ALONE if last.keys() >= {*pair}]
+    whole = ("exclusive", "whole")  # --exclusive is --exact, too
+    if last.keys() >= {*whole} and (last["exclusive"].text or "exclusive").lower() == "exclusive":
+        pairs.append(whole)
+    specialized = ("core-spec", "thread-spec")
+    if last.keys() >= {*specialized} and not written.intersection(specialized):
+        pairs.append(specialized)
+    for one, other in pairs:
+        raise SbatchError(f"--{one} and --{other} are mutually exclusive")
+
+
+def _cpus_per_task_or_gpu(last: Mapping[str, Given], version: tuple[int, ...]) -> tuple[set[str], dict[str, str]]:
+    """Return the options that do not count because of --cpus-per-gpu, or that option, and texts that change.
+
+    Source: slurm_opt.c:_validate_cpus_per_tres.
+    """
+    if "cpus-per-gpu" not in last:
+        return set(), {}
+    tres = last["tres-per-task"].text or "" if "tres-per-task" in last else ""
+    as_tres = "cpu" in tres.lower() or ("cpus-per-task" in last and version >= CPUS_SINCE)
+    names = {"cpus-per-task", *(["tres-per-task"] if as_tres else [])} & last.keys()
+    written = {name for name in names if last[name].how.startswith("-")}
+    if written if last["cpus-per-gpu"].how.startswith("-") else names - written:
+        raise SbatchError("--cpus-per-task, --tres-per-task=cpu= and --cpus-per-gpu are mutually exclusive")
+    if written:
+        return {"cpus-per-gpu"}, {}
+    kept = ",".join(part for part in tres.split(",") if "cpu" not in part.lower())
+    return {"cpus-per-task"}, {"tres-per-task": kept} if tres else {}
+
+
+def _hint_or_layout(
+    last: Mapping[str, Given], written: set[str], version: tuple[int, ...]
+) -> tuple[set[str], dict[str, str]]:
+    """Return the options that do not count because of --hint, or --hint because of one of them, and texts that change.
+
+    Source: slurm_opt.c:validate_hint_option.
+    """
     if "hint" not in last:
-        return set()
+        return set(), {}
     binding = last.get("cpu-bind")
     flags = CpuBind(0)
     if binding is not None:
@@ -84,13 +126,14 @@ def _hint_or_layout(given: Sequence[Given], version: tuple[int, ...]) -> set[str
     excluding = {*WITHOUT_HINT, *(SOCKETS if version >= LAST_SINCE else ())}
     bound = bool(flags & ~CpuBind.CPU_BIND_VERBOSE)
     binds = {"cpu-bind"}
-    written = {name for name, each in last.items() if each.how.startswith("-")}
     if "hint" in written:
         if written & (excluding | (binds if bound else set())):
-            return {"hint"}
-        return {*excluding, *SOCKETS, *(binds if bound or version < LAYOUT_SINCE else ())}
+            return {"hint"}, {}
+        if bound and flags & CpuBind.CPU_BIND_VERBOSE and version >= LAYOUT_SINCE:
+            return {*excluding, *SOCKETS}, {"cpu-bind": "verbose"}
+        return {*excluding, *SOCKETS, *(binds if bound or version < LAYOUT_SINCE else ())}, {}
     counts = excluding | (binds if bound or version < LAYOUT_SINCE else set())
-    return {"hint"} if counts & written or last.keys() & (counts - SOCKETS) else set()
+    return ({"hint"} if counts & written or last.keys() & (counts - SOCKETS) else set()), {}
 
 
 def _refuse(given: Given) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind
 from slurmhooks.testing import option_bindings
+from slurmhooks.testing.option_printers import GRES_FLAGS_KEPT
 from slurmhooks.testing.option_values import SbatchError, number
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def dependency_end(fields: Fields, text: str) -> None:
 
 def gres_flags(fields: Fields, text: str) -> None:
     """``--gres-flags``."""
-    fields["bitflags"] = int(fields.get("bitflags", 0)) & ~sum(int(JobFlag[name]) for name in _GRES_FLAGS.values())
+    cleared = sum(int(JobFlag[name]) for word, name in _GRES_FLAGS.items() if word not in GRES_FLAGS_KEPT)
+    fields["bitflags"] = int(fields.get("bitflags", 0)) & ~cleared
     for word in filter(None, text.lower().split(",")):
         if word not in _GRES_FLAGS:
             raise SbatchError(f"{word!r} is not one of {', '.join(_GRES_FLAGS)}")
@@ -64,6 +66,8 @@ def threads(fields: Fields, text: str) -> None:
 def cpu_frequency(fields: Fields, text: str) -> None:
     """``--cpu-freq=P1[-P2][:P3]``: a frequency, a range and a governor, or a governor."""
     rates, _, governor = option_bindings.cpu_frequency(text, strict=False).upper().partition(":")
+    for name in ("cpu_freq_min", "cpu_freq_max", "cpu_freq_gov"):
+        fields.pop(name, None)
     governor = rates if rates in _GOVERNORS else governor
     values = [_rate(rate) for rate in rates.split("-") if rate not in _GOVERNORS]
     if len(values) == 1:
@@ -79,11 +83,13 @@ def _rate(word: str) -> int:
 
 def memory_binding(fields: Fields, text: str) -> None:
     """``--mem-bind``."""
-    words, _, values = option_bindings.memory(text).partition(":")
+    fields["_mem_bind"] = option_bindings.memory(text, fields.get("_mem_bind", "unset"))
+    words, _, values = fields["_mem_bind"].partition(":")
     names = [word.upper().removesuffix("_MEM") for word in words.split(",") if word != "unset"]
     fields["mem_bind_type"] = sum(int(MemBind[f"MEM_BIND_{name}"]) for name in names)
-    if values:
-        fields["mem_bind"] = values
+    fields["mem_bind"] = values
+    if not values:
+        del fields["mem_bind"]
 
 
 def node_layout(fields: Fields, text: str) -> None:

@@ -16,6 +16,7 @@ from slurmhooks.testing.cli_filter import Slurm
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.testing.option_printers import PRINTERS, VARYING
 from slurmhooks.testing.option_texts import ALONE, FLAGS, LOWEST
+from slurmhooks.testing.option_variables import NAMELESS
 from slurmhooks.values import UNLIMITED
 
 
@@ -319,5 +320,5 @@ def test_after_the_call() -> None:
 def test_properties_are_those_of_jobs() -> None:
     """A handler of job_submit finds the names that it knows, with values of the same kind."""
     assert [name for name in FIELDS if not hasattr(JobFields, name)] == []
-    known = set().union(*map(set, NAMES.values()))
+    known = {*NAMELESS}.union(*map(set, NAMES.values()))
     assert {*(field.option for field in FIELDS.values()), *ALONE, *PRINTERS, *VARYING, *FLAGS, *LOWEST} <= known

@@ -11,6 +11,7 @@ from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.command_lines import REQUIRED, takes
 from slurmhooks.testing.option_names import ALIASES, NAMES, OF_COMPONENT
 from slurmhooks.testing.option_values import moment, words_of
+from slurmhooks.testing.option_variables import NAMELESS
 from slurmhooks.testing.sbatch import options
 from slurmhooks.values import UNLIMITED
 
@@ -217,18 +218,21 @@ NOT_TRIED = {
 
 
 def test_every_option_is_known() -> None:
-    """All options of sbatch are known, as are their other names and those of srun about its request."""
-    assert {*NAMES["sbatch"], "cpu-bind", "cpu_bind"} - NOT_TRIED == {*options.OPTIONS, *ALIASES}
+    """All options of sbatch are known, as are their other names and those of srun and salloc about their request."""
+    others = {*NAMELESS, "cpu-bind", "cpu_bind", "immediate"}
+    assert {*NAMES["sbatch"], *others} - NOT_TRIED == {*options.OPTIONS, *ALIASES}
     assert {*OF_COMPONENT} <= {*options.OPTIONS}
 
 
 def test_unknown_options_are_named() -> None:
-    """Options of SPANK plugins or of a newer sbatch are ignored, with their arguments, and noted."""
+    """Options of SPANK plugins or of a newer sbatch are ignored, with a note; an unknown letter is refused."""
     fields: dict[str, Any] = {}
     notes: list[str] = []
-    sbatch.apply(["--greet", "Ada", "--greet=Bob", "-Z7", "--hold"], fields, notes)
+    sbatch.apply(["--greet", "Ada", "--greet=Bob", "--hold"], fields, notes)
     assert fields == {"priority": 0}
-    assert [note.partition(":")[0] for note in notes] == ["--greet=Ada", "--greet=Bob", "-Z7"]
+    assert [note.partition(":")[0] for note in notes] == ["--greet=Ada", "--greet=Bob"]
+    with pytest.raises(sbatch.SbatchError, match="sbatch has no option -Z"):
+        sbatch.apply(["-Z7"], fields, notes)
 
 
 def test_words() -> None:

@@ -101,7 +101,7 @@ class Source:
 
     def checked(self, component: int = 0) -> Result:
         """Convert and check options of SPANK plugins, as the command does before it submits anything."""
-        lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options)
+        lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options, foreign_lines=False)
         parts = [line.given for line in command_lines.read_components(self.program, self.words, self.options, [])]
         variables = [] if self.has_fields else command_lines.of_environment(self.program, os.environ, self.options)
         given = command_lines.in_force(lines, variables, parts, component)

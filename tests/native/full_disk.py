@@ -232,8 +232,9 @@ def workers_that_end(site: Site) -> None:
                 if not (child := os.fork()):
                     site.new_worker()
                     site.notes = notes
-                    while site.delivery.turn(lane, LANES, "the worker has ended") == 0:
-                        pass
+                    failure: str | None = "the worker has ended"
+                    while site.delivery.turn(lane, LANES, failure) == 0:
+                        failure = None
                     os._exit(0)
                 ended = bool(os.waitpid(child, 0)[1])
         spool = Spool(site.folder)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import grp
 import inspect
+from functools import partial
 from string import Formatter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
@@ -16,6 +17,7 @@ from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed, matches, matches_any_case
 from slurmhooks.policies.options import option_of
+from slurmhooks.policies.placeholders import COMMON, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,17 +25,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.policies.exemptions import Exemption
     from slurmhooks.policies.request import Request
-
-COMMON = {
-    "user": "the user of the job",
-    "account": "its account",
-    "partition": "those of its partitions that the rule is for",
-    "where": "the same in words: partition gpu, partitions a and b, the default partition",
-    "qos": "its QOS",
-    "job": "its name",
-    "option": "the option of sbatch that the rule is about; for an update, the key of scontrol",
-}
-"""The placeholders that every message may have."""
 
 _NAMES = (
     ("partitions", "jobs in {}"),
@@ -304,7 +295,7 @@ class Rule(BaseModel):
     def say(self, request: Request, text: str | None = None, **values: object) -> str:
         """Return the message with its placeholders filled in; ``text`` replaces the rule's own."""
         template = text or self.own_text() if self.message is None else self.message
-        return template.format_map(_Values(self, request, values))
+        return template.format_map(Values(request, self.option, partial(self.limiting, request), values))
 
     def refuse(self, request: Request, text: str | None = None, **values: object) -> NoReturn:
         """Refuse a request; ``values`` are those of the placeholders, ``text`` replaces the rule's own.
@@ -342,35 +333,9 @@ class Rule(BaseModel):
         return " ".join(word for word in words if word)
 
 
-class _Values(dict[str, object]):
-    """The values of a message; those of the request are looked up only if the message has them."""
-
-    def __init__(self, rule: Rule, request: Request, values: dict[str, object]) -> None:
-        super().__init__(values)
-        self._rule = rule
-        self._request = request
-
-    def __missing__(self, name: str) -> Any:
-        request = self._request
-        if name == "partition":
-            return ",".join(self._rule.limiting(request)) or "(default)"
-        if name == "where":
-            return named("partition", self._rule.limiting(request)) or "the default partition"
-        if name == "option":
-            return option_of(request, self._rule.option)
-        if name == "job":
-            return request.get("name") or "(none)"
-        return getattr(request, name) or "(default)"
-
-
 def with_end_time(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return fields, and with the time limit also the end, by which operators change the limit of running jobs."""
     return (*fields, "end_time") if "time_limit" in fields and "end_time" not in fields else fields
-
-
-def named(what: str, names: Sequence[str]) -> str:
-    """Return names of some kind in words: ``partition a``, ``partitions a and b``; empty without names."""
-    return f"{what}{'s' * (len(names) > 1)} {listed(names, 'and')}" if names else ""
 
 
 def _is_group(name: str) -> bool:

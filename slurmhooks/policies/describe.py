@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
-from slurmhooks.policies.base import COMMON, Rule
+from slurmhooks.policies.base import Rule
 from slurmhooks.policies.exemptions import Exemption
+from slurmhooks.policies.placeholders import COMMON
 from slurmhooks.policies.rules import RULES
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from slurmhooks.job_submit.users import split_names
-from slurmhooks.policies.base import Rule, named
+from slurmhooks.policies.base import Rule
 from slurmhooks.policies.cases import Case, Cases, choose, effects
 from slurmhooks.policies.kinds import Word, Words, listed, matches_any_case
+from slurmhooks.policies.placeholders import named
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request

@@ -16,7 +16,8 @@ from slurmhooks.fields.rows import rows
 from slurmhooks.handlers.codes import fault
 from slurmhooks.policies import describe
 from slurmhooks.policies import rules as all_rules
-from slurmhooks.policies.base import COMMON, Rule
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.placeholders import COMMON
 from slurmhooks.testing import FakeJob, run
 from tests.unit.policies.conftest import Rules
 

@@ -154,14 +154,14 @@ def test_an_event_that_fails_in_its_midst_is_refused(host: Host) -> None:
     """A bug in slurmhooks refuses the request, with a traceback in the log, and does not affect later requests."""
     host.site(
         """
-        from slurmhooks.slurmctld import service
+        from slurmhooks.slurmctld import point_service
 
         @hook.job_submit(on_error="accept")
         def submit(job):
             if job.name == "break":
                 job._struct.written["no_such_member"] = 1
             elif job.name == "message":
-                service.log._user(object())
+                point_service.log._user(object())
         """
     )
     run = host.run(

@@ -18,8 +18,6 @@ CLIENTS = 4
 EACH = 300
 TURNS = 12
 """Even, see turn()."""
-PATIENT, COMMANDS = 8, 40
-"""How many clients run sbatch at once, and how often each does."""
 ACCOUNT = "physics"
 RATES = {2: 0.88, 20: 0.9, 202: 1.0}
 """By number of partitions: the rate relative to job_submit/lua."""
@@ -76,29 +74,9 @@ def measure(machine: Machine) -> Iterator[Row]:
             yield _rate(f"{partitions} partitions", limit, bursts)
             if partitions == min(RATES):
                 yield from _processor_time(bursts)
-        yield _latency(machine, before)
         yield from _computing(machine, before)
     finally:
         machine.put(before, TOML)
-
-
-def _latency(machine: Machine, toml: str) -> Row:
-    """Return the row about the slowest commands."""
-    names = ["lua", "slurmhooks"]
-    slowest: dict[str, list[float]] = {name: [] for name in names}
-    machine.put(toml, TOML)
-    for number in range(TURNS):
-        for name in turn(names, number):
-            machine.put(f"JobSubmitPlugins={PLUGINS[name]}\n{LINES}", "/etc/slurm/local.conf")
-            machine.lab("down")
-            machine.lab("up")
-            found = machine.inside("latency.py", str(PATIENT), str(COMMANDS), ACCOUNT)
-            assert isinstance(found, list)
-            slowest[name].append(statistics.quantiles(found, n=100)[98])
-    parts = {f"{name}, ms": spread(values) for name, values in slowest.items()}
-    ratio = statistics.median(ours / lua for ours, lua in zip(slowest["slurmhooks"], slowest["lua"], strict=True))
-    what = f"sbatch, {PATIENT} clients: 99th percentile of the latency, relative to job_submit/lua"
-    return Row(GROUP, what, 1.05, "x", ratio, parts=parts)
 
 
 def _in_turns(

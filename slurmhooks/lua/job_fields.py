@@ -31,6 +31,7 @@ from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from slurmhooks.lua.runtime import State
     from slurmhooks.slurmctld.model import Members
 
 
@@ -211,13 +212,13 @@ def _truncated(value: float, width: int) -> int:
 class Reader:
     """A read-only record of slurmctld that Lua can index."""
 
-    __slots__ = ("_getters", "_value", "_view")
+    __slots__ = ("_getters", "_state", "_view")
 
-    def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, value: Callable[[Any], Any]) -> None:
-        """Store the functions that read views of this kind, the view, and a function that converts dicts to tables."""
+    def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, state: State) -> None:
+        """Store the functions that read views of this kind, the view, and the state that it is for."""
         self._getters = getters
         self._view = view
-        self._value = value
+        self._state = state
 
     def __getitem__(self, name: object) -> Any:
         """Return the Lua value of a field."""
@@ -226,8 +227,12 @@ class Reader:
         get = self._getters.get(name.partition(b"\0")[0])
         if get is None:
             return None
-        value = get(self._view)
-        return self._value(value) if type(value) is dict else value
+        try:
+            value = get(self._view)
+        except Exception as error:
+            self._state.note(error)
+            raise
+        return self._state.value(value) if type(value) is dict else value
 
 
 def getters(kind: str, release: Release) -> dict[bytes, Callable[[Any], Any]]:

@@ -29,15 +29,20 @@ NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": 
 class Lookup:
     """An object that Lua can index."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("_note", "_read")
 
-    def __init__(self, read: Callable[[Any], Any]) -> None:
-        """Store a function that returns the Lua value for a key."""
+    def __init__(self, read: Callable[[Any], Any], note: Callable[[Exception], None]) -> None:
+        """Store a function that returns the Lua value for a key, and one that gets its errors, see State.note()."""
         self._read = read
+        self._note = note
 
     def __getitem__(self, name: Any) -> Any:
         """Return the Lua value for a key."""
-        return self._read(name)
+        try:
+            return self._read(name)
+        except Exception as error:
+            self._note(error)
+            raise
 
 
 class Request:
@@ -45,13 +50,11 @@ class Request:
 
     Attributes:
         environment: the Lua table of its variables.
-        error: the first error in slurmhooks itself during the call, which the script may have caught with pcall().
     """
 
     def __init__(self, state: State, release: Release) -> None:
         """Prepare for a Lua state, with the behaviour of a release of Slurm."""
         self.environment: Any = None
-        self.error: BaseException | None = None
         self._state = state
         self._release = release
         self._bound: Any = None
@@ -67,12 +70,6 @@ class Request:
         if type(job) is not self._bound:
             self._bind(type(job), members)
         self._job = job
-        self.error = None
-
-    def failed(self, error: BaseException) -> BaseException:
-        """Keep an error that fails the call, whatever the script makes of it; return it."""
-        self.error = self.error or error
-        return error
 
     def end(self) -> None:
         """Forget the running request."""
@@ -130,11 +127,7 @@ class Request:
         if text not in self._computed:
             return None
         exists = text not in self._job._missing  # otherwise the attribute explains what is missing
-        try:
-            computed = fact_of_lua(self._job, text) if exists and text in OF_ASSOCIATIONS else getattr(self._job, text)
-        except Exception as error:
-            self.failed(error)
-            raise
+        computed = fact_of_lua(self._job, text) if exists and text in OF_ASSOCIATIONS else getattr(self._job, text)
         return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:

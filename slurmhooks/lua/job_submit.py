@@ -134,23 +134,16 @@ class Finder:
         return None if view is None else self._reader(view)
 
     def _reader(self, view: Any) -> Any:
-        return self._script.state.items(Reader(self._getters, view, self._script.state.value))
+        return self._script.state.items(Reader(self._getters, view, self._script.state))
 
 
 class NotThereError(SlurmhooksError):
     """A script used something that this build cannot provide: the request is refused, regardless of ``on_error``."""
 
 
-class Nothing:
-    """Represents a record that this build cannot read."""
-
-    def __init__(self, request: Request) -> None:
-        """Store the request that fails."""
-        self._request = request
-
-    def __getitem__(self, name: object) -> None:
-        """Raise NotThereError."""
-        raise self._request.failed(NotThereError(f"job_rec: {NEEDS}"))
+def _no_record(name: object) -> None:
+    """Stand for the reader of a record that this build cannot read."""
+    raise NotThereError(f"job_rec: {NEEDS}")
 
 
 class Script:
@@ -187,20 +180,19 @@ class Script:
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):
             slurm_table.install_conversions(state, table)
-        self._failure = state.failure
         self._request = request = Request(state, release)
         with open(GLUE, encoding="utf-8") as file:
             glue = state.compile(file.read(), "=slurmhooks")
         self._submit, self._modify, request.environment = state.call(
             glue,
             *(
-                Finder(self, kind, name)
+                state.noting(Finder(self, kind, name))
                 for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
             ),
             request.write,
             request.write_variable,
-            state.items(Lookup(request.read)),
-            state.items(Lookup(request.read_variable)),
+            state.items(Lookup(request.read, state.note)),
+            state.items(Lookup(request.read_variable, state.note)),
         )
         self._record_getters = job_fields.getters("job_rec", release)
         if prepare is not None:
@@ -266,27 +258,26 @@ class Script:
 
     def job_modify(self, job: Any, record: Any, modify_uid: int, *tables: Any) -> None:
         """Run slurm_job_modify(); called by dispatch."""
-        reader = self.state.items(Reader(self._record_getters, record, self.state.value))
+        reader = self.state.items(Reader(self._record_getters, record, self.state))
         self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
 
     def _modify_without_record(self, job: Any, modify_uid: int) -> None:
-        nothing = self.state.items(Nothing(self._request))
+        nothing = self.state.items(Lookup(_no_record, self.state.note))
         self._call("job_modify", job, (), self._modify, nothing, float(modify_uid))
 
     def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
         self._tables = tables
+        self.state.fault = None  # a finalizer of the script may have failed since the last call
         try:
             self._request.begin(job)
             try:
-                result = function(*arguments)
+                result = self.state.call(function, *arguments)
             finally:
                 self._request.end()
-                if self._request.error is not None:
-                    raise self._request.error
             if result != 0 or result is False or self._messages:
                 self._answer(hook, result)
-        except self._failure as error:
-            self._failed(hook, self.state.error(error))
+        except ScriptError as error:
+            self._failed(hook, error)
         finally:
             # In any case, because the next call may be for another user.
             if self._messages:
@@ -339,7 +330,7 @@ class Script:
         """Return a table of slurmctld: one of :data:`TABLES`."""
         self._request.current(name)
         if lacks_records():
-            raise self._request.failed(NotThereError(f"{name}: {NEEDS}"))
+            raise NotThereError(f"{name}: {NEEDS}")
         return self._tables[TABLES.index(name)]
 
     def _qos_priority(self, *arguments: Any) -> object:

@@ -85,7 +85,8 @@ class State:
         globals: the table of globals; texts in it are bytes.
         unpack: name of the function: ``unpack`` or ``table.unpack``.
         tonumber, tostring: Lua's own functions, whatever the script makes of the globals.
-        failure: type of the exception that a Lua function raises; :meth:`error` converts it.
+        fault: the first error of Python code in the running call, which :meth:`call` raises even if the script has
+            caught it with ``pcall``: a script that took what cannot be read for unset would accept anything.
     """
 
     def __init__(self, lua: Lua | str | None = None) -> None:
@@ -104,7 +105,7 @@ class State:
         self.version = lua.version
         self._which = lua
         self._module: Any = library.load(lua)
-        self.failure: type[Exception] = self._module.LuaError
+        self.fault: Exception | None = None
         self._lua: Any = self._module.LuaRuntime(
             encoding=None,
             source_encoding=ENCODING,
@@ -151,11 +152,30 @@ class State:
                 result = function(*args)
             except LuaRaise as error:
                 return to_bytes(str(error))
+            except Exception as error:
+                self.note(error)
+                raise
             if type(result) is tuple:
                 return None, *(value(item) for item in result)
             return None, value(result)
 
         return self._wrap(called)
+
+    def note(self, error: Exception) -> None:
+        """Keep the first error of the running call as :attr:`fault`."""
+        self.fault = self.fault or error
+
+    def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that may be passed to Lua directly and raise: its errors become :attr:`fault`."""
+
+        def called(*args: object) -> Any:
+            try:
+                return function(*args)
+            except Exception as error:
+                self.note(error)
+                raise
+
+        return called
 
     def proxy(self, reader: Any, write: Callable[[Any, Any], bytes | None] | None = None, **fields: Any) -> Any:
         """Return a table whose reads and writes Python handles, in the fastest way that lupa has.
@@ -247,11 +267,16 @@ class State:
 
         Raises:
             ScriptError: the function failed.
+            Exception: see :attr:`fault`.
         """
         try:
             return function(*args)
         except self._module.LuaError as error:
             raise self.error(error) from None
+        finally:
+            fault, self.fault = self.fault, None
+            if fault is not None:
+                raise fault
 
     def error(self, error: BaseException) -> ScriptError:
         """Convert an exception of lupa."""

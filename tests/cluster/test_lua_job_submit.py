@@ -377,3 +377,23 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     where = f"{SCRIPT}:9: attempt to concatenate a nil value"
     assert where in failed.stderr
     assert f"error: job_submit/lua: {SCRIPT}: {where}" in cluster.log()
+
+
+CAUGHT = """
+function slurm_job_submit(job_desc, part_list)
+   pcall(function() return part_list.debug end)
+   return slurm.SUCCESS
+end
+function slurm_job_modify() return slurm.SUCCESS end
+"""
+
+
+def test_a_script_cannot_catch_that_the_build_lacks_records(cluster: Cluster) -> None:
+    """Without Slurm's sources, a submission is refused if the script reads them, even if it catches the error."""
+    cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
+    cluster.put('[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "accept"\n', "/etc/slurm/slurmhooks.toml")
+    cluster.put(CAUGHT, SCRIPT)
+    cluster.tool("down")
+    cluster.tool("up", timeout=120.0)
+    done = cluster.user("alice", *BATCH.split(), "--wrap", "true")
+    assert (done.returncode == 0) == cluster.has_sources, done.stderr + cluster.log()

@@ -4,6 +4,7 @@
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,14 @@ def test_a_script_cannot_pass_over_records_that_the_build_lacks(
     monkeypatch.setattr(job_submit, "lacks_records", lambda: True)
     with pytest.raises(job_submit.NotThereError):
         script.submit()
+
+
+def test_an_error_between_two_calls_fails_neither(load: Load) -> None:
+    """Such as one of a finalizer, which Lua may call at any time."""
+    script = load("return slurm.SUCCESS")
+    function: Any = script.handlers[0].function
+    function.__self__.state.note(StaleHandleError("slurm.jobs was used outside of a call"))
+    script.submit()
 
 
 @pytest.mark.parametrize("error", ["{1}", "nil", "print", "true"])

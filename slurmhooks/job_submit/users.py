@@ -8,7 +8,6 @@ import os
 import pwd
 from typing import Any
 
-from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.protocol import Fact
@@ -131,12 +130,6 @@ def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
     except KeyError:
         return None, frozenset()
     return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
-
-
-def default_mail_user(name: str | None) -> str | None:
-    """Return the address that slurmctld gives to the job of a user who names none (_get_mail_user() of job_mgr.c)."""
-    domain = slurm_conf.own_value("MailDomain")
-    return f"{name}@{domain}" if domain else name
 
 
 def _groups_of(name: str, group_id: int) -> dict[str, int]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from slurmhooks.job_submit.users import default_mail_user, split_names
+from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed, matches
 
@@ -162,7 +163,7 @@ class MailAddress(Rule):
         address: str = request.get("mail_user") or ""
         if not address or request.sets(("mail_user",)):
             return address
-        return "" if address == default_mail_user(request.user) else address
+        return "" if address == defaults.mail_user(request.user) else address
 
     def effect(self) -> str:
         """Describe the rule."""

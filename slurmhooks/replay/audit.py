@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.rows import Computed, release_of, rows
-from slurmhooks.job_submit.users import default_mail_user
+from slurmhooks.job_submit.bounds import defaults
 from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.request import Recorded
 from slurmhooks.replay.answers import Answers, Snapshots
@@ -167,7 +167,7 @@ class Auditor:
         fields = rows(JobFields)
         for name in _known(type(record)) & self._fields:
             value = getattr(record, OTHERS.get(name, name))
-            if name == "mail_user" and value == default_mail_user(record.user_name):
+            if name == "mail_user" and value == defaults.mail_user(record.user_name):
                 continue
             if value not in (None, unset(fields[name])) and (value or name not in COUNTS):
                 yield name, value

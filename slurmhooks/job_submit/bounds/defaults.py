@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Partitions in slurm.conf: the defaults and limits by which slurmctld completes or changes a request."""
+"""Values of slurm.conf: partitions, and the defaults and limits by which slurmctld completes or changes a request."""
 
 from __future__ import annotations
 
@@ -96,6 +96,12 @@ def default_partition() -> str | None:
     """Return the default partition in slurm.conf; None if there is none."""
     names = [name for name, values in _conf()[1].items() if values.get("default", "").lower() == "yes"]
     return names[-1] if names else None
+
+
+def mail_user(name: str | None) -> str | None:
+    """Return the address that slurmctld gives to the job of a user who names none (_get_mail_user() of job_mgr.c)."""
+    domain = _conf()[0].get("maildomain")
+    return f"{name}@{domain}" if domain else name
 
 
 def partitions() -> list[str]:

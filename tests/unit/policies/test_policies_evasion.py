@@ -12,7 +12,6 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import Reject
 from slurmhooks.fields.constants import JobFlag
-from slurmhooks.files import slurm_conf
 from slurmhooks.job_submit.bounds.asked import Reader
 from slurmhooks.policies import asking
 from slurmhooks.policies import rules as all_rules
@@ -266,9 +265,11 @@ def test_updates(rules: Rules, rule: str, case: Case) -> None:
     case.show(rules(case.toml(rule)))
 
 
-def test_the_default_address(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_address(rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that is moved may have the address that Slurm has filled in, at MailDomain of slurm.conf."""
-    monkeypatch.setattr(slurm_conf, "own_value", {"MailDomain": "b.org"}.get)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("MailDomain=b.org\n")
+    monkeypatch.setenv("SLURM_CONF", str(conf))
     for address, refused in (("alice@b.org", None), ("alice", "must be an address"), ("x@b.org", "must be an address")):
         case = Case(MAIL, {"partition": "gpu", "user_name": "alice"}, refused, record={"mail_user": address})
         case.show(rules(case.toml("mail_address")))

@@ -43,11 +43,7 @@ NUMBERS_UNSET = {
     for bits in (8, 16, 32, 64)
     for name, less in (("NO_VAL", 2), ("INFINITE", 1))
 }
-UNSET = {
-    float(bound - less)
-    for bound in (1 << 8, 1 << 16, 1 << 32, 1 << 64)
-    for less in (1, 2)
-}  # fmt: skip
+UNSET = frozenset(NUMBERS_UNSET.values())
 """NO_VAL and INFINITE of all widths, as scripts that do not use the names write them."""
 
 ALWAYS_SENT = {"user_id", "group_id", "user_name", "work_dir", "alloc_node", "name", "min_cpus", "environment", "argv"}

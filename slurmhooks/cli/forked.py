@@ -46,7 +46,7 @@ def in_child(function: Callable[..., T], *arguments: object) -> T:
     try:
         has_ended = ours.poll(SILENCE)
         if not has_ended:
-            note(f"this takes long, and is given up after {PATIENCE:g} s{last}")
+            note(f"loading hook files takes long, and is given up after {PATIENCE:g} s{last}")
             has_ended = ours.poll(PATIENCE - SILENCE)
         if not has_ended:
             where = f"call it in Python to see where it is{last}"

@@ -46,8 +46,8 @@ def keep(spool: str, hook: str, nodes: str, features: str = "") -> None:
     texts = (os.fsencode(text) for text in (nodes, features, os.environ.get("SLURM_JOB_ID", "")))
     message = b"\0".join((*texts, _resume_file()))
     now = time.time_ns()
-    # Segments are read in the order of their names, so the clock may be set back only while no call waits. Two programs
-    # that start in the same nanosecond differ by process.
+    # Segments are read in the order of their names: a call comes after all that wait, even if the clock was set back.
+    # Two programs that start in the same nanosecond differ by process.
     number = max([now, *(1 + int(name[:DIGITS]) for name in os.listdir(spool) if name[:DIGITS].isdecimal())])
     name = f"{number:0{DIGITS}}{os.getpid():010}{deliverer.SEGMENT}"
     durable.write(f"{spool}/{name}", segment(f"power.{hook}", now, message))

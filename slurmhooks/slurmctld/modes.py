@@ -86,7 +86,7 @@ class Modes:
         """
         self._call = call
         self._view = view
-        self._subject = {ahead: subject(view, ahead=ahead) for ahead in (False, True)}
+        self._subject = subject
         self._warning = False
         self._trial = Trial(call, WARN)
 
@@ -103,7 +103,9 @@ class Modes:
 
     def _mode(self, handler: Handler) -> str:
         rollout = handler.rollout
-        return ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject[handler.looks_ahead])
+        if rollout is None:
+            return ENFORCE
+        return rollout.mode_for(handler.label, self._subject(self._view, ahead=handler.looks_ahead))
 
     def begin(self, mode: str) -> None:
         """Prepare to run a handler, which either decides or warns."""

@@ -87,9 +87,9 @@ def memory_binding(fields: Fields, text: str) -> None:
     words, _, values = fields["_mem_bind"].partition(":")
     names = [word.upper().removesuffix("_MEM") for word in words.split(",") if word != "unset"]
     fields["mem_bind_type"] = sum(int(MemBind[f"MEM_BIND_{name}"]) for name in names)
-    fields["mem_bind"] = values
-    if not values:
-        del fields["mem_bind"]
+    fields.pop("mem_bind", None)
+    if values:
+        fields["mem_bind"] = values
 
 
 def node_layout(fields: Fields, text: str) -> None:

@@ -47,16 +47,8 @@ class FullTrial(Trial):
 
     def filled(self, step: int) -> int | None:
         """Run the command from the start; return its exit code, or None if the disk had room for all of it."""
-        self.restore()
         left = mmap.mmap(-1, 8)
-        pid = os.fork()
-        if not pid:
-            try:
-                Full(step, left)
-                os._exit(self.call(*self._command).exit_code)
-            finally:
-                os._exit(99)
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        code = os.waitstatus_to_exitcode(self.in_child(lambda: Full(step, left)))
         return code if int.from_bytes(left[:], "little", signed=True) <= 0 else None
 
 

@@ -116,22 +116,22 @@ class Trial:
         """Run a command on the site."""
         return self._run(*command, "--sysconfdir", self.site.etc)
 
-    def restore(self) -> None:
-        """Let the site be as it was at the start."""
+    def in_child(self, prepare: Callable[[], object]) -> int:
+        """Run the command from the start in a child that is prepared for it; return the status of the child."""
         shutil.rmtree(self.site.etc)
         shutil.copytree(self._start, self.site.etc, symlinks=True)
-
-    def killed(self, step: int, events: set[str] | None) -> bool:
-        """Run the command from the start, killed at a step; tell whether it was."""
-        self.restore()
         pid = os.fork()
         if not pid:
             try:
-                Steps(step, events)
+                prepare()
                 os._exit(self.call(*self._command).exit_code)
             finally:
                 os._exit(99)
-        _, status = os.waitpid(pid, 0)
+        return os.waitpid(pid, 0)[1]
+
+    def killed(self, step: int, events: set[str] | None) -> bool:
+        """Run the command from the start, killed at a step; tell whether it was."""
+        status = self.in_child(lambda: Steps(step, events))
         assert status == signal.SIGKILL or os.waitstatus_to_exitcode(status) in (0, 1), status
         return status == signal.SIGKILL
 

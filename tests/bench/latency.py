@@ -7,22 +7,20 @@ from collections.abc import Iterator
 from .inside.interleave import turn
 from .machine import FILES, Machine
 from .rows import Row, spread
+from .saturation import ACCOUNT, LINES, PLUGINS
 
 GROUP = "latency"
 CLIENTS, COMMANDS = 8, 40
 """How many clients run sbatch at once, and how often each does."""
 TURNS = 24
 """Even, see turn(). The slowest three of 320 commands vary by a tenth."""
-ACCOUNT = "physics"
-LINES = "SlurmctldDebug=error\nMaxJobCount=50000\n"
-PLUGINS = {"lua": "lua", "slurmhooks": "python"}
 
 
 def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group, each time with a new slurmctld without jobs."""
     machine.site({"policy.py": (FILES / "policy.py").read_text()}, plugstack="")
     machine.put((FILES / "policy.lua").read_text(), "/etc/slurm/job_submit.lua")
-    names = list(PLUGINS)
+    names = ["lua", "slurmhooks"]
     middle: dict[str, list[float]] = {name: [] for name in names}
     slowest: dict[str, list[float]] = {name: [] for name in names}
     for number in range(TURNS):

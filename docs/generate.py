@@ -23,7 +23,7 @@ from slurmhooks.policies import describe
 from slurmhooks.policies.describe import table
 from slurmhooks.site.sources import FILE_NAME
 from slurmhooks.spank import callbacks
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.options.names import NAMES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 

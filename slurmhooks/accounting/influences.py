@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from slurmhooks.fields.rows import rows
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.sbatch.options import OPTIONS, Sets
+from slurmhooks.testing.options.names import NAMES
+from slurmhooks.testing.sbatch.options import OPTIONS
+from slurmhooks.testing.sbatch.setters import Sets
 
 _LAYOUT = (
     "cores-per-socket cpus-per-gpu cpus-per-task distribution extra-node-info gpus gpus-per-node gpus-per-socket "

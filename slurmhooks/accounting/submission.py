@@ -19,10 +19,11 @@ from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.fields import COUNTERS
 from slurmhooks.fields.rows import release_of, stored
 from slurmhooks.job_submit.strings import NotationError
-from slurmhooks.testing import FakeJob, command_lines, sbatch
+from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.job_submit import missing_fields, raw_value, struct_of
-from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_variables import NAMELESS, VARIABLES
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.names import NAMES
+from slurmhooks.testing.options.variables import NAMELESS, VARIABLES
 from slurmhooks.testing.sbatch import SbatchError
 from slurmhooks.testing.sbatch.releases import as_in
 from slurmhooks.testing.tables import tables_of
@@ -31,7 +32,7 @@ from slurmhooks.values import UNLIMITED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slurmhooks.testing.command_lines import Given
+    from slurmhooks.testing.options.command_lines import Given
     from slurmhooks.wire.message import Raw
 
 ELSEWHERE = frozenset({"bbf", "begin", "deadline", "export-file", "gid", "nodefile", "uid"})

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from slurmhooks.testing import command_lines
-from slurmhooks.testing.command_lines import SEPARATOR, CommandLineError, Given
-from slurmhooks.testing.option_names import ALIASES, NAMES, short
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.command_lines import SEPARATOR, CommandLineError, Given
+from slurmhooks.testing.options.names import ALIASES, NAMES, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

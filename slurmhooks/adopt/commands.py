@@ -25,7 +25,7 @@ from slurmhooks.lua.runtime import read_script
 from slurmhooks.lua.slurm_table import LOG_USER_SINCE
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.log_capture import CapturedLog
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.options.names import NAMES
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from slurmhooks.lua import job_fields
 from slurmhooks.lua.job_constants import numbers
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.testing.job_submit import unset
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.options.names import NAMES
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL
 

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.constants import OpenMode
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing import command_lines, sbatch
-from slurmhooks.testing.command_lines import CommandLineError
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing import sbatch
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.command_lines import CommandLineError
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from slurmhooks.hooks.option import Option
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 COMMANDS = ("srun", "salloc")
 PORT = 60001

@@ -11,9 +11,9 @@ from slurmhooks.cli_filter.model import EARLY, Options
 from slurmhooks.fields.rows import release_of
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.testing.job_submit import RELEASE
-from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_texts import EndedError, joint, printed
-from slurmhooks.testing.option_variables import NAMELESS
+from slurmhooks.testing.options.names import NAMES
+from slurmhooks.testing.options.texts import EndedError, joint, printed
+from slurmhooks.testing.options.variables import NAMELESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

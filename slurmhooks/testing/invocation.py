@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing import command_lines, sbatch
-from slurmhooks.testing.command_lines import CommandLine, CommandLineError, Given
+from slurmhooks.testing import sbatch
 from slurmhooks.testing.job_submit import RELEASE
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.command_lines import CommandLine, CommandLineError, Given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

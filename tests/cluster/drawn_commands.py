@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import random
 
-from slurmhooks.testing.option_names import NAMES, SHORT, short
-from slurmhooks.testing.option_variables import VARIABLES
+from slurmhooks.testing.options.names import NAMES, SHORT, short
+from slurmhooks.testing.options.variables import VARIABLES
 from tests.cluster.kit_pairs import Command
 from tests.cluster.sbatch_scripts import FILES, LINES
 

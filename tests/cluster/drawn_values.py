@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slurmhooks.testing.option_names import NAMES, SHORT
+from slurmhooks.testing.options.names import NAMES, SHORT
 from tests.cluster.sbatch_scripts import LINES, ODD, RELATIVE
 from tests.cluster.test_cli_filter_writes import SPELLINGS, VALUES
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.testing.command_lines import NONE, OMITTABLE, REQUIRED, takes
-from slurmhooks.testing.option_names import NAMES, short
+from slurmhooks.testing.options.command_lines import NONE, OMITTABLE, REQUIRED, takes
+from slurmhooks.testing.options.names import NAMES, short
 from tests.cluster.spank.site import Site, site
 
 if TYPE_CHECKING:

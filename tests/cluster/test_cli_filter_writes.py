@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.testing.option_names import NAMES
+from slurmhooks.testing.options.names import NAMES
 from tests.cluster.spank.site import Site, site
 from tests.cluster.test_cli_filter import configure
 

@@ -13,7 +13,7 @@ def taken(options: Collection[Option]) -> list[str]:
     """Return a note for each option that has the name of one of Slurm's own: the command keeps its own."""
     if not options:
         return []
-    from slurmhooks.testing.option_names import NAMES  # with all stand-ins
+    from slurmhooks.testing.options.names import NAMES  # with all stand-ins
 
     notes = []
     for option in options:

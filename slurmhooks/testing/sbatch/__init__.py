@@ -3,9 +3,9 @@
 
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 
-slurmhooks.testing.command_lines splits a command line. The modules ``option_*`` beside it are about options as text:
-which there are, which values a command refuses, and how it prints them, which is what cli_filter sees. The modules here
-make fields of a request from these values: ``options`` of each option, ``derive`` and those it calls of all together.
+slurmhooks.testing.options reads options as text. The modules here make fields of a request from them: ``options`` says
+which field each option sets, with the functions in ``setters``; ``derive`` and those it calls compute the fields that
+depend on several options.
 """
 
 import os
@@ -17,17 +17,18 @@ from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.hooks.option import Option
 from slurmhooks.job_submit.strings import NotationError
-from slurmhooks.testing import command_lines
-from slurmhooks.testing.command_lines import CommandLineError, Given
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
-from slurmhooks.testing.option_texts import ENDING, LOWEST, EndedError, printed
-from slurmhooks.testing.option_values import SbatchError, words_of
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.command_lines import CommandLineError, Given
+from slurmhooks.testing.options.texts import ENDING, LOWEST, EndedError, printed
+from slurmhooks.testing.options.values import SbatchError, words_of
 from slurmhooks.testing.sbatch import foreign, hints, nodelists, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import export, variables_of
 from slurmhooks.testing.sbatch.foreign import LONGEST_LINE
-from slurmhooks.testing.sbatch.options import OPTIONS, Fields
+from slurmhooks.testing.sbatch.options import OPTIONS
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE, as_in
+from slurmhooks.testing.sbatch.setters import Fields
 
 __all__ = [
     "WRAPPED",

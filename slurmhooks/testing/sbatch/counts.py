@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import JobFlag, TaskDist, TaskDistFlag
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
-from slurmhooks.testing.option_numbers import int32
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.numbers import int32
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 LAYOUT = ("sockets_per_node", "cores_per_socket", "threads_per_core")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import CpuFreq, JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.job_submit import DEFAULTS
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch import gres, hints, nodelists, tres_per_task
 from slurmhooks.testing.sbatch.counts import count
 from slurmhooks.testing.sbatch.releases import CPUS_SINCE, LAST_SINCE, LAYOUT_SINCE
@@ -21,7 +21,7 @@ from slurmhooks.testing.sbatch.releases import CPUS_SINCE, LAST_SINCE, LAYOUT_SI
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 ALWAYS = {
     **dict.fromkeys(("boards_per_node", "ntasks_per_board", "sockets_per_board", "contiguous", "immediate"), 0),

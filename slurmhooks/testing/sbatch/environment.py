@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.constants import JobFlag, TaskDist
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing.option_texts import printed
+from slurmhooks.testing.options.texts import printed
 from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 WORD = re.compile(r"""(?:'[^']*(?:'|$)|"[^"]*(?:"|$)|[^,'"])+,?|,""")
 """A word of --export, with the comma after it."""

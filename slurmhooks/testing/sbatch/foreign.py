@@ -11,9 +11,9 @@ from getopt import GetoptError, getopt
 from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit.strings import collapse_nodes
-from slurmhooks.testing.command_lines import Given
-from slurmhooks.testing.option_numbers import strtol
-from slurmhooks.testing.option_values import SbatchError, words_of
+from slurmhooks.testing.options.command_lines import Given
+from slurmhooks.testing.options.numbers import strtol
+from slurmhooks.testing.options.values import SbatchError, words_of
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import NotationError, Tres
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
 
 if TYPE_CHECKING:
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 KINDS = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "mem_per_tres")
 OPTIONS = {"job": "--gpus", "node": "--gres or --gpus-per-node", "socket": "--gpus-per-socket",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields.constants import CpuBind
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing import option_bindings
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options import bindings
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
 from slurmhooks.values import UNLIMITED
 
@@ -61,7 +61,7 @@ def apply(fields: Fields, program: str, release: str) -> None:
     flags = _LEVELS.get(fields.get("_extra", NONE), CpuBind(0))
     if "_threads" in fields and (binding in (None, "verbose") or (not old and binding.lower() in ("v", "verbose"))):
         flags = CpuBind.CPU_BIND_TO_THREADS
-    values, flags = (None, flags) if binding is None else option_bindings.cpus(binding, flags)
+    values, flags = (None, flags) if binding is None else bindings.cpus(binding, flags)
     for word in fields.get("_hint", "").lower().split(",") if "_hint" in fields else ():
         of_hint, bound = _HINTS[word]
         fields |= of_hint
@@ -73,9 +73,9 @@ def apply(fields: Fields, program: str, release: str) -> None:
     if program != "srun":
         return
     per_core = fields.get("ntasks_per_core")
-    if per_core is not None and not flags & option_bindings.CPUS_OF_KIND:
+    if per_core is not None and not flags & bindings.CPUS_OF_KIND:
         flags |= CpuBind.CPU_BIND_TO_CORES if old or per_core == 1 else CpuBind.CPU_BIND_TO_THREADS
-    if fields.get("ntasks_per_socket") and not flags & option_bindings.CPUS_OF_KIND:
+    if fields.get("ntasks_per_socket") and not flags & bindings.CPUS_OF_KIND:
         flags |= CpuBind.CPU_BIND_TO_SOCKETS
     if values:
         fields["cpu_bind"] = values

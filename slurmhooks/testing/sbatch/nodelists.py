@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import TaskDist
 from slurmhooks.fields.rows import release_of
 from slurmhooks.job_submit.strings import collapse_nodes
-from slurmhooks.testing.option_bindings import MOST_REPEATED
-from slurmhooks.testing.option_numbers import strtol
-from slurmhooks.testing.option_values import SbatchError
-from slurmhooks.testing.sbatch.options import text_in
+from slurmhooks.testing.options.bindings import MOST_REPEATED
+from slurmhooks.testing.options.numbers import strtol
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAYOUT_SINCE
+from slurmhooks.testing.sbatch.setters import text_in
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 HOSTFILE = "SLURM_HOSTFILE"
 """The variable that names a file with the nodes of an arbitrary distribution."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.fields.constants import CpuBind
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing import option_bindings
-from slurmhooks.testing.command_lines import is_set
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options import bindings
+from slurmhooks.testing.options.command_lines import is_set
+from slurmhooks.testing.options.values import SbatchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slurmhooks.testing.command_lines import Given
+    from slurmhooks.testing.options.command_lines import Given
 
 LAYOUT_SINCE = (23, 11)
 """Since then sbatch knows lists of numbers of nodes, binds tasks to their GPUs, and leaves more to slurmctld."""
@@ -120,7 +120,7 @@ def _hint_or_layout(
     flags = CpuBind(0)
     if binding is not None:
         try:
-            _, flags = option_bindings.cpus(binding.text or "")
+            _, flags = bindings.cpus(binding.text or "")
         except ValueError as error:
             raise SbatchError(f"{binding.how}: {binding.text!r} is no way to bind tasks") from error
     excluding = {*WITHOUT_HINT, *(SOCKETS if version >= LAST_SINCE else ())}

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing.option_numbers import strtol
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.numbers import strtol
+from slurmhooks.testing.options.values import SbatchError
 from slurmhooks.testing.sbatch.releases import LAST_SINCE, LAYOUT_SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from slurmhooks.testing.sbatch.options import Fields
+    from slurmhooks.testing.sbatch.setters import Fields
 
 LONGEST = 64 << 10
 """Maximum length of a list of TRES in characters."""

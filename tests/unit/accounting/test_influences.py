@@ -10,8 +10,8 @@ from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INT
 from slurmhooks.accounting.submission import Computing, Kept, kept
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.job_submit import struct_of
-from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_variables import VARIABLES
+from slurmhooks.testing.options.names import NAMES
+from slurmhooks.testing.options.variables import VARIABLES
 from slurmhooks.testing.tables import tables_of
 from tests.cluster.sbatch_scripts import LINES, SCRIPTS
 

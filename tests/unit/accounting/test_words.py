@@ -6,8 +6,8 @@ import random
 import pytest
 
 from slurmhooks.accounting.words import FOLLOWED, read
-from slurmhooks.testing import command_lines
-from slurmhooks.testing.option_names import ALIASES, NAMES
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.names import ALIASES, NAMES
 
 PIECES = (
     "a",

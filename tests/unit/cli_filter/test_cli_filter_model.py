@@ -13,10 +13,10 @@ from slurmhooks.errors import SlurmhooksError, StaleHandleError
 from slurmhooks.fields import JobFields
 from slurmhooks.testing import FakeOptions, run
 from slurmhooks.testing.cli_filter import Slurm
-from slurmhooks.testing.option_names import NAMES
-from slurmhooks.testing.option_printers import PRINTERS, VARYING
-from slurmhooks.testing.option_texts import ALONE, FLAGS, LOWEST
-from slurmhooks.testing.option_variables import NAMELESS
+from slurmhooks.testing.options.names import NAMES
+from slurmhooks.testing.options.printers import PRINTERS, VARYING
+from slurmhooks.testing.options.texts import ALONE, FLAGS, LOWEST
+from slurmhooks.testing.options.variables import NAMELESS
 from slurmhooks.values import UNLIMITED
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from slurmhooks.job_submit.constants import MailType, MemBind, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
-from slurmhooks.testing.command_lines import REQUIRED, takes
-from slurmhooks.testing.option_names import ALIASES, NAMES, OF_COMPONENT
-from slurmhooks.testing.option_values import moment, words_of
-from slurmhooks.testing.option_variables import NAMELESS
-from slurmhooks.testing.sbatch import options
+from slurmhooks.testing.options.command_lines import REQUIRED, takes
+from slurmhooks.testing.options.names import ALIASES, NAMES, OF_COMPONENT
+from slurmhooks.testing.options.values import moment, words_of
+from slurmhooks.testing.options.variables import NAMELESS
+from slurmhooks.testing.sbatch import options, setters
 from slurmhooks.values import UNLIMITED
 
 
@@ -206,7 +206,7 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
         FakeJob(**{field: value for field, value in fields.items() if not field.startswith("_")})
         assert (
             fields
-            or take is options.nothing
+            or take is setters.nothing
             or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep", "propagate")
         ), name
 

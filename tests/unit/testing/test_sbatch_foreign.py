@@ -4,8 +4,8 @@
 import pytest
 
 from slurmhooks.testing import sbatch
-from slurmhooks.testing.command_lines import texts
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.command_lines import texts
+from slurmhooks.testing.options.values import SbatchError
 
 
 def options(*lines: str, release: str = "24.11", foreign_lines: bool = True) -> dict[str, str | None]:

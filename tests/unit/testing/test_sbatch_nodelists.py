@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.testing import sbatch
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.values import SbatchError
 
 TEXT = "# of the site\nn2\nn1*2 # twice\n\nn3\n"
 

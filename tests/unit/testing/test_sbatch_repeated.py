@@ -7,8 +7,8 @@ import pytest
 
 from slurmhooks.fields.constants import MemBind
 from slurmhooks.testing import FakeOptions, allocations, sbatch
-from slurmhooks.testing.command_lines import read
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.command_lines import read
+from slurmhooks.testing.options.values import SbatchError
 
 MAPPED = int(MemBind["MEM_BIND_MAP"]) | int(MemBind["MEM_BIND_VERBOSE"])
 RANKED = int(MemBind["MEM_BIND_RANK"]) | int(MemBind["MEM_BIND_VERBOSE"])

@@ -9,7 +9,7 @@ import pytest
 
 from slurmhooks.fields.constants import CpuBind, OpenMode
 from slurmhooks.testing import FakeJob, allocations
-from slurmhooks.testing.option_values import SbatchError
+from slurmhooks.testing.options.values import SbatchError
 
 
 def request(*words: str, component: int = 0, release: str = "26.05") -> dict[str, Any]:

@@ -19,7 +19,9 @@ from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import COMMANDS
 from slurmhooks.hooks.requested import OMITTED
-from slurmhooks.testing import FakeOptions, Result, command_lines, invocation, option_variables, run
+from slurmhooks.testing import FakeOptions, Result, invocation, run
+from slurmhooks.testing.options import command_lines
+from slurmhooks.testing.options.variables import variable_of
 from slurmhooks.testing.runner import check_options
 
 Results = dict[str, Result]
@@ -124,7 +126,7 @@ class Trial:
         spank = command_lines.texts(given, plugin=True)
         environment = self._defaults.environment  # handlers may have given defaults in it
         for option in self._options:
-            text = environment.get(option_variables.variable_of(option))
+            text = environment.get(variable_of(option))
             if text is not None:
                 spank.setdefault(option.name, None if text == OMITTED else text)
         checked = check_options(self._options, spank)

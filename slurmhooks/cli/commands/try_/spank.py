@@ -8,9 +8,10 @@ import click
 
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, env_option, load, options_of, show_verdict, spank_lines
-from slurmhooks.testing import FakeOptions, Launch, command_lines
+from slurmhooks.testing import FakeOptions, Launch
 from slurmhooks.testing.environments import OPTIONS
 from slurmhooks.testing.launch import launch_lines
+from slurmhooks.testing.options import command_lines
 
 
 @click.command("spank")

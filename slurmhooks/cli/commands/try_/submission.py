@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from slurmhooks.hooks.option import Option
-from slurmhooks.testing import Result, allocations, command_lines, invocation, sbatch
+from slurmhooks.testing import Result, allocations, invocation, sbatch
 from slurmhooks.testing.environments import group_name
 from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.options import command_lines
 from slurmhooks.testing.runner import check_options
 from slurmhooks.values import UNLIMITED
 

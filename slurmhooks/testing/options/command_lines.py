@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import NEWEST
-from slurmhooks.testing.option_names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.option_variables import variable_of, variables_of
-from slurmhooks.testing.option_words import SINCE_26_05
+from slurmhooks.testing.options.names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
+from slurmhooks.testing.options.variables import variable_of, variables_of
+from slurmhooks.testing.options.words import SINCE_26_05
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

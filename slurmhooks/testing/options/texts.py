@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.cli_filter.fields import FIELDS, Memory, Number
 from slurmhooks.fields.rows import NEWEST
-from slurmhooks.testing import option_bindings
-from slurmhooks.testing.option_numbers import megabytes
-from slurmhooks.testing.option_printers import (
+from slurmhooks.testing.options import bindings
+from slurmhooks.testing.options.numbers import megabytes
+from slurmhooks.testing.options.printers import (
     GRES_FLAGS_KEPT,
     LISTS_SINCE,
     PRINTERS,
@@ -22,8 +22,8 @@ from slurmhooks.testing.option_printers import (
     mbytes,
     parsed_int,
 )
-from slurmhooks.testing.option_variables import NAMELESS
-from slurmhooks.testing.option_words import SINCE_26_05, mail_types
+from slurmhooks.testing.options.variables import NAMELESS
+from slurmhooks.testing.options.words import SINCE_26_05, mail_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -144,7 +144,7 @@ def joint(
         if name in KEEPING and name in result:
             new = KEEPING[name](result[name] or "", new, release)
         if name == "mem-bind" and text is not None:
-            new = option_bindings.memory(text, result.get(name) or "unset")
+            new = bindings.memory(text, result.get(name) or "unset")
         if name in NAMELESS:
             wait = new if name == "switch-wait" else wait
             continue
@@ -155,7 +155,7 @@ def joint(
         if name in LAYOUT:
             layout[name] = int(new)
         elif name == "extra-node-info" and text is not None:
-            layout = dict(zip(LAYOUT, option_bindings.layout(text), strict=True))
+            layout = dict(zip(LAYOUT, bindings.layout(text), strict=True))
         result[name] = new
         result.update((other, what) for other, what in _others(name, new, command) if other in result)
     result.update((name, str(count)) for name, count in counts.items() if count)

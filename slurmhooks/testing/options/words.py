@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import signal
 
-from slurmhooks.testing.option_numbers import SPACE, int32, strtol
+from slurmhooks.testing.options.numbers import SPACE, int32, strtol
 
 Release = tuple[int, ...]
 SINCE_26_05 = (26, 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read arguments of sbatch's options as values of fields; ``option_texts`` has what commands print of them."""
+"""Read arguments of sbatch's options as values of fields; ``texts`` has what commands print of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from slurmhooks.testing.option_numbers import node_count, strtol
+from slurmhooks.testing.options.numbers import node_count, strtol
 
 NO_BIT = -1
 """What bit_ffs() and bit_fls() return for a list without counts, which commands refuse only later."""

@@ -13,10 +13,18 @@ import time
 from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit import strings
-from slurmhooks.testing import option_bindings, option_numbers, option_words
-from slurmhooks.testing.option_numbers import int32, strtol
-from slurmhooks.testing.option_values import moment, nodes
-from slurmhooks.testing.option_words import SINCE_26_05, Release
+from slurmhooks.testing.options import bindings, numbers
+from slurmhooks.testing.options.numbers import int32, strtol
+from slurmhooks.testing.options.values import moment, nodes
+from slurmhooks.testing.options.words import (
+    SINCE_26_05,
+    Release,
+    ignored_signals,
+    kill_command,
+    mail_types,
+    profiles,
+    warning,
+)
 from slurmhooks.values import NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ class EndedError(ValueError):
 def parsed_int(text: str, lowest: int, release: Release) -> int:
     """Return what parse_int() makes of a text."""
     value, rest = strtol(text)
-    most = option_numbers.INT_MAX if release >= LISTS_SINCE else option_numbers.LONG_MAX
+    most = numbers.INT_MAX if release >= LISTS_SINCE else numbers.LONG_MAX
     if rest or not lowest <= value < most:
         raise EndedError(text)
     return int32(value)
@@ -58,7 +66,7 @@ def mbytes(mib: int) -> str:
 
 def period(seconds: int) -> str:
     """Return what secs2time_str() prints."""
-    if seconds % (1 << 32) == option_numbers.NEVER:
+    if seconds % (1 << 32) == numbers.NEVER:
         return "UNLIMITED"
     minutes, left = divmod(seconds, 60)
     return f"{strings.mins_to_time_str(minutes)[:-2]}{left:02d}"
@@ -143,7 +151,7 @@ def _send_libs(text: str) -> str:
 
 
 def _delay_boot(text: str) -> str:
-    seconds = option_numbers.seconds(text)
+    seconds = numbers.seconds(text)
     return period(seconds % (1 << 32))
 
 
@@ -151,7 +159,7 @@ def _switches(text: str, release: Release, command: str) -> str:
     count, at, wait = text.partition("@")
     number = parsed_int(count, 1, release)
     try:
-        seconds = option_numbers.seconds(wait) if at else option_numbers.NEVER
+        seconds = numbers.seconds(wait) if at else numbers.NEVER
     except ValueError:
         seconds = -2
     if int32(seconds) == -1:
@@ -160,7 +168,7 @@ def _switches(text: str, release: Release, command: str) -> str:
 
 
 def _distribution(text: str) -> str:
-    return option_bindings.distribution(text, os.environ)
+    return bindings.distribution(text, os.environ)
 
 
 def _user_env(text: str, release: Release, command: str) -> str:
@@ -175,7 +183,7 @@ def _user_env(text: str, release: Release, command: str) -> str:
 
 def _layout(text: str) -> str:
     try:
-        return layout_text(option_bindings.layout(text))
+        return layout_text(bindings.layout(text))
     except ValueError as error:
         raise EndedError(text) from error
 
@@ -221,11 +229,11 @@ def _wait_all_nodes(text: str, release: Release, command: str) -> str:
 
 
 def _cpu_frequency(text: str, release: Release, command: str) -> str:
-    return option_bindings.cpu_frequency(text, strict=release >= LISTS_SINCE)
+    return bindings.cpu_frequency(text, strict=release >= LISTS_SINCE)
 
 
 def _gpu_binding(text: str, release: Release, command: str) -> str:
-    return option_bindings.gpus(text, release)
+    return bindings.gpus(text, release)
 
 
 def _job_id(text: str, release: Release, command: str) -> str:
@@ -245,11 +253,11 @@ def _job_id(text: str, release: Release, command: str) -> str:
 def _memory_binding(text: str, release: Release, command: str) -> str:
     if release >= SINCE_26_05 and {"sort", "nosort"}.intersection(text.lower().split(",")):
         raise ValueError(text)
-    return option_bindings.memory(text)
+    return bindings.memory(text)
 
 
 def _memory_update(text: str) -> str:
-    margin, delay = option_bindings.memory_update(text)
+    margin, delay = bindings.memory_update(text)
     return f"{margin}@{delay}"
 
 
@@ -271,8 +279,8 @@ def _of_root(text: str) -> str:
 
 def _time(text: str) -> str:
     """Return a time limit; 0 is none."""
-    minutes = option_numbers.minutes(text) % (1 << 32)
-    return strings.mins_to_time_str(UNLIMITED if minutes in (0, option_numbers.NEVER) else minutes)
+    minutes = numbers.minutes(text) % (1 << 32)
+    return strings.mins_to_time_str(UNLIMITED if minutes in (0, numbers.NEVER) else minutes)
 
 
 def _begin(text: str, release: Release, command: str) -> str:
@@ -308,17 +316,17 @@ LEVELS = {
 }
 """The levels of Slurm's log, by name, in the order of their numbers."""
 PRINTERS: dict[str, Callable[[str], str]] = {
-    "accel-bind": option_bindings.accelerators,
-    "acctg-freq": option_bindings.account_frequency,
+    "accel-bind": bindings.accelerators,
+    "acctg-freq": bindings.account_frequency,
     "chdir": lambda text: os.path.join(os.getcwd(), text),
     "compress": lambda text: "lz4" if text.lower() == "lz4" else "none",
     "delay-boot": _delay_boot,
     "distribution": _distribution,
     "extra-node-info": _layout,
     "gid": _of_root,
-    "gpu-freq": option_bindings.gpu_frequency,
+    "gpu-freq": bindings.gpu_frequency,
     "kill-on-invalid-dep": _one_of("yes", "no"),
-    "mail-type": option_words.mail_types,
+    "mail-type": mail_types,
     "mem-update": _memory_update,
     "nice": _nice,
     "no-kill": _no_kill,
@@ -326,9 +334,9 @@ PRINTERS: dict[str, Callable[[str], str]] = {
     "open-mode": _open_mode,
     "power": lambda text: "LEVEL" if "level" in text.lower() else "unset",
     "priority": _priority,
-    "profile": option_words.profiles,
+    "profile": profiles,
     "send-libs": _send_libs,
-    "switch-wait": lambda text: period(option_numbers.seconds(text)),
+    "switch-wait": lambda text: period(numbers.seconds(text)),
     "time": _time,
     "time-min": _time,
     "treewidth": lambda text: "65533" if text.lower() == "off" else str(_uint16(text)),
@@ -345,15 +353,15 @@ VARYING: dict[str, Callable[[str, Release, str], str]] = {
     "gpu-bind": _gpu_binding,
     "gres": _gres,
     "gres-flags": _gres_flags,
-    "ignore-signals": option_words.ignored_signals,
+    "ignore-signals": ignored_signals,
     "jobid": _job_id,
-    "kill-command": option_words.kill_command,
+    "kill-command": kill_command,
     "mem-bind": _memory_binding,
     "nodes": _nodes,
     "pty": lambda text, release, command: text if release >= LISTS_SINCE else "set",
     "requeue": _requeue,
     "segment": _segment,
-    "signal": option_words.warning,
+    "signal": warning,
     "slurmd-debug": _log_level,
     "switches": _switches,
     "thread-spec": _threads,

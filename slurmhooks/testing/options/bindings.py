@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.constants import CpuBind, CpuFreq
-from slurmhooks.testing.option_numbers import INT_MAX, LONG_MAX, int32, minutes, strtol
+from slurmhooks.testing.options.numbers import INT_MAX, LONG_MAX, int32, minutes, strtol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,9 +20,12 @@ import click
 from slurmhooks._version import __version__
 from slurmhooks.cli import commands, output
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.groups import Group
 from slurmhooks.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from click.shell_completion import CompletionItem
 
 ENVIRONMENTAL = {
@@ -37,7 +40,7 @@ MOST_COLUMNS, LEAST_COLUMNS = 80, 50
 """As click's own."""
 
 
-class Commands(click.Group):
+class Commands(Group):
     """The commands, each imported only when it is called."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -95,11 +98,10 @@ class Commands(click.Group):
         items = [CompletionItem(name, help=summary(name)) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from their docstrings, without importing them."""
-        rows = [(name, summary(name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+    def summaries(self, ctx: click.Context) -> "Iterator[tuple[str, str]]":
+        """Yield the name of each command with the first line of its module, without importing it."""
+        for name in self.list_commands(ctx):
+            yield name, summary(name)
 
 
 def modules() -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from slurmhooks.files import slurm_conf
 
@@ -52,6 +53,18 @@ def absolute(context: click.Context, option: click.Parameter, value: Path) -> Pa
     return Path(os.path.abspath(value))
 
 
+def configuration_folder(context: click.Context, option: click.Parameter, value: Path) -> Path:
+    """Return an absolute path; refuse a folder that does not exist, unless it is the default."""
+    assert option.name is not None
+    folder = absolute(context, option, value)
+    if context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+        try:
+            os.stat(f"{folder}/.")
+        except (FileNotFoundError, NotADirectoryError):
+            raise click.BadParameter(f"{folder} is not a folder") from None
+    return folder
+
+
 def use(sysconfdir: Path) -> None:
     """Let this process, and those that it starts, use the configuration in a folder: change SLURM_CONF."""
     os.environ["SLURM_CONF"] = os.path.abspath(slurm_conf.file_in(str(sysconfdir)))
@@ -63,7 +76,7 @@ sysconfdir_option = click.option(
     # On a configless node slurmd sets SLURM_CONF for all tasks.
     default=slurm_conf.directory,
     show_default=CHOSEN,
-    callback=absolute,
+    callback=configuration_folder,
     help="Where slurm.conf and slurmhooks.toml are.",
 )
 

@@ -342,8 +342,28 @@ def _describe(source: Source, error: BaseException) -> str:
     line = trace.tried(lambda: _line(source, error), lambda _: None)
     where = source.name if type(line) is not int else f"{source.name}:{line}"
     hint = trace.tried(lambda: _hint(source, error), lambda _: "")
-    text = f"{where}: {trace.type_name(error)}: {trace.text_of(error)}{hint}"
-    return "\n".join([text, *("    " + row for row in trace.lines(error, source.path))])
+    text = f"{where}: {trace.type_name(error)}: {trace.tried(lambda: _text(source, error), lambda _: '')}{hint}"
+    rows = [] if _is_misuse(source, error) else trace.lines(error, source.path)
+    return "\n".join([text, *("    " + row for row in rows)])
+
+
+def _text(source: Source, error: BaseException) -> str:
+    """Return the text of an exception; that of a SyntaxError without the place, if that is in the source."""
+    placed = isinstance(error, SyntaxError) and error.filename == source.path and error.lineno is not None
+    return str(error.msg) if placed else trace.text_of(error)  # type: ignore[attr-defined]
+
+
+def _is_misuse(source: Source, error: BaseException) -> bool:
+    """Whether the top level of a source misused slurmhooks.hooks: then a traceback says no more than file and line."""
+    frame = trace.own(error, "__traceback__")
+    while frame is not None and frame.tb_frame.f_code.co_filename != source.path:
+        frame = frame.tb_next
+    if frame is None or frame.tb_next is None or frame.tb_frame.f_code.co_name != "<module>":
+        return False
+    while (frame := frame.tb_next) is not None:
+        if not str(frame.tb_frame.f_globals.get("__name__")).startswith("slurmhooks.hooks."):
+            return False
+    return True
 
 
 def _line(source: Source, error: BaseException) -> object:

@@ -212,7 +212,12 @@ class Option(_Of[Value]):
 
         It runs in srun, sbatch and salloc before anything is submitted, as the user, and again in slurmstepd, as root.
         If it raises ``Reject`` or ``ValueError``, the command ends and the user sees the text of the exception.
+
+        Raises:
+            TypeError: the function cannot be called with one argument.
         """
+        if not _takes_one(function):
+            raise TypeError(f"{self!r}: a check takes one argument, the value, and returns the value to keep")
         self._checks.append(function)
         return function
 
@@ -231,6 +236,7 @@ class Option(_Of[Value]):
             text: the argument as Slurm passes it; None if the option was given without one.
 
         Raises:
+            TypeError: a check returned None, which would mean that the option is not given.
             Exception: whatever the type or a check raises; UnfitError in place of errors of Python's own types.
         """
         argument = self.argument(text)
@@ -238,7 +244,12 @@ class Option(_Of[Value]):
             value: Any = True if argument is None else self.type(argument)
             result: Value = value
             for check in self._checks:
-                result = check(result)
+                kept = check(result)
+                if kept is None and result is not None:
+                    raise TypeError(
+                        f"{getattr(check, '__qualname__', check)} returns None; it returns the value to keep"
+                    )
+                result = kept
         except (ValueError, ArithmeticError) as error:  # decimal's is of the latter kind
             kind = self._kind(str(error))
             if kind is None:
@@ -273,3 +284,14 @@ class Option(_Of[Value]):
     def detach(self) -> None:
         """Let the option have no value at all, as outside of SPANK. For tests."""
         self._values = None
+
+
+def _takes_one(function: Callable[..., object]) -> bool:
+    """Tell whether a function can be called with one argument; True if it is not a plain function."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__self__"):
+        return True
+    least = code.co_argcount - len(function.__defaults__ or ())
+    any_number = code.co_flags & 4  # CO_VARARGS
+    named = code.co_kwonlyargcount - len(function.__kwdefaults__ or ())
+    return bool(least <= 1 and (code.co_argcount or any_number) and not named)

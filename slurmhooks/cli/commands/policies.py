@@ -10,6 +10,7 @@ import click
 
 from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.cli.groups import Group
 from slurmhooks.config.model import Config
 from slurmhooks.errors import ConfigError
 from slurmhooks.handlers.similar import nearest
@@ -19,7 +20,7 @@ from slurmhooks.policies.exemptions import WHO, Exemption
 from slurmhooks.site import sources as site
 
 
-@click.group("policies")
+@click.group("policies", cls=Group)
 def command() -> None:
     """List and explain ready-made rules and exemptions from them; print their JSON schema, or a page for users."""
 
@@ -52,7 +53,8 @@ def explain(rule: str) -> None:
         click.echo(describe.table(describe.TITLES, describe.keys_of(Exemption)), nl=False)
         return
     if rule not in rules.RULES:
-        raise click.UsageError(f"there is no rule {rule!r}{nearest(rule, rules.RULES)}")
+        likely = nearest(rule, rules.RULES) or "; 'slurmhooks policies list' lists all"
+        raise click.UsageError(f"there is no rule {rule!r}{likely}")
     click.echo(describe.explained(rules.RULES[rule]), nl=False)
 
 

@@ -13,6 +13,7 @@ import click
 
 from slurmhooks.cli import documents, output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.cli.groups import Group
 from slurmhooks.files import slurm_conf
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
@@ -53,7 +54,7 @@ class Report:
     lost: list[dict[str, Any]]
 
 
-@click.group("spool", invoke_without_command=True)
+@click.group("spool", cls=Group, invoke_without_command=True)
 @parameters.sysconfdir_option
 @click.option("--power", "of_power", is_flag=True, help="Show power calls instead of job records.")
 @output.json_option(Report)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.core import ParameterSource
 from click.testing import Result
 
 from slurmhooks.cli import main, parameters
@@ -125,3 +126,15 @@ def test_click_of_debian() -> None:
     """All commands load with a click whose ParamType takes no type, such as that of Debian 13."""
     done = subprocess.run([sys.executable, "-c", OLD_CLICK], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", READERS.keys() - {"install"})
+def test_a_folder_that_does_not_exist_is_wrong_use(name: str, tmp_path: Path) -> None:
+    """A misspelt --sysconfdir is refused by name; `install` may come before the files of Slurm."""
+    option = READERS[name]
+    context = click.Context(click.Command("x"))
+    context.set_parameter_source("sysconfdir", ParameterSource.COMMANDLINE)
+    assert option.process_value(context, tmp_path) == tmp_path
+    for wrong in (tmp_path / "missing", Path(__file__)):
+        with pytest.raises(click.BadParameter, match=f"{wrong} is not a folder"):
+            option.process_value(context, wrong)

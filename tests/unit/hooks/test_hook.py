@@ -342,6 +342,37 @@ def test_check_may_refuse() -> None:
         greet.convert("alice")
 
 
+def test_a_check_that_returns_nothing_is_a_bug() -> None:
+    """None would mean that the option is not given, so it is no value to keep."""
+    greet = option()
+
+    @greet.check
+    def forgetful(value: str) -> str:
+        return None  # type: ignore[return-value]
+
+    with pytest.raises(TypeError, match="forgetful returns None"):
+        greet.convert("alice")
+
+
+@pytest.mark.parametrize(
+    "check", [lambda: 1, lambda one, two: 1, lambda one, *, two: 1, lambda *, one: 1], ids=["0", "2", "named", "only"]
+)
+def test_a_check_takes_the_value(check: Callable[..., str]) -> None:
+    """A function that cannot be called with one argument is refused when the file is loaded."""
+    with pytest.raises(TypeError, match="a check takes one argument"):
+        option().check(check)
+
+
+@pytest.mark.parametrize(
+    "check", [lambda one: one, lambda one, two=2: one, lambda *all: all[0], lambda one, *, two=2: one, str.upper]
+)
+def test_a_check_may_take_more(check: Callable[[str], str]) -> None:
+    """Further arguments with defaults, and methods of types, are fine."""
+    greet = option()
+    greet.check(check)
+    assert greet.convert("ADA") == "ADA"
+
+
 def test_option_contexts() -> None:
     """By default an option exists in all contexts that have options; contexts= restricts it, and may be one text."""
     assert option().contexts == ("local", "remote", "allocator", "job_script")

@@ -4,9 +4,10 @@
 import click
 
 from slurmhooks.cli.commands.try_ import cli_filter, every, health, job_submit, power, record, scrun, spank
+from slurmhooks.cli.groups import Group
 
 
-@click.group("try")
+@click.group("try", cls=Group)
 def command() -> None:
     """Run handlers without Slurm, and show what they do.
 

@@ -13,6 +13,7 @@ import click
 from slurmhooks.cli import file_copies, output
 from slurmhooks.cli.commands.try_.site_handlers import common, env_option, load
 from slurmhooks.cli.findings import Finding, shown
+from slurmhooks.cli.groups import Group
 from slurmhooks.handlers.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.anchor import FakeAnchor
@@ -42,7 +43,7 @@ class Document:
     config_diff: list[str]
 
 
-@click.group("scrun")
+@click.group("scrun", cls=Group)
 def command() -> None:
     """Stage a bundle in or out, as the anchor process of scrun would."""
 

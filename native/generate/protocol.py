@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
 from slurmhooks.fields import TABLES  # noqa: E402
-from slurmhooks.hooks.points import COMMANDS, ENDS, ORIGINS, POINTS  # noqa: E402
+from slurmhooks.hooks.points import COMMANDS, ENDS, MOST_OPTIONS, MOST_WORDS, ORIGINS, POINTS  # noqa: E402
 from slurmhooks.wire import protocol  # noqa: E402
 
 ENUMERATIONS = {
@@ -81,6 +81,8 @@ def main(output: Path) -> None:
     lines += ["", "/* The commands that call cli_filter. */", enumeration("slurmhooks_command", "COMMAND", COMMANDS)]
     lines += ["", "/* Where the value of an option comes from. */", enumeration("slurmhooks_origin", "FROM", ORIGINS)]
     lines += ["", "/* What is ended to stop a handler. */", enumeration("ends", "ENDS", ENDS)]
+    lines += ["", "/* Limits of a line of plugstack.conf, and of a line of the manifest. */"]
+    lines += [f"#define SLURMHOOKS_MOST_OPTIONS {MOST_OPTIONS}", f"#define SLURMHOOKS_MOST_WORDS {MOST_WORDS}"]
     for kind, prefix in SHARED.items():
         doc = (kind.__doc__ or "").partition("\n")[0]
         members = ", ".join(f"{prefix}_{member.name} = {member.value}" for member in kind)

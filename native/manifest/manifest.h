@@ -12,12 +12,6 @@
 
 #include "protocol.h"
 
-/*
- * The most options per line of plugstack.conf. The number by which Slurm identifies an option also encodes the line
- * (spank/lines.h).
- */
-#define MOST_OPTIONS 256
-
 /* A command line option; the first members are those of struct spank_option. */
 struct manifest_option {
     char *name;

@@ -98,7 +98,7 @@ static int add_option(const struct record *record, struct manifest_line *line)
 
     if (record->count != 7 || record_number(record->words[1], 2, &has_arg) ||
         record_number(record->words[2], 63, &contexts) || record_number(record->words[3], 1, &checked) ||
-        !*record->words[4] || line->option_count == MOST_OPTIONS)
+        !*record->words[4] || line->option_count == SLURMHOOKS_MOST_OPTIONS)
         return -1;
     struct manifest_option *grown = realloc(line->options, ((size_t)line->option_count + 1) * sizeof(*line->options));
     if (!grown)

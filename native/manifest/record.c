@@ -20,7 +20,7 @@ int record_next(char **rest, struct record *record)
     record->words[0] = to;
     for (; *from && *from != '\n'; from++) {
         if (*from == ' ') {
-            if (record->count == MOST_WORDS)
+            if (record->count == SLURMHOOKS_MOST_WORDS)
                 return -1;
             *to++ = '\0';
             record->words[record->count++] = to;

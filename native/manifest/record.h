@@ -5,12 +5,11 @@
 
 #include <stdint.h>
 
-/* MOST_ARGUMENTS in slurmhooks/site/manifest_writer.py is one less: the first word is the kind of the record. */
-#define MOST_WORDS 64
+#include "protocol.h"
 
 struct record {
     int count;
-    char *words[MOST_WORDS];
+    char *words[SLURMHOOKS_MOST_WORDS];
 };
 
 /*
@@ -21,7 +20,7 @@ struct record {
  *
  * IN/OUT rest  the start of the line; then the start of the next line, or the NUL that ends the text
  * OUT record   words inside the text
- * RET 0, or -1 if the line has more than MOST_WORDS words, or an invalid %XX (%00 is one)
+ * RET 0, or -1 if the line has more than SLURMHOOKS_MOST_WORDS words, or an invalid %XX (%00 is one)
  */
 int record_next(char **rest, struct record *record);
 

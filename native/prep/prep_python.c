@@ -20,7 +20,7 @@
 #include "client/thread.h"
 #include "entry.h"
 #include "log.h"
-#include "prep/reason.h"
+#include "prep/private.h"
 #include "slurmctld/point.h"
 #include "slurmctld/queries.h"
 

@@ -80,13 +80,13 @@ void line_read_again(struct line *line, const char **why)
 
 int option_value(const struct line *line, int index)
 {
-    return line->number * MOST_OPTIONS + index;
+    return line->number * SLURMHOOKS_MOST_OPTIONS + index;
 }
 
 struct line *line_of_option(int value, int *index)
 {
-    if (value < 0 || value >= count * MOST_OPTIONS)
+    if (value < 0 || value >= count * SLURMHOOKS_MOST_OPTIONS)
         return NULL;
-    *index = value % MOST_OPTIONS;
-    return &lines[value / MOST_OPTIONS];
+    *index = value % SLURMHOOKS_MOST_OPTIONS;
+    return &lines[value / SLURMHOOKS_MOST_OPTIONS];
 }

@@ -125,7 +125,7 @@ def recorded(contents: Contents, release: str, count: int) -> Iterator[Request]:
             except (MessageError, IndexError, KeyError):
                 continue
             total += 1
-            absent = {tables["job"].members[place].name for place in packed.absent()}
+            absent = {tables["job"].members[place].name for place in packed.deferred()}
             members = {
                 member.name: packed.raw(member.name)
                 for member in tables["job"].members

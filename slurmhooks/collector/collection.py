@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from slurmhooks.collector import reporting
 from slurmhooks.log import log, visible
-from slurmhooks.processes import descriptors, process
+from slurmhooks.processes import descriptors, process, stderr_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,7 +259,7 @@ def _run(reports: socket.socket, orders: socket.socket, parent: int) -> None:
     os.setsid()
     process.die_with(parent)
     process.name("slurmhooks-coll")
-    process.log_to_stderr()
+    stderr_log.attach()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # preempts no other process

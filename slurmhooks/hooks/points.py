@@ -27,6 +27,12 @@ ENDS = ("NOTHING", "PROCESS", "STEP", "TASK")
 """What is ended to stop a handler that cannot be interrupted, see slurmhooks/handlers/deadline.py. C numbers it in this
 order."""
 
+MOST_OPTIONS = 256
+"""Maximum number of options of a line of plugstack.conf, which the number of an option in Slurm also encodes
+(native/spank/lines.h)."""
+MOST_WORDS = 64
+"""Maximum number of words of a line of the manifest: its kind, and for a line of plugstack.conf its arguments."""
+
 HEALTH = ("start", "reboot", "cycle", "idle", "mixed", "alloc")
 """When slurmd runs the HealthCheckProgram: first of a slurmd, first after a reboot, or any other time (cycle); and what
 jobs have of the node."""

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the processes of this package need of the kernel, and their log, which slurmctld reads from standard error."""
+"""What the processes of this package need of the kernel."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import pwd
-import select
 import signal
 import socket
 import sys
-import time
 from contextlib import suppress
-from select import PIPE_BUF
 from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers import trace
-from slurmhooks.log import ERROR, INFO, log
+from slurmhooks.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,47 +173,3 @@ def describe(status: int) -> str:
         return f"was killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"was killed by signal {-code}"
-
-
-def _write(line: bytes) -> None:
-    """Write a line to standard error, or drop it.
-
-    A worker may have made the pipe non-blocking for all processes that share it, and filled it.
-    """
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            os.write(2, line)
-        except BlockingIOError:
-            left = until - time.monotonic()
-            if left > 0:
-                select.select([], [2], [], left)
-                continue
-        except BrokenPipeError:
-            pass  # slurmctld has ended
-        return
-
-
-PATIENCE = 1.0
-"""Seconds to wait for room in a full pipe."""
-CONTINUED = "... "
-"""Starts a log line that continues the previous line, which was too long for one write to a pipe."""
-
-
-def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
-    """Pass log lines to slurmctld, which reads our standard error; a line may begin with its level.
-
-    Args:
-        user: called with the messages of handlers to the user of a request; by default, they are logged.
-    """
-
-    def sink(level: int, text: str) -> None:
-        # A write of at most PIPE_BUF bytes is never interleaved with that of another worker.
-        size = PIPE_BUF - len(f"<{level}>{CONTINUED}\n")
-        if not text.isascii():
-            size //= 4
-        for start in range(0, max(1, len(text)), size):
-            part = f"<{level}>{CONTINUED if start else ''}{text[start : start + size]}\n"
-            _write(part.encode("utf-8", "surrogateescape"))
-
-    log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

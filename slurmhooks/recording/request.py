@@ -237,7 +237,7 @@ def _places(tables: Tables, members: Container[str]) -> list[tuple[int, ...]]:
 
 
 def blanked(table: Table, data: bytes, places: Iterable[int]) -> bytes:
-    """Return a packed struct in which the texts at the given indices are marked as left out, and overwritten."""
+    """Return a packed struct in which the texts at the given indices are marked as deferred, and overwritten."""
     changed = bytearray(data)
     with memoryview(changed)[: 8 * len(table.members)].cast("Q") as slots:
         for place in places:

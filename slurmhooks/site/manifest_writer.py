@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import LoadError
 from slurmhooks.files import trusted
-from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HEALTH
+from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HEALTH, MOST_WORDS
 from slurmhooks.site.manifest import decoded
 
 TYPE_CHECKING = False
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.option import Option
 
 FORMAT = 2
-MOST_ARGUMENTS = 63
-"""Maximum number of arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
+MOST_ARGUMENTS = MOST_WORDS - 1
+"""Maximum number of arguments of a line of plugstack.conf."""
 
 
 class Line:

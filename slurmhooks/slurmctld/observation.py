@@ -63,7 +63,7 @@ class Observation(NamedTuple):
 
 
 def deferred(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], bytes]:
-    """Ask for the members that slurmctld has left out of a request because of their length, and return them.
+    """Ask slurmctld for the deferred members of a request, and return them.
 
     Args:
         structs: of the request.
@@ -71,7 +71,7 @@ def deferred(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], byte
     """
     members: dict[tuple[int, int], bytes] = {}
     for number, struct in enumerate(structs):
-        for place in struct.absent():
+        for place in struct.deferred():
             try:
                 value = struct.value(place) or b""
             except Reject:  # longer than a message can be, which is no reason to refuse the request

@@ -17,7 +17,7 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.points import HOOKS, POINTS
 from slurmhooks.hooks.rollout import OBSERVE
 from slurmhooks.log import log
-from slurmhooks.processes import process
+from slurmhooks.processes import stderr_log
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, every
 from slurmhooks.slurmctld.around import InWorker, OfHook
@@ -113,7 +113,7 @@ class PointService:
         Raises:
             LoadError: a handler that runs when a worker starts has failed; this ends the worker.
         """
-        process.log_to_stderr(self._user)
+        stderr_log.attach(self._user)
         reporter, collect = reporting.reporter, self.settings.collect
         if reporter is not None and collect:
             follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks, self._tables)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import deadline, dispatch, trace
 from slurmhooks.handlers.dispatch import Outcome
+from slurmhooks.hooks.points import MOST_OPTIONS
 from slurmhooks.log import log
 from slurmhooks.values import text_from_c
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.hooks.option import Option
-
-LIMIT = 256
-"""MOST_OPTIONS of native/manifest/manifest.h."""
 
 
 class Names:
@@ -45,7 +43,7 @@ class Names:
 def too_many(registry: Registry) -> str | None:
     """Return a finding if a line of plugstack.conf has more options than C can handle."""
     count = len(registry.options)
-    return f"a line may have {LIMIT} options, not {count}" if count > LIMIT else None
+    return f"a line may have {MOST_OPTIONS} options, not {count}" if count > MOST_OPTIONS else None
 
 
 class Options:

@@ -108,7 +108,7 @@ class Packed:
         Args:
             table: the table that the struct was packed by.
             data: slots and texts.
-            fetch: returns the item's value of a member that was left out because of its length.
+            fetch: returns the item's value of a deferred member.
 
         Raises:
             MessageError: the data is too short.
@@ -125,8 +125,8 @@ class Packed:
         """Tell whether a text, texts or a pointer is not NULL."""
         return bool(self.slots[self.table.places[member]])
 
-    def absent(self) -> list[int]:
-        """Return the indices of the members that were left out because of their length."""
+    def deferred(self) -> list[int]:
+        """Return the indices of the members that are set, but too long to be sent unasked."""
         return [
             place
             for place, member in enumerate(self.table.members)
@@ -148,7 +148,7 @@ class Packed:
             return None
         if slot == DEFERRED:
             if self._fetch is None:
-                raise MessageError(f"{self.table.members[place].name} was left out for its length")
+                raise MessageError(f"{self.table.members[place].name} is deferred, and nobody can be asked for it")
             value = self._fetch(place)
             return value, 0, len(value)
         start = slot & 0xFFFFFFFF
@@ -169,7 +169,7 @@ class Packed:
             text = data[start:last]
             if 0 not in text:
                 return text
-        # Left out, or damaged.
+        # Deferred, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
             raise MessageError(f"{self.table.members[place].name} is not a text")

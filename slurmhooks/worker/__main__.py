@@ -51,11 +51,11 @@ def main(arguments: list[str]) -> int:
     import socket
     from contextlib import suppress
 
-    from slurmhooks.processes import process
+    from slurmhooks.processes import process, stderr_log
     from slurmhooks.worker.supervisor import Supervisor
 
     process.name("slurmhooks-sup")
-    process.log_to_stderr()
+    stderr_log.attach()
     if sys.stdout is not None:
         # Here, because a hook file may close it, or put something else in its place.
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper

@@ -209,7 +209,7 @@ def wire_message(data: bytes) -> None:
 
 def _read_struct(tag: int, value: bytes) -> None:
     packed = Packed(TABLES.tables[tag % len(TABLES.tables)], value)
-    packed.absent()
+    packed.deferred()
     for member in packed.table.members:
         with contextlib.suppress(MessageError):
             packed.raw(member.name)

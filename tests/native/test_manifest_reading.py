@@ -20,8 +20,6 @@ from tests.native.hosting import Host, Result, Value
 CALLBACKS, FILTERS = points.POINTS["spank"].functions, points.POINTS["cli_filter"].functions
 POINTS: dict[str, Value] = {"scrun": -1, "cli_filter": -2}
 """As enum manifest_point numbers them."""
-MOST_WORDS = 64
-MOST_OPTIONS = 256
 BATCH = 40
 """Number of manifests that one process reads."""
 
@@ -81,7 +79,7 @@ class Reader:
                     return None
                 raw += bytes([int(digits, 16)]) + part[2:]
             words.append(raw.decode("utf-8", "surrogateescape"))
-        return words if len(words) <= MOST_WORDS else None
+        return words if len(words) <= points.MOST_WORDS else None
 
     def _take(self, words: list[str]) -> bool:
         what, *rest = words
@@ -136,7 +134,7 @@ class Reader:
         line = self.lines[-1]
         if len(rest) != 6 or not all(map(number, rest[:3], (2, 63, 1))) or not rest[3]:
             return False
-        if len(line["option"]) == MOST_OPTIONS:
+        if len(line["option"]) == points.MOST_OPTIONS:
             return False
         values: list[Value] = [*map(int, rest[:3]), rest[3], rest[4] or None, rest[5]]
         for name, value in zip(("has_arg", "contexts", "checked", "option", "arginfo", "usage"), values, strict=True):
@@ -295,5 +293,6 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
 def test_too_many_options(each_host: Host) -> None:
     """A manifest with more options than there are numbers for is invalid."""
     header = f"slurmhooks-manifest 2 {each_host.build.slurm:#x}\nline\n".encode()
-    batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (MOST_OPTIONS, MOST_OPTIONS + 1)]
+    most = points.MOST_OPTIONS
+    batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (most, most + 1)]
     assert [valid for valid, _ in read(each_host, batch)] == [True, False]

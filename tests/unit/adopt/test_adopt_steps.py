@@ -109,13 +109,13 @@ def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, part: str, reason:
 def test_steps_vary_what_the_script_names(tmp_path: Path) -> None:
     """Steps are in all contexts, and give the options and variables that the script names."""
     text = STEP_OPTIONS + "function slurm_spank_task_init(spank) local v = spank:getenv('MODE') end\n"
-    made = steps.generated(Script(text.encode(), Settings(RELEASE, "5.4")).constants, 200)
-    assert {each.context for each in made} == set(steps.CONTEXTS)
-    assert any("greet" in each.options for each in made)
-    assert any("MODE" in each.env for each in made)
-    assert [steps.from_json(each.to_json()) for each in made] == made
+    generated = steps.generated(Script(text.encode(), Settings(RELEASE, "5.4")).constants, 200)
+    assert {each.context for each in generated} == set(steps.CONTEXTS)
+    assert any("greet" in each.options for each in generated)
+    assert any("MODE" in each.env for each in generated)
+    assert [steps.from_json(each.to_json()) for each in generated] == generated
     (tmp_path / "probe.lua").write_text(text)
-    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", made[:60], frozenset(), family="spank")
+    outcome = trial.run(str(tmp_path / "probe.lua"), RELEASE, "5.4", generated[:60], frozenset(), family="spank")
     assert (outcome.same, outcome.examples) == (60, [])
 
 

@@ -11,7 +11,6 @@ from click.testing import Result
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record
-from slurmhooks.site.manifest_writer import MOST_ARGUMENTS
 from slurmhooks.site.variants import COSTLY_CALLBACKS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -203,12 +202,6 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
     site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
     for output in (site.check().output, site.compile().output):
         assert output.count(f"a line has {words + 1} arguments, and a manifest supports") == told
-
-
-def test_more_arguments_than_the_stub_reads() -> None:
-    """The limit is the same as in native/manifest."""
-    sources = (Path(__file__).parents[3] / "native" / "manifest").glob("*.[ch]")
-    assert any(f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text() for source in sources)
 
 
 def test_more_options_than_the_stub_tells_apart(site: Site) -> None:

@@ -65,16 +65,16 @@ def running(
     Later orders may arrive after a report, which has another socket.
     """
     monkeypatch.setattr(backoff, "MOST", 0.0)
-    found = Collector()
-    found.order(orders(file, **getattr(request, "param", {})))
-    kept = os.dup(2)
+    collector = Collector()
+    collector.order(orders(file, **getattr(request, "param", {})))
+    stderr_before = os.dup(2)
     with errors.open("w") as stderr:
         os.dup2(stderr.fileno(), 2)
-    found.tend(lambda: None)
-    os.dup2(kept, 2)
-    os.close(kept)
-    yield found
-    found.finish()
+    collector.tend(lambda: None)
+    os.dup2(stderr_before, 2)
+    os.close(stderr_before)
+    yield collector
+    collector.finish()
 
 
 def orders(file: Path, **settings: Any) -> dict[str, Any]:

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+"""Launches read slurmhooks.toml by the rows of keys.py; the model of pydantic reads the same from the same rows."""
+
 import json
 from pathlib import Path
 from typing import Any

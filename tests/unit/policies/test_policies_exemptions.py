@@ -36,7 +36,7 @@ def today(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_the_last_day(rules: Rules, today: list[float]) -> None:
     """A job is exempt until the end of the last day in local time, without a reload."""
-    made = rules(CEILING + exemption('users = ["alice"]'))
+    registry = rules(CEILING + exemption('users = ["alice"]'))
     job = FakeJob(time_limit=61, user_name="alice")
     for moment, accepted in (
         (datetime(2027, 1, 31, 23, 59, 59), True),
@@ -45,8 +45,8 @@ def test_the_last_day(rules: Rules, today: list[float]) -> None:
         (datetime(2028, 1, 31), False),
     ):
         today[0] = moment.timestamp()
-        assert run(made, "job_submit", job=job).accepted == accepted, moment
-    assert not run(made, "job_submit", job=FakeJob(time_limit=61, user_name="bob")).accepted
+        assert run(registry, "job_submit", job=job).accepted == accepted, moment
+    assert not run(registry, "job_submit", job=FakeJob(time_limit=61, user_name="bob")).accepted
 
 
 WHO: list[tuple[str, dict[str, Any], bool]] = [
@@ -71,9 +71,9 @@ WHO: list[tuple[str, dict[str, Any], bool]] = [
 @pytest.mark.parametrize(("lines", "fields", "exempt"), WHO)
 def test_whose_jobs(rules: Rules, lines: str, fields: dict[str, Any], exempt: bool) -> None:
     """A job must match all lists of an exemption, and wherever Slurm may put it."""
-    made = rules(CEILING + exemption(lines))
+    registry = rules(CEILING + exemption(lines))
     job = FakeJob(time_limit=61, user_name="alice", groups=("users", "chem"), **fields)
-    assert run(made, "job_submit", job=job).accepted == exempt
+    assert run(registry, "job_submit", job=job).accepted == exempt
 
 
 def test_from_which_rules(rules: Rules) -> None:
@@ -88,19 +88,19 @@ def test_from_which_rules(rules: Rules) -> None:
 
 def test_an_update_that_leaves_the_exemption(rules: Rules) -> None:
     """An update that takes a job to where it is not exempt is checked, whatever the rule is about."""
-    made = rules(CEILING + exemption('accounts = ["physics"]'))
+    registry = rules(CEILING + exemption('accounts = ["physics"]'))
     record = FakeRecord(time_limit=61, account="physics")
-    assert run(made, "job_modify", job=FakeJob(time_limit=90), record=record, modify_uid=1000).accepted
-    assert not run(made, "job_modify", job=FakeJob(account="chem"), record=record, modify_uid=1000).accepted
-    assert run(made, "job_modify", job=FakeJob(name="x"), record=record, modify_uid=1000).accepted
+    assert run(registry, "job_modify", job=FakeJob(time_limit=90), record=record, modify_uid=1000).accepted
+    assert not run(registry, "job_modify", job=FakeJob(account="chem"), record=record, modify_uid=1000).accepted
+    assert run(registry, "job_modify", job=FakeJob(name="x"), record=record, modify_uid=1000).accepted
 
 
 @pytest.mark.parametrize(("lines", "accepted"), [('users = ["alice"]', True), ('accounts = ["physics"]', False)])
 def test_updates_that_are_refused(rules: Rules, lines: str, accepted: bool) -> None:
     """Without the job, only exemptions of its user count: the request may name another account."""
-    made = rules(f'{CEILING}updates = "refuse"\n' + exemption(lines))
+    registry = rules(f'{CEILING}updates = "refuse"\n' + exemption(lines))
     job = FakeJob(time_limit=90, account="physics", user_name="alice")
-    assert run(made, "job_modify", job=job, modify_uid=1000).accepted == accepted
+    assert run(registry, "job_modify", job=job, modify_uid=1000).accepted == accepted
 
 
 MISTAKES = [

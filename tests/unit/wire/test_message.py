@@ -109,7 +109,7 @@ def test_other_tables() -> None:
         decode(Message(Type.ANSWER).encode(other), TABLES)
 
 
-def test_what_was_left_out_is_fetched() -> None:
+def test_deferred_members_are_fetched() -> None:
     """A long text that a message omits is requested when a handler reads it."""
     slots = bytearray(pack(JOB, {}))
     slots[0] = 1
@@ -124,7 +124,7 @@ def test_what_was_left_out_is_fetched() -> None:
     assert asked == []
     assert packed.text(0) == b"long"
     assert asked == [0]
-    with pytest.raises(MessageError, match="account was left out"):
+    with pytest.raises(MessageError, match="account is deferred"):
         Packed(JOB, bytes(slots)).text(0)
 
 

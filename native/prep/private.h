@@ -2,8 +2,8 @@
 /*
  * Functions that need Slurm's sources: they show users the reason of a failure, and tell whether slurmctld is ending.
  */
-#ifndef SLURMHOOKS_REASON_H
-#define SLURMHOOKS_REASON_H
+#ifndef SLURMHOOKS_PREP_PRIVATE_H
+#define SLURMHOOKS_PREP_PRIVATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

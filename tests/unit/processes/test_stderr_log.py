@@ -5,7 +5,8 @@ from select import PIPE_BUF
 import pytest
 
 from slurmhooks.log import log
-from slurmhooks.processes.process import CONTINUED, log_to_stderr
+from slurmhooks.processes import stderr_log
+from slurmhooks.processes.stderr_log import MORE
 
 
 @pytest.mark.parametrize("letter", ["x", "\u20ac", "\U0001f600"])
@@ -16,7 +17,7 @@ def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: p
     monkeypatch.setattr(os, "write", lambda _, raw: written.append(raw))
     before = log.attach(None, None)
     try:
-        log_to_stderr()
+        stderr_log.attach()
     finally:
         sink, *_ = log.attach(*before)
     assert sink is not None
@@ -24,5 +25,5 @@ def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: p
     assert all(len(raw) <= PIPE_BUF for raw in written)
     lines = [raw.decode().removeprefix("<2>").removesuffix("\n") for raw in written]
     assert all(raw.startswith(b"<2>") and raw.count(b"\n") == 1 for raw in written)
-    assert lines[0] + "".join(line.removeprefix(CONTINUED) for line in lines[1:]) == letter * length
-    assert all(line.startswith(CONTINUED) for line in lines[1:])
+    assert lines[0] + "".join(line.removeprefix(MORE) for line in lines[1:]) == letter * length
+    assert all(line.startswith(MORE) for line in lines[1:])

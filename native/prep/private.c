@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "prep/reason.h"
+#include "prep/private.h"
 
 #ifdef SLURMHOOKS_SOURCE
 

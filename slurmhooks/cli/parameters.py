@@ -2,6 +2,7 @@
 """Options that several commands have."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,11 @@ def configuration_folder(context: click.Context, option: click.Parameter, value:
         except (FileNotFoundError, NotADirectoryError):
             raise click.BadParameter(f"{folder} is not a folder") from None
     return folder
+
+
+def words_for(sysconfdir: Path) -> str:
+    """Return what a command that is printed for the reader needs, to use a folder; empty if it is the default."""
+    return "" if str(sysconfdir) == slurm_conf.directory() else f" --sysconfdir {shlex.quote(str(sysconfdir))}"
 
 
 def use(sysconfdir: Path) -> None:

@@ -122,7 +122,7 @@ def command(
     record.save(output)
     scope = "with job records and partitions" if plan.source else "public headers only"
     note(f"Slurm {plan.slurm} ({scope}), Python {plan.python.version}, Lua {plan.lua or '-'}: {output}")
-    note(f"Next: slurmhooks install --from {shlex.quote(str(output))}")
+    note(f"Next: slurmhooks install --from {shlex.quote(str(output))}{parameters.words_for(sysconfdir)}")
 
 
 def _have_fitting(sysconfdir: Path) -> bool:

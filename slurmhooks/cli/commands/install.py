@@ -66,7 +66,7 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     if destdir == Path("/"):
         for finding in configuration.writable_by_others(record.python.paths):
             click.echo(f"{click.style('warning:', fg='yellow')} {finding}", err=True)
-    show_settings(configuration.settings(sysconfdir, folder, destdir))
+    show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
 
 
 def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -> int:
@@ -98,8 +98,8 @@ def _copy(source: Path, target: Path) -> bool:
     return True
 
 
-def show_settings(settings: list[configuration.Setting]) -> None:
-    """Print the lines that the configuration has and needs."""
+def show_settings(settings: list[configuration.Setting], words: str) -> None:
+    """Print the lines that the configuration has and needs; ``words`` let a command use the same folder."""
     missing = [setting for setting in settings if not setting.present]
     for setting in settings:
         if setting.present and setting.line.startswith("[hooks]"):
@@ -117,4 +117,4 @@ def show_settings(settings: list[configuration.Setting]) -> None:
     # If Slurm's lines are there and this folder is not, no hooks load, and nobody can submit jobs.
     folders = [setting.file.parent / "hooks.d" for setting in missing if setting.line.startswith("[hooks]")]
     create = "".join(f"create {folder}, " for folder in folders)
-    click.echo(f"Then {create}run 'slurmhooks check', and restart slurmctld and slurmd once it finds no error.")
+    click.echo(f"Then {create}run 'slurmhooks check{words}', and restart slurmctld and slurmd once it finds no error.")

@@ -166,7 +166,9 @@ def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: 
     assert '[scrun]\n      lua = "scrun.site.lua"' in result.output
 
 
-def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+def test_what_remains_is_said_until_it_is_done(
+    run: Run, machine: Machine, build: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The exact missing lines are printed, and what comes before a restart; when a site has them all, that is said."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     output = run(*arguments).output
@@ -178,11 +180,14 @@ def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build
     ):
         assert f"      {line}\n" in output
     assert output.endswith(
-        f"Then create {machine.etc}/hooks.d, run 'slurmhooks check',"
+        f"Then create {machine.etc}/hooks.d, run 'slurmhooks check --sysconfdir {machine.etc}',"
         " and restart slurmctld and slurmd once it finds no error.\n"
     )
     (machine.etc / "slurmhooks.toml").write_text("")
+    assert f"Then run 'slurmhooks check --sysconfdir {machine.etc}', and restart" in run(*arguments).output
+    monkeypatch.setenv("SLURM_CONF", str(machine.etc / "slurm.conf"))
     assert "Then run 'slurmhooks check', and restart" in run(*arguments).output
+    monkeypatch.delenv("SLURM_CONF")
     (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\nCliFilterPlugins=python\n")
     (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")
     output = run(*arguments).output

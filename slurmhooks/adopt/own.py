@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.adopt.answers import ERROR_PLACE, Answer, Request
-from slurmhooks.adopt.ours import FAILURES
+from slurmhooks.adopt.ours import FAILURES, GUARD
 from slurmhooks.handlers.codes import stand_ins
 from slurmhooks.values import ENCODING, ERRORS
 from slurmhooks.wire.message import Message, Packed, decode, number_value, text_value, texts_value
@@ -27,7 +27,6 @@ LIBRARY = "slurmhooks_own_lua.so"
 PLUGIN = "job_submit_lua.so"
 MARK = "slurmhooks adopt stopped "
 """Begins the line in the log that names what cannot be tried out."""
-GUARD = os.path.join(os.path.dirname(__file__), "guard.lua")
 
 
 class Own:

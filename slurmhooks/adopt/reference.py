@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.adopt.answers import Answer, Request
+from slurmhooks.fields.number_rows import MEM_PER_CPU
 from slurmhooks.lua import job_fields, library
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.slurm_table import time_str2mins
@@ -50,7 +51,6 @@ NOT_KNOWN = "argv cron_job site_factor spank_job_env"
 
 
 RESULTS = {"SUCCESS": 0.0, "ERROR": -1.0, "FAILURE": -1.0}
-MEM_PER_CPU = 1 << 63
 
 
 TEXT = "slurmhooks_text"

@@ -7,7 +7,7 @@ from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.handlers.view import OfACall, StagedMapping
-from slurmhooks.hooks.option import INHERITED, canonical
+from slurmhooks.hooks.option import inherited
 from slurmhooks.values import text_to_c
 
 TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
@@ -266,7 +266,7 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
         if self._defaults is None:
             return texts
         return {
-            name: self.environment.get(f"{INHERITED}{canonical(plugin)}_{canonical(name)}") if value is None else value
+            name: self.environment.get(inherited(plugin, name)) if value is None else value
             for name, value in texts.items()
         }
 
@@ -279,7 +279,7 @@ class Options(OfACall, Mapping[str, str | None], OptionFields):
                 )
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"--{name} takes a str or None, not {value!r}")
-            key = f"{INHERITED}{canonical(plugin)}_{canonical(name)}"
+            key = inherited(plugin, name)
             before = self.environment.get(key)
             if before is not None and (key, before) not in self._defaults:
                 return  # the user's

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import HandlerError
+from slurmhooks.hooks.points import INHERITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ KINDS = (
 
 PREFIX = "_SLURM_SPANK_OPTION_"
 """Slurm's SPANK_OPTION_ENV_PREFIX."""
-INHERITED = f"SLURM_SPANK_{PREFIX}"
-"""Begins the names of the variables in which commands read options."""
 
 
 def canonical(name: str) -> str:
@@ -44,6 +43,16 @@ def canonical(name: str) -> str:
     # As isalnum(3) in the C locale.
     raw = name.encode("utf-8", "surrogateescape")
     return "".join(chr(byte) if byte < 128 and chr(byte).isalnum() else "_" for byte in raw)
+
+
+def passed_on(plugin: str, name: str) -> str:
+    """Return the variable in which Slurm passes on an option of a plugin."""
+    return PREFIX + canonical(f"{plugin}_{name}")
+
+
+def inherited(plugin: str, name: str) -> str:
+    """Return the variable in which commands read an option of a plugin."""
+    return INHERITED + passed_on(plugin, name)
 
 
 class UnfitError(ValueError):
@@ -195,7 +204,7 @@ class Option(_Of[Value]):
     @property
     def variable(self) -> str:
         """The variable in which Slurm passes on the value. Names that differ only in punctuation share a variable."""
-        return f"{PREFIX}{canonical(f'python_{self.name}')}"
+        return passed_on("python", self.name)
 
     @property
     def has_arg(self) -> int:

@@ -27,6 +27,10 @@ ENDS = ("NOTHING", "PROCESS", "STEP", "TASK")
 """What is ended to stop a handler that cannot be interrupted, see slurmhooks/handlers/deadline.py. C numbers it in this
 order."""
 
+INHERITED = "SLURM_SPANK_"
+"""Precedes the name of a variable with the value of an option, in the variable that commands read."""
+CONTROL_PREFIX = "SPANK_"
+"""Begins the names in the job control environment of prolog and epilog, and of a record on which they have run."""
 MOST_OPTIONS = 256
 """Maximum number of options of a line of plugstack.conf, which the number of an option in Slurm also encodes
 (native/spank/lines.h)."""
@@ -189,7 +193,8 @@ LISTS = tuple(name for name, kind in ARGUMENTS.items() if kind.startswith("Table
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")
 _ALL_BUT_SCRIPT = ("local", "remote", "allocator", "slurmd")
-_STEP = ("local", "remote", "allocator")
+STEP_CONTEXTS = ("local", "remote", "allocator")
+"""The contexts in which Slurm registers options. Prolog and epilog ask for them."""
 _REMOTE = ("remote",)
 _SPANK = ("spank",)
 _RECORD = ("record", "environment", *LISTS)
@@ -236,14 +241,14 @@ POINTS = {
             "spank",
             HookSpec("spank.init", "slurm_spank_init()", _SPANK, _FAIL, _ALL_BUT_SCRIPT, 60),
             HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", _SPANK, _FAIL, ("job_script",), 300, cost="job"),
-            HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", _SPANK, _FAIL, _STEP, 60),
+            HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", _SPANK, _FAIL, STEP_CONTEXTS, 60),
             HookSpec("spank.local_user_init", "slurm_spank_local_user_init()", _SPANK, _FAIL, ("local",), 60),
             HookSpec("spank.user_init", "slurm_spank_user_init()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
             HookSpec("spank.task_init_privileged", "slurm_spank_task_init_privileged()", _SPANK, _FAIL, _REMOTE, 60),
             HookSpec("spank.task_init", "slurm_spank_task_init()", _SPANK, _FAIL, _REMOTE, 60),
             HookSpec("spank.task_post_fork", "slurm_spank_task_post_fork()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
             HookSpec("spank.task_exit", "slurm_spank_task_exit()", _SPANK, _FAIL, _REMOTE, 60, cost="task"),
-            HookSpec("spank.exit", "slurm_spank_exit()", _SPANK, _FAIL, _STEP, 60),
+            HookSpec("spank.exit", "slurm_spank_exit()", _SPANK, _FAIL, STEP_CONTEXTS, 60),
             HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", _SPANK, _FAIL, ("job_script",), 300, cost="job"),
             HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", _SPANK, _FAIL, ("slurmd",), 60),
         ),

@@ -9,6 +9,7 @@ and _spank_stack_get_remote_options_env; sbatch.c, _set_spank_env.
 from __future__ import annotations
 
 from slurmhooks.errors import Reject
+from slurmhooks.hooks.points import CONTROL_PREFIX, INHERITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,12 +85,8 @@ if TYPE_CHECKING:
             """The job control environment."""
 
 
-INHERITED = "SLURM_SPANK_"
-"""Precedes the name of a variable, in the one that commands read."""
 OMITTED = "(null)"
 """How Slurm passes on an option without an argument."""
-CONTROL = "SPANK_"
-"""Begins the names in the job control environment of prolog and epilog, and of a record on which they have run."""
 
 
 def variables_of(option: Option[Any], text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -129,7 +126,7 @@ def _texts(option: Option[Any], job: Request | Record) -> dict[str, str]:
     key = option.variable
     control = job.spank_job_env
     if control is None or isinstance(control, (list, tuple)):
-        pairs = [entry.removeprefix(CONTROL).partition("=") for entry in control or ()]
+        pairs = [entry.removeprefix(CONTROL_PREFIX).partition("=") for entry in control or ()]
         of_scripts = [text for name, _, text in pairs if name == key]
         return {"prolog and epilog": of_scripts[0]} if of_scripts else {}
     environment: Mapping[str, str] = job.environment  # type: ignore[union-attr, assignment]

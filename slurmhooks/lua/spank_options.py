@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.handlers.registry import OPTION_NAME_LIMIT
 from slurmhooks.hooks.option import Option
+from slurmhooks.hooks.points import STEP_CONTEXTS
 from slurmhooks.log import DEBUG, ERROR, log
 from slurmhooks.lua.conversions import as_string, flag, number, returned, whole
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, to_bytes, to_text
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmhooks.lua.runtime import State
-
-CONTEXTS = ("local", "remote", "allocator")
-"""The contexts in which spank-lua registers options. Prolog and epilog read them with ``spank:getopt``."""
 
 FAILED = -1
 
@@ -50,7 +48,7 @@ class LuaOption(Option):
         arginfo = as_string(state, table[b"arginfo"])
         if not 1 <= len(to_bytes(name)) <= OPTION_NAME_LIMIT:
             raise LuaRaise(f"option name {name!r}: it must have 1 to {OPTION_NAME_LIMIT} bytes")
-        super().__init__(name, None if arginfo is None else to_text(arginfo), usage, False, str, CONTEXTS, 0, path)
+        super().__init__(name, None if arginfo is None else to_text(arginfo), usage, False, str, STEP_CONTEXTS, 0, path)
         self._state = state
         self._path = path
         self._has_arg = flag(state, table[b"has_arg"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers.registry import MAX_TIMEOUT, Handler
 from slurmhooks.hooks.points import HOOKS
+from slurmhooks.hooks.terms import KEYS as TERMS
 from slurmhooks.hooks.terms import Terms
 from slurmhooks.node import checks
 from slurmhooks.node.rows import packed, unpacked
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 SPEC = HOOKS["node.health_check"]
 KINDS: dict[str, Callable[..., None]] = {function.__name__: function for function in checks.CHECKS}
-TERMS = ("mode", "every", "fails", "nodes")
 KEYS = ("check", "name", *TERMS, "timeout", "contexts", "on_error")
 """The keys that all checks have; ``check`` is the name of the function, ``name`` that of the check in messages."""
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {

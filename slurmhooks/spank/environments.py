@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.handlers.view import StagedMapping
+from slurmhooks.hooks.points import CONTROL_PREFIX
 from slurmhooks.spank.calls import CONTROL_WRITE, REMOTE
 from slurmhooks.values import variable_size
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
 CONTROL_LOST = "before local_user_init, in an srun with several components"
-CONTROL_PREFIX = "SPANK_"
-"""Prefix that Slurm gives to the names of the job control environment in prolog and epilog."""
 LONGEST_VARIABLE = 131071
 """Maximum bytes of NAME=VALUE and NUL. Linux starts no process with a longer variable; Slurm would drop it silently."""
 

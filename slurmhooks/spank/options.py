@@ -6,7 +6,7 @@ from __future__ import annotations
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import deadline, dispatch, trace
 from slurmhooks.handlers.dispatch import Outcome
-from slurmhooks.hooks.points import MOST_OPTIONS
+from slurmhooks.hooks.points import MOST_OPTIONS, STEP_CONTEXTS
 from slurmhooks.log import log
 from slurmhooks.values import text_from_c
 
@@ -77,7 +77,7 @@ class Options:
             callback: address of the C function that Slurm calls for each option.
             base: number of the first option of the line; the others follow.
         """
-        if context not in ("local", "remote", "allocator"):
+        if context not in STEP_CONTEXTS:
             return True
         finding = too_many(registry)
         if finding is not None:

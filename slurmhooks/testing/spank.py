@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import cffi
 
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.hooks.points import CONTEXTS, HOOKS, POINTS
+from slurmhooks.hooks.points import CONTEXTS, CONTROL_PREFIX, HOOKS, POINTS
 from slurmhooks.spank.calls import LAUNCH, USER
-from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.spank.state import State

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import NEWEST
+from slurmhooks.hooks.option import inherited
 from slurmhooks.testing.options.names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
-from slurmhooks.testing.options.variables import variable_of, variables_of
+from slurmhooks.testing.options.variables import variables_of
 from slurmhooks.testing.options.words import SINCE_26_05
 
 if TYPE_CHECKING:
@@ -164,9 +165,10 @@ def of_environment(
         resets = has_arg == NONE and not is_set(text)
         given.append(Given(name, variable, (text or None) if has_arg == OMITTABLE else text, resets=resets))
     for option in options:
-        if (text := environment.get(variable_of(option))) is not None:
+        variable = inherited("python", option.name)
+        if (text := environment.get(variable)) is not None:
             # Slurm does not look at the text of one that takes no argument.
-            given.append(Given(option.name, variable_of(option), text if option.has_arg else None, plugin=True))
+            given.append(Given(option.name, variable, text if option.has_arg else None, plugin=True))
     return given
 
 

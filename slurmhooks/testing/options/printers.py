@@ -12,6 +12,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.number_rows import CORE_SPEC_THREAD
 from slurmhooks.job_submit import strings
 from slurmhooks.testing.options import bindings, numbers
 from slurmhooks.testing.options.numbers import int32, strtol
@@ -291,12 +292,12 @@ def _begin(text: str, release: Release, command: str) -> str:
 
 def _cores(text: str, release: Release, command: str) -> str:
     number = parsed_int(text, 0, release)
-    return "unset" if number == NO_VAL[16] or number & THREADS else str(number)
+    return "unset" if number == NO_VAL[16] or number & CORE_SPEC_THREAD else str(number)
 
 
 def _threads(text: str, release: Release, command: str) -> str:
-    number = parsed_int(text, 1, release) | THREADS
-    return "unset" if number == NO_VAL[16] else str(number & ~THREADS)
+    number = parsed_int(text, 1, release) | CORE_SPEC_THREAD
+    return "unset" if number == NO_VAL[16] else str(number & ~CORE_SPEC_THREAD)
 
 
 EXCLUDING_FLAGS = (
@@ -308,8 +309,6 @@ GRES_FLAGS = frozenset(
 )
 GRES_FLAGS_KEPT = frozenset({"allow-task-sharing", "multiple-tasks-per-sharing"})
 """The words of --gres-flags that a later option does not clear."""
-THREADS = 1 << 15
-"""CORE_SPEC_THREAD: this number of ``--core-spec`` counts threads."""
 LEVELS = {
     **{name: name for name in ("quiet", "fatal", "error", "info", "verbose", "debug")},
     **{f"debug{number}": f"debug{number}" for number in range(2, 6)},

@@ -6,13 +6,6 @@ Source: env_vars of opt.c of sbatch, salloc and srun, from 22.05 to 26.05, in th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from slurmhooks.hooks.requested import INHERITED
-
-if TYPE_CHECKING:
-    from slurmhooks.hooks.option import Option
-
 _COMMON = """
     ACCOUNT=account ACCTG_FREQ=acctg-freq BURST_BUFFER=bb CLUSTER_CONSTRAINT=cluster-constraint
     CONSOLIDATE_SEGMENTS=consolidate-segments CONTAINER=container CONTAINER_ID=container-id
@@ -96,8 +89,3 @@ def variables_of(command: str, release: tuple[int, ...]) -> list[tuple[str, str]
         for name, option in VARIABLES[command]
         if name not in ignored and name.partition("_")[2] not in ignored
     ]
-
-
-def variable_of(option: Option) -> str:
-    """Return the variable in which commands read an option of a SPANK plugin."""
-    return f"{INHERITED}{option.variable}"

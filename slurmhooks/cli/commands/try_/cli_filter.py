@@ -16,12 +16,11 @@ from slurmhooks.cli.commands.try_.site_handlers import common, load, options_of,
 from slurmhooks.cli.findings import shown
 from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.hooks.option import Option
+from slurmhooks.hooks.option import Option, inherited
 from slurmhooks.hooks.points import COMMANDS
 from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Result, invocation, run
 from slurmhooks.testing.options import command_lines
-from slurmhooks.testing.options.variables import variable_of
 from slurmhooks.testing.runner import check_options
 
 Results = dict[str, Result]
@@ -126,7 +125,7 @@ class Trial:
         spank = command_lines.texts(given, plugin=True)
         environment = self._defaults.environment  # handlers may have given defaults in it
         for option in self._options:
-            text = environment.get(variable_of(option))
+            text = environment.get(inherited("python", option.name))
             if text is not None:
                 spank.setdefault(option.name, None if text == OMITTED else text)
         checked = check_options(self._options, spank)

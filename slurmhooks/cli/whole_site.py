@@ -91,7 +91,7 @@ class Loaded:
         self.notes = list(dict.fromkeys(self.notes))
 
     def load_files(self, paths: Iterable[Path]) -> None:
-        """Load hook files, those in folders, or a slurmhooks.toml with its files; owners and modes do not matter."""
+        """Load hook files, those in folders, or a slurmhooks.toml with its files; their owners do not matter."""
         sys.dont_write_bytecode = True
         files = []
         given = [os.path.abspath(path) for path in paths]

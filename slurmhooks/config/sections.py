@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from slurmhooks.config import controller, keys
 from slurmhooks.hooks.rollout import KEYS, Rollout
@@ -16,14 +16,16 @@ from slurmhooks.hooks.rollout import KEYS, Rollout
 __all__ = ("Config", "Decisions", "JobEnd", "JobSubmit", "Metrics", "Policy", "Section")
 
 Name = Annotated[str, Field(min_length=1)]
+SIZE = WithJsonSchema({"type": ["string", "integer"], "format": "size", "examples": ["512MiB"]})
+SHARE = WithJsonSchema({"type": ["string", "integer"], "examples": ["5%"]})
 TYPES: dict[int, Any] = {
     keys.BOOL: bool,
     keys.INT: int,
     keys.FLOAT: float,
     keys.TEXT: str,
     keys.TEXTS: Name,
-    keys.SIZE: Annotated[int, BeforeValidator(keys.size)],
-    keys.SIZE_OR_UNLIMITED: Annotated[int | None, BeforeValidator(keys.size)],
+    keys.SIZE: Annotated[int, BeforeValidator(keys.size), SIZE],
+    keys.SIZE_OR_UNLIMITED: Annotated[int | None, BeforeValidator(keys.size), SIZE],
 }
 """The types of values, by their kinds; of TEXTS, the type of one."""
 
@@ -89,7 +91,7 @@ class Health(Section):
         description="seconds for all checks of a run together; Slurm kills the program after 60 s, or from 26.05 on"
         " after HealthCheckTimeout",
     )
-    at_most: Annotated[str, BeforeValidator(_brake)] = Field(
+    at_most: Annotated[str, BeforeValidator(_brake), SHARE] = Field(
         default="10%",
         description='the most nodes that are drained by the user of slurmd at a time: a number or a share such as "5%"',
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.config.keys import UNITS
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.exemptions import Exemption
@@ -41,14 +42,17 @@ def _rows(kind: type[BaseModel], names: Iterable[str]) -> list[tuple[str, str, s
     rows = []
     for name in names:
         field, schema = kind.model_fields[name], whole["properties"][name]
-        default = "required" if field.is_required() else _default(schema.get("default"))
+        default = "required" if field.is_required() else _default(schema.get("default"), schema)
         rows.append((name, _value(schema, whole.get("$defs", {})), default, field.description or ""))
     return rows
 
 
-def _default(value: Any) -> str:
+def _default(value: Any, schema: dict[str, Any]) -> str:
     if value is None:
         return "unset"
+    if schema.get("format") == "size":
+        unit = next(unit for unit in reversed(UNITS) if value % UNITS[unit] == 0)
+        return f'"{value // UNITS[unit]}{unit}"'
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else "[]" if value == [] else str(value)

@@ -29,11 +29,11 @@ def github() -> list[str]:
     return [line for step in workflow["jobs"]["policy"]["steps"] for line in step.get("run", "").splitlines()]
 
 
-def gitlab() -> list[str]:
-    """Return the commands of the pipeline, in order."""
+def gitlab() -> tuple[list[str], dict[str, list[str]]]:
+    """Return the commands of the pipeline: those before each job, and those of each job."""
     pipeline: dict[str, Any] = yaml.safe_load((EXAMPLE / ".gitlab-ci.yml").read_text())
-    jobs = [job["script"] for name, job in pipeline.items() if name != "default"]
-    return [*pipeline["default"]["before_script"], *(line for script in jobs for line in script)]
+    jobs = {name: job["script"] for name, job in pipeline.items() if name != "default"}
+    return pipeline["default"]["before_script"], jobs
 
 
 @pytest.fixture
@@ -57,11 +57,12 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def play(commands: list[str], checkout: Path, key: Path) -> tuple[str | None, str]:
+def play(commands: list[str], checkout: Path, key: Path, home: Path | None = None) -> tuple[str | None, str]:
     """Run commands until one fails; return that one, or None, and the output."""
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "HOME": str(checkout.parent),
+        "HOME": str(home or checkout.parent),
+        "CI_PROJECT_DIR": str(checkout),
         "LANG": "C.UTF-8",
         "POLICY_KEY": key.read_text(),
         "PIP_NO_INDEX": "1",
@@ -79,8 +80,10 @@ def play(commands: list[str], checkout: Path, key: Path) -> tuple[str | None, st
 
 
 def test_both_forges_do_the_same() -> None:
-    """The two files have the same commands in the same order."""
-    assert github() == gitlab()
+    """The two files have the same commands in the same order, except that GitLab's jobs work in a copy."""
+    before, jobs = gitlab()
+    commands = [*before, *(line for script in jobs.values() for line in script)]
+    assert [line for line in commands if not line.startswith("cp ")] == github()
 
 
 def test_a_commit_becomes_a_signed_bundle(checkout: Path, key: Path) -> None:
@@ -95,6 +98,20 @@ def test_a_commit_becomes_a_signed_bundle(checkout: Path, key: Path) -> None:
         done = subprocess.run([*verify, "-s", str(checkout / "policy.tar.sig")], stdin=bundle, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert not (checkout / "policy_key").exists()
+
+
+def test_a_checkout_that_everybody_can_write_to(checkout: Path, key: Path, tmp_path: Path) -> None:
+    """GitLab's jobs pass where its runner makes such a checkout, and the artifacts are there afterwards."""
+    for path in (checkout, *checkout.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    before, jobs = gitlab()
+    for name, script in jobs.items():
+        home = tmp_path / name
+        home.mkdir()
+        failed, said = play(["\n".join([*before, *script])], checkout, key, home)
+        assert failed is None, said
+    assert (checkout / "policy.tar").exists()
+    assert (checkout / "policy.tar.sig").exists()
 
 
 @pytest.mark.parametrize("command", CHANGES)

@@ -93,10 +93,9 @@ def command(
 ) -> None:
     """Say what a Lua script of Slurm uses, what is dangerous in it, and whether it decides the same under slurmhooks.
 
-    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. A job_submit.lua is tried with many requests,
-    under slurmhooks, in plain Lua, and in Slurm's own plugin if this machine has it, and a cli_filter.lua with many
-    commands, and a script of spank-lua in many processes, under slurmhooks and in plain Lua. In a trial they start no
-    programs and write no files.
+    FILE is a job_submit.lua, a cli_filter.lua or a script of spank-lua. It is tried under slurmhooks and in plain Lua:
+    a job_submit.lua with many requests, and in Slurm's own plugin, too, if this machine has it; a cli_filter.lua with
+    many commands; a script of spank-lua in many processes. In a trial, scripts start no programs and write no files.
 
     Exit codes: 0 fine, 1 something is dangerous or differs, 2 wrong use.
     """

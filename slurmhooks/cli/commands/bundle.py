@@ -44,8 +44,9 @@ class Report:
 def command(folder: Path, path: Path | None, key: Path | None, script: Path | None) -> None:
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
-    FOLDER has slurmhooks.toml, and plugstack.conf if lines of it name our plugin; by default it is /etc/slurm. The same
-    files always make the same bytes, and the id of the bundle is a hash of them. No hook file is run.
+    FOLDER has slurmhooks.toml, and may have a plugstack.conf with lines for spank_python.so; by default it is
+    /etc/slurm. The same files always make the same bytes, and the id of the bundle is a hash of them. No hook file is
+    run.
     """
     files, notes = contents.collect(folder)
     data = archive.pack(files)

@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Count the decision log: refusals and warnings by rule, day, account and user, and the time of handlers.
 
-    FILE is a file of the decision log, or a folder of such files, also of several machines; by default those of this
-    one, which root and SlurmUser can read. Exit codes: 0 fine, 1 there is no log, 2 wrong use.
+    FILE is a file of the decision log, or a folder of such files, which may come from several machines. The default
+    is the log of this machine, which root and SlurmUser can read. Exit codes: 0 fine, 1 there is no log, 2 wrong use.
     """
     notes = []
     if not files:

@@ -97,3 +97,27 @@ def test_defaults_without_the_model(tmp_path: Path, table: str, key: str) -> Non
     path = tmp_path / "slurmhooks.toml"
     path.write_text("[hooks]\n")
     assert values(str(path))(table, key) == getattr(getattr(Config(), table), key)
+
+
+def permits(schema: dict[str, Any], value: Any) -> bool:
+    """Tell whether a JSON schema permits the type of a value; of texts, also the value itself."""
+    if "anyOf" in schema:
+        return any(permits(each, value) for each in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return value in schema.get("enum", [schema.get("const")])
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    return names[type(value)] in kinds or (type(value) is int and "number" in kinds)
+
+
+SAMPLES: list[Any] = [True, 1, 100, 4096, 1 << 30, 0.5, ["a.py"], *sorted(TEXTS)]
+
+
+@pytest.mark.parametrize(("table", "key"), EVERY_KEY)
+def test_editors_accept_what_the_file_may_have(table: str, key: str) -> None:
+    """The JSON schema permits each valid value; some are valid for each key."""
+    schema = getattr(Config(), table).__class__.model_json_schema()["properties"][key]
+    row = TABLES[table][key]
+    valid = [value for value in (*SAMPLES, [*row.words], row.least) if row.is_valid(value)]
+    assert valid
+    assert [value for value in valid if not permits(schema, value)] == []

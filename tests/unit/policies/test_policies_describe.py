@@ -169,6 +169,7 @@ def test_a_guide_without_rules(tmp_path: Path) -> None:
     """A site without rules gets a page that says so; one without a configuration, an error."""
     done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, "")])
     assert (done.exit_code, "There are no such rules." in done.output) == (0, True)
+    (tmp_path / "none").mkdir()
     done = CliRunner().invoke(cli.main, ["policies", "guide", f"--sysconfdir={tmp_path / 'none'}"])
     assert (done.exit_code, "does not exist" in done.output) == (1, True)
     done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, '[[policies]]\nrule = "x"\n')])

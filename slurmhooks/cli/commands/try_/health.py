@@ -68,7 +68,7 @@ def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysco
     """Run the health checks on this machine, and say what would become of the node.
 
     The checks really run, as slurmd would run them, with your permissions. slurmctld is not asked, the node is not
-    drained, and what earlier runs have counted is neither read nor changed: --every and --fails do not matter.
+    drained, and the results of earlier runs are neither read nor changed, so every= and fails= have no effect.
     """
     registry = load(sysconfdir, files)
     seconds, ready_made = (45.0, []) if files else _ready_made()

@@ -38,7 +38,8 @@ class Report:
 @click.option("--feature", "features", multiple=True, help="A feature of the nodes; may be given several times.")
 @click.option("--partition", "partitions", multiple=True, help="A partition of the nodes; may be given several times.")
 @click.option("--reboot-features", "boot_features", help="The features that a reboot gives to the nodes.")
-@click.option("--job", "jobs", multiple=True, type=int, help="Id of a job that waits for the nodes; also several.")
+@click.option("--job", "jobs", multiple=True, type=int,
+              help="Id of a job that waits for the nodes; may be given several times.")  # fmt: skip
 @site_handlers.common(Report)
 def command(
     hook: str,

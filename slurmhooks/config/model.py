@@ -6,6 +6,7 @@ Launches avoid this module where they can, because it imports pydantic, which is
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,10 +116,13 @@ def _explain(kind: str, message: str, value: Any) -> str:
         return "must be a list of tables: write its name in two brackets, as in [[policies]]"
     if kind == "missing":
         return "missing"
+    if kind == "tuple_type":
+        texts = json.dumps(value if isinstance(value, str) else "...", ensure_ascii=False)
+        return f"must be a list of texts, as in [{texts}], not {value!r}"
     expected = _EXPECTED.get(kind)
     if expected is None:
         message = message.removeprefix("Value error, ").replace("Input should be", "must be")
-        return f"{message}, not {value!r}"
+        return message if repr(value) in message else f"{message}, not {value!r}"
     return f"must be {expected}, not {value!r}"
 
 
@@ -129,5 +133,4 @@ _EXPECTED = {
     "model_type": "a table",
     "string_too_short": "a text that is not empty",
     "string_type": "a text",
-    "tuple_type": 'a list of texts, as in ["hooks.d/*.py"]',
 }

@@ -31,7 +31,7 @@ def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[Sour
         from slurmhooks.lua import job_submit
 
         sources += job_submit.sources(read, path, former)
-    if read.policies:
+    if read.policies or read.policy_exemptions:
         from slurmhooks.policies import source as policies
 
         sources += policies.sources(read, path)

@@ -29,14 +29,12 @@ HEADING = re.compile(r"^\s*\[\[\s*policies\s*\]\]")
 
 
 def sources(read: Config, path: Path) -> list[loader.Source]:
-    """Return the rules of a configuration, if it has any, as a list for the loader.
+    """Return the rules of a configuration as a list for the loader.
 
     Args:
         read: the configuration.
         path: its path.
     """
-    if not (read.policies or read.policy_exemptions):
-        return []
     return [loader.Source(path=str(path), read=lambda _: handlers(read, path))]
 
 

@@ -206,7 +206,7 @@ def test_what_check_refuses_try_refuses(run: Run, hooks: Path, script: Path, tab
 
 def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
     """A micro release stands for its release; an unknown release or a wrong table is wrong use."""
-    for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("x.y", 2)):
+    for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("24.1", 2), ("x.y", 2), ("26.05.0-0rc1", 0)):
         assert run("try", "job_submit", script, "--sysconfdir", hooks, "--release", release).exit_code == code
     path = tmp_path / "tables.json"
     for tables, said in (

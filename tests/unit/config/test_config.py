@@ -77,6 +77,7 @@ def test_every_error_names_file_and_key(write: Write) -> None:
     ("text", "message"),
     [
         ('[hooks]\npaths = "hooks.d/*.py"\n', "must be a list of texts, as in [\"hooks.d/*.py\"], not 'hooks.d/*.py'"),
+        ("[hooks]\nmodules = 5\n", 'must be a list of texts, as in ["..."], not 5'),
         ("[hooks]\npaths = [5]\n", "must be a text, not 5"),
         ('[hooks]\nmodules = [""]\n', "must be a text that is not empty, not ''"),
         ("[hook]\n", "hook: unknown key; nearest: hooks"),

@@ -172,8 +172,8 @@ def test_placeholders_are_known(rules: Rules, message: str) -> None:
         ('[[policies]]\nrule = "time_ceiling"', "limit: missing"),
         (CEILING + "mystery = 1", "(time_ceiling): mystery: unknown key"),
         (CEILING + 'name = "a b"', "(a b): name: must consist of letters"),
-        (CEILING + 'users = "alice"', "users: must be a list"),
-        (CEILING.replace('"1:00:00"', '"soon"'), "limit: not a time: 'soon'"),
+        (CEILING + 'users = "alice"', "users: must be a list of texts, as in [\"alice\"], not 'alice'"),
+        (CEILING.replace('"1:00:00"', '"soon"'), "limit: not a time: 'soon'; write minutes, hours:"),
         (CEILING.replace('"1:00:00"', '"UNLIMITED"'), "limit: must be a time with an end"),
         (CEILING + 'help_url = "example.org"', "help_url: must be a URL"),
         (CEILING + CEILING, "two rules have the name time_ceiling"),
@@ -191,6 +191,7 @@ def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:
         rules(text)
     assert finding in "\n".join(caught.value.findings)
     assert all("slurmhooks.toml: policies" in line for line in caught.value.findings)
+    assert all(line.count("'soon'") < 2 for line in caught.value.findings)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in all_rules.RULES.values() if kind.needs])

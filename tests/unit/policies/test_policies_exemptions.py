@@ -2,6 +2,7 @@
 """Exemptions from rules: for whom, from which rules, and until when."""
 
 import json
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -125,10 +126,15 @@ def test_mistakes(rules: Rules, lines: str, finding: str) -> None:
     assert finding in "\n".join(caught.value.findings)  # type: ignore[attr-defined]
 
 
-def test_exemptions_without_rules(rules: Rules) -> None:
-    """They are checked, too."""
-    with pytest.raises(LoadError, match="no \\[\\[policies\\]\\] has the name time_ceiling"):
-        rules(exemption('users = ["alice"]'))
+def test_exemptions_without_rules(rules: Rules, tmp_path: Path) -> None:
+    """They are checked, too, also by the command."""
+    text = exemption('users = ["alice"]')
+    finding = "no [[policies]] has the name time_ceiling"
+    with pytest.raises(LoadError, match=re.escape(finding)):
+        rules(text)
+    (tmp_path / "slurmhooks.toml").write_text(text)
+    checked = CliRunner().invoke(main, ["check", "--hooks", str(tmp_path)])
+    assert (checked.exit_code, finding in checked.output) == (1, True)
 
 
 @pytest.mark.parametrize("mode", ["enforce", "warn"])

@@ -33,7 +33,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part: micro releases have the same fields."""
-    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
+    match = re.fullmatch(r"(\d\d\.\d\d)(\.\d+)?(-\w+)?", value) if value is not None else None
     if value is not None and match is None:
         raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
     return match and match[1]

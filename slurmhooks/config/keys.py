@@ -115,6 +115,12 @@ def size(value: Any) -> Any:
     return int(number) * unit
 
 
+def size_text(number: int) -> str:
+    """Return a number of bytes as a file may have it, in the largest unit without a rest."""
+    unit = next((unit for unit in reversed(UNITS) if number % UNITS[unit] == 0), None)
+    return f"{number} bytes" if unit is None else f"{number // UNITS[unit]}{unit}"
+
+
 class Hooks(Table):
     """``[hooks]``: the sources of handlers."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.config.keys import UNITS
+from slurmhooks.config.keys import size_text
 from slurmhooks.hooks.rollout import ENFORCE, WARN, Rollout
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.exemptions import Exemption
@@ -51,8 +51,7 @@ def _default(value: Any, schema: dict[str, Any]) -> str:
     if value is None:
         return "unset"
     if schema.get("format") == "size":
-        unit = next(unit for unit in reversed(UNITS) if value % UNITS[unit] == 0)
-        return f'"{value // UNITS[unit]}{unit}"'
+        return f'"{size_text(value)}"'
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else "[]" if value == [] else str(value)

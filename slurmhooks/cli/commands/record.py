@@ -222,4 +222,4 @@ def show(recording: Recording | None) -> None:
         click.echo(visible(f"{counts}; ended: {recording.ended}"))
         return
     until = datetime.fromtimestamp(recording.until).isoformat(" ", "seconds")
-    click.echo(visible(f"{counts} so far; until {until} or {recording.size} bytes"))
+    click.echo(visible(f"{counts} so far; until {until} or {keys.size_text(recording.size)}"))

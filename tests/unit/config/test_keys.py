@@ -121,3 +121,10 @@ def test_editors_accept_what_the_file_may_have(table: str, key: str) -> None:
     valid = [value for value in (*SAMPLES, [*row.words], row.least) if row.is_valid(value)]
     assert valid
     assert [value for value in valid if not permits(schema, value)] == []
+
+
+@pytest.mark.parametrize("text", ["1KiB", "512MiB", "7GiB", "2048GiB"])
+def test_sizes_are_shown_as_they_are_written(text: str) -> None:
+    """What a size becomes is shown in its unit; numbers without one are bytes."""
+    assert keys.size_text(keys.size(text)) == text
+    assert keys.size_text(keys.size(text) + 1) == f"{keys.size(text) + 1} bytes"

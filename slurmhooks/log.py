@@ -282,6 +282,15 @@ def lines_of(text: str, limit: int, prefix: str) -> list[str]:
     return [first, *(CONTINUED + line for line in rest)]
 
 
+def printed(output: bytes) -> list[str]:
+    """Return the lines of what code of the site has printed, for the log: escaped, and all marked.
+
+    It may be a text of a user, so that no line may look like a record.
+    """
+    lines = output.decode("utf-8", "surrogateescape").rstrip("\n").split("\n")
+    return [CONTINUED + visible(line) for line in lines]
+
+
 def formatted(text: str, args: tuple[object, ...], fields: dict[str, object], own: bool = True) -> str:
     """Return the text with its arguments; with an invalid format string, the string and the arguments.
 

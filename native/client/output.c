@@ -13,6 +13,10 @@
 /* Handlers may log a few lines for each request, and there may be many hundred requests a second. */
 #define MARKED_AT_ONCE 10000
 #define MARKED_EACH_SECOND 1000
+/* Before the level of a line of slurmhooks.log: no text of a user has this byte, because C strings end with it. */
+#define MARK '\0'
+/* Begins each other line: a handler may print a text of a user, whose lines must not look like records of the log. */
+#define PRINTED "| "
 /* A line counts once more for each so many bytes: long lines would fill the log faster. */
 #define BYTES_OF_A_LINE 256
 /* Bytes that one call reads: the caller also has to read the control socket. */
@@ -115,19 +119,29 @@ static void replace_controls(char *text)
 /* Log the unfinished line, with its level if it has one, and begin a new one. */
 static void finish_line(struct lines *lines)
 {
-    char *text = lines->line;
+    char *text = lines->line, printed[sizeof(PRINTED) + UNMARKED_MAX_BYTES];
     enum slurmhooks_level level = SLURMHOOKS_INFO;
     struct allowance *allowance = &lines->unmarked;
 
     text[lines->length] = '\0';
-    if (lines->length > 2 && text[0] == '<' && text[1] >= '0' && text[1] <= '9' && text[2] == '>') {
+    if (lines->length > 1 && text[0] == MARK && text[1] >= '0' && text[1] <= '9') {
         level = (enum slurmhooks_level)(text[1] - '0');
         if (level > SLURMHOOKS_DEBUG3)
             level = SLURMHOOKS_DEBUG3;
         allowance = &lines->marked;
-        text += 3;
-    } else if (lines->length > UNMARKED_MAX_BYTES) {
-        memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
+        text += 2;
+    } else if (lines->length) {
+        size_t size = lines->length;
+        if (text[0] == MARK)
+            text[0] = '?';
+        if (size > UNMARKED_MAX_BYTES) {
+            size = UNMARKED_MAX_BYTES;
+            memcpy(text + size - 3, "...", 3);
+        }
+        memcpy(printed, PRINTED, sizeof(PRINTED) - 1);
+        memcpy(printed + sizeof(PRINTED) - 1, text, size);
+        printed[sizeof(PRINTED) - 1 + size] = '\0';
+        text = printed;
     }
     replace_controls(text);
     if (*text && is_allowed(lines, allowance, strlen(text)))
@@ -145,7 +159,7 @@ static void add_bytes(struct lines *lines, const char *data, size_t size)
         size_t room = LINE_MAX_BYTES - lines->length, copied = part_length < room ? part_length : room;
 
         for (size_t i = 0; i < copied; i++)
-            lines->line[lines->length + i] = (char)(data[i] ? data[i] : '?');
+            lines->line[lines->length + i] = (char)(data[i] || lines->length + i == 0 ? data[i] : '?');
         lines->length += (unsigned)copied;
         if (copied < part_length && !lines->overlong) {
             lines->overlong = true;

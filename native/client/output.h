@@ -29,7 +29,7 @@ struct lines {
     int fd;
     unsigned length;           /* of the unfinished line */
     bool overlong;             /* the rest of that line is dropped */
-    struct allowance marked;   /* lines of slurmhooks.log, which begin with their level: <1>text */
+    struct allowance marked;   /* lines of slurmhooks.log, which begin with a mark and their level */
     struct allowance unmarked; /* all other lines */
     char read[16384]; /* buffer of lines_read(); it would stay in memory on the stack of each of slurmctld's threads */
     char line[LINE_MAX_BYTES + 1]; /* the unfinished line */

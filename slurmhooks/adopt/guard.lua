@@ -4,8 +4,10 @@
 local stop, now = ...
 local error, pcall, setmetatable, type = error, pcall, setmetatable, type
 
+local stops = 0
 local function stopped(name)
    return function()
+      stops = stops + 1
       stop(name)
       error(name .. " is not run", 2)
    end
@@ -61,11 +63,47 @@ function pairs(of)
    end
 end
 
+-- C modules that only compute. The functions of others, such as posix, would start programs and change files.
+local pure = { bit = true, cjson = true, lpeg = true, rex_pcre = true, rex_pcre2 = true, rex_posix = true, struct = true }
+local searchers, match, gsub = package.searchers or package.loaders, string.match, string.gsub
+local refused
+
+local function root(name) return match(name, "^[^.]*") end
+
+local function exists(name)
+   for template in string.gmatch(package.cpath, "[^;]+") do
+      local file = open((gsub(template, "%?", (gsub(name, "%.", "/")))))
+      if file then
+         file:close()
+         return true
+      end
+   end
+   return false
+end
+
+for at = 3, 4 do
+   local search = searchers[at]
+   searchers[at] = function(name)
+      if pure[root(name)] or not exists(at == 4 and root(name) or name) then return search(name) end
+      refused = root(name)
+      return "\n\tno C module '" .. name .. "' in a trial"
+   end
+end
+package.loadlib = stopped("package.loadlib")
+
 local load = require
 function require(name)
+   local loaded = package.loaded[name]
+   if loaded ~= nil then return loaded end
+   local before, stops_before = refused, stops
+   refused = nil
    local found, module = pcall(load, name)
-   if found then return module end
-   if find(tostring(module), "module '" .. name .. "' not found", 1, true) == nil
+   local lacks = refused or before
+   -- Modules such as socket.http and posix itself consist of Lua files and of C modules of the same family.
+   local whole = refused == nil or root(name) ~= refused
+   refused = lacks
+   if found and whole then return module end
+   if whole and stops == stops_before and find(tostring(module), "module '" .. name .. "' not found", 1, true) == nil
       and find(tostring(module), "cannot be loaded", 1, true) == nil then
       error(module, 2)
    end

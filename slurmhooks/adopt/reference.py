@@ -106,7 +106,7 @@ class Plain:
         self.scope = self._lua.globals()
         path_of, cpath_of = library.search_paths(lua)
         self._tonumber = self.scope.tonumber
-        self.scope.python = None
+        self.scope.python = self.scope.package.loaded.python = None
         self.scope.package.path, self.scope.package.cpath = path_of, cpath_of
         self.part("guard.lua")(stopped, float(now))
 

@@ -13,8 +13,8 @@ from slurmhooks.collector import quick_json
 LONGEST = 1 << 20
 """Maximum bytes of a decision or an event: slurmhooks limits all texts in it."""
 LONGEST_NAME = 1024
-MOST_NAMES = 10_000
-"""Maximum number of different names of handlers, verdicts and the like: each is kept in memory for the metrics."""
+MOST_SERIES = 10_000
+"""Maximum number of different combinations of hook, handler, outcome and the like: the metrics keep counts for each."""
 
 
 class Decision(NamedTuple):
@@ -56,8 +56,8 @@ class Checker:
     """Decodes and checks the reports for one collector."""
 
     def __init__(self) -> None:
-        """Begin without names."""
-        self._names: set[str] = set()
+        """Know no combination of names yet."""
+        self._series: set[tuple[Any, ...]] = set()
 
     def decision(self, data: bytes) -> Decision:
         """Return a decision.
@@ -69,21 +69,18 @@ class Checker:
         _, time, hook, _, _, facts, _, verdict, more, handlers, microseconds, _, _ = decision
         if type(facts) is not dict or type(more) is not dict or type(handlers) is not list:
             raise ValueError("a decision with values of other types")
-        names = self._names
+        series = self._series
         _number(time, "time")
         _number(microseconds, "microseconds")
-        if hook not in names:
-            self._add(hook, "hook")
         if verdict is None:
             _number(more.get("unobserved", 0), "unobserved")
-        elif verdict not in names:
-            self._add(verdict, "verdict")
+            self._add(hook=hook)
+        elif (hook, verdict) not in series:
+            self._add(hook=hook, verdict=verdict)
         for name, outcome, took, _, others in handlers:
             _number(took, "microseconds")
-            if name not in names:
-                self._add(name, "handler")
-            if outcome not in names:
-                self._add(outcome, "outcome")
+            if (hook, name, outcome) not in series:
+                self._add(hook=hook, handler=name, outcome=outcome)
             if type(others) is not dict:
                 raise ValueError("a handler with values of other types")
         return decision
@@ -96,27 +93,31 @@ class Checker:
         """
         content: dict[str, Any] = _decoded(data, dict)
         _number(content.get("time"), "time")
-        self._add(content.get("event"), "event")
+        self._add(event=content.get("event"))
         match content["event"]:
             case "unserved":
-                for key in ("hook", "verdict", "cause"):
-                    self._add(content.get(key), key)
+                hook = content.get("hook")
+                self._add(hook=hook, verdict=content.get("verdict"))
+                self._add(cause=content.get("cause"))
                 for each in content.get("handlers", ()):
-                    self._add(each["handler"], "handler")
+                    self._add(hook=hook, handler=each["handler"], cause=content["cause"])
             case "worker_ended":
-                self._add(content.get("reason"), "reason")
+                self._add(reason=content.get("reason"))
             case "dropped":
                 _number(content.get("count"), "count")
         return content
 
-    def _add(self, name: Any, key: str) -> None:
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-            raise ValueError(f"{key} is not a name")
-        if name in self._names:
+    def _add(self, **names: Any) -> None:
+        """Add a combination of names, unless there are too many."""
+        for key, name in names.items():
+            if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+                raise ValueError(f"{key} is not a name")
+        combination = tuple(names.values())
+        if combination in self._series:
             return
-        if len(self._names) >= MOST_NAMES:
-            raise ValueError(f"{key} is the name number {MOST_NAMES + 1}")
-        self._names.add(name)
+        if len(self._series) >= MOST_SERIES:
+            raise ValueError(f"{', '.join(names)}: the combination number {MOST_SERIES + 1}")
+        self._series.add(combination)
 
 
 def _decoded(data: bytes, kind: type) -> Any:

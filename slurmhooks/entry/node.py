@@ -12,7 +12,7 @@ from slurmhooks.entry import launch_handlers
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
-from slurmhooks.log import ERROR, INFO, log, visible
+from slurmhooks.log import ERROR, INFO, log, printed
 from slurmhooks.node import children, ready, run, verdict
 from slurmhooks.node.draining import Asked, Brake, Unanswered
 from slurmhooks.node.model import HealthNode
@@ -149,7 +149,7 @@ def _boot_id() -> str:
     return trusted.rest_of(descriptor).decode().strip()
 
 
-def _show(text: bytes) -> None:
-    """Pass on what checks write; names of users' files in it must not look like other lines of the log."""
-    for line in text.decode("utf-8", "surrogateescape").rstrip("\n").split("\n"):
-        _sink(INFO, visible(line))
+def _show(output: bytes) -> None:
+    """Log what checks print."""
+    for line in printed(output):
+        _sink(INFO, line)

@@ -13,6 +13,7 @@ from time import monotonic, sleep
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers import dispatch
+from slurmhooks.log import log
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result, reason_of
 from slurmhooks.node.rows import packed, unpacked
 
@@ -169,8 +170,12 @@ def _serve(
         for number, source in ((0, empty), (1, output), (2, output)):
             posix.dup2(source, number)
         prepare()
+        process = posix.getpid()
         for check in checks:
             answer = result(check, arguments)
+            if posix.getpid() != process:
+                log.error("health check %s has forked and its child came back, which ends here", check.label)
+                return  # an answer of it would count as that of the next check
             posix.write(answers, packed((answer.kind, answer.text)))
     finally:
         posix._exit(0)  # must not return into the parent's code

@@ -54,8 +54,9 @@ class Budget(Rule):
 
     Any other answer concerns only the question, because values of users may have caused it: the job is refused. The
     service fails if it does not answer by the deadline, cannot be reached, or has a status of 500 or above, or if the
-    program cannot be started or is ended by a signal. Then it is not asked for the same user for a while, and if it
-    fails for two users in a row, for nobody; afterwards a single question finds out whether it works again.
+    program cannot be started or is ended by a signal. Then it is not asked for the same user for a while, if failures
+    refuse jobs, and if it fails for two users in a row, for nobody; afterwards a single question finds out whether it
+    works again.
 
     The rule never takes longer than its deadline. Keep the deadline short, because slurmctld holds locks meanwhile.
     """
@@ -151,7 +152,9 @@ class Budget(Rule):
         if kept is not None and now < kept[0]:
             return kept[1]
         try:
-            if now < max(self._pause[0], self._pauses.get(user_id, 0.0)):
+            # Who makes the service fail must not have other questions accepted unasked in the pause.
+            of_user = self._pauses.get(user_id, 0.0) if self.on_failure == "refuse" else 0.0
+            if now < max(self._pause[0], of_user):
                 raise UnansweredError("")
             verdict = self._ask(question)
         except UnansweredError as error:

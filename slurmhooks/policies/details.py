@@ -16,8 +16,6 @@ from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slurmhooks.policies.request import Request
 
 
@@ -103,12 +101,7 @@ class WorkDirectory(Rule):
         if given is None:
             return
         path = posixpath.normpath(f"/{given}").replace("//", "/")
-        names = {path, *_prefixes(given)}  # a link is followed before the ".." behind it
-        if (
-            (self.inside and not _below(path, self.inside))
-            or _below(path, self.outside)
-            or any(_below(name, LINKS) for name in names)
-        ):
+        if (self.inside and not _below(path, self.inside)) or _below(path, self.outside) or _has_links(given):
             self.refuse(request, asked=given)
 
     def effect(self) -> str:
@@ -198,12 +191,17 @@ def _folded(name: str) -> str:
     return " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split()).casefold()
 
 
-def _prefixes(path: str) -> Iterator[str]:
-    """Yield the beginning of a path before each of its components "..", normalized."""
-    parts = path.split("/")
-    for number, part in enumerate(parts):
+def _has_links(path: str) -> bool:
+    """Tell whether a path leads through one of LINKS; a link is followed before the ".." behind it."""
+    parts: list[str] = []
+    for part in [*path.split("/"), ".."]:
         if part == "..":
-            yield posixpath.normpath("/" + "/".join(parts[:number])).replace("//", "/")
+            if _below("/" + "/".join(parts[:2]), LINKS):  # as long as the longest of them
+                return True
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return False
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:

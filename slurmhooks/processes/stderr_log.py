@@ -21,7 +21,9 @@ MORE = "... "
 
 
 def attach(user: Callable[[str], None] | None = None) -> None:
-    """Pass log lines to slurmctld, which reads our standard error; a line may begin with its level.
+    """Pass log lines to slurmctld, which reads our standard error; a line begins with a NUL byte and its level.
+
+    No text of a user has that byte: one that a handler prints cannot pass for such a line (native/client/output.c).
 
     Args:
         user: called with the messages of handlers to the user of a request; by default, they are logged.
@@ -29,11 +31,11 @@ def attach(user: Callable[[str], None] | None = None) -> None:
 
     def sink(level: int, text: str) -> None:
         # A write of at most PIPE_BUF bytes is never interleaved with that of another worker.
-        size = PIPE_BUF - len(f"<{level}>{MORE}\n")
+        size = PIPE_BUF - len(f"\0{level}{MORE}\n")
         if not text.isascii():
             size //= 4
         for start in range(0, max(1, len(text)), size):
-            part = f"<{level}>{MORE if start else ''}{text[start : start + size]}\n"
+            part = f"\0{level}{MORE if start else ''}{text[start : start + size]}\n"
             _write(part.encode("utf-8", "surrogateescape"))
 
     log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

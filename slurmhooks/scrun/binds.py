@@ -274,6 +274,7 @@ def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str, exclude: li
 
 def _file_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
     assert origin.name is not None
+    keeps = None
     with contextlib.suppress(FileNotFoundError), origin.opened_file() as handle:
         status, other = os.fstat(copy), os.fstat(handle)
         if not stat.S_ISREG(other.st_mode):
@@ -283,12 +284,15 @@ def _file_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
             )
         if (status.st_size, status.st_mtime_ns) == (other.st_size, other.st_mtime_ns):
             return
+        # Not the inode number: that of a file which was replaced may be used again.
+        if os.geteuid() == 0 and status.st_uid != other.st_uid:
+            keeps = other
     try:
         reading = contents.open_handle(copy, copied)
     except OSError as error:
         raise explained(error, copied) from error
     with opened(reading):
-        copy_opened_file(reading, origin.name, origin.folder, (copied, bind.source), cancel.requested)
+        copy_opened_file(reading, origin.name, origin.folder, (copied, bind.source), cancel.requested, keeps)
 
 
 def _below(path: str, folders: Iterable[str]) -> bool:

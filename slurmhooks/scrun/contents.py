@@ -54,7 +54,15 @@ def open_handle(handle: int, name: str) -> int:
     return os.open(handle_path(handle), os.O_RDONLY)
 
 
-def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], None], chunk: int = CHUNK) -> None:
+def make_copy(
+    reading: int,
+    name: str,
+    parent: int,
+    *,
+    between: Callable[[int], None],
+    chunk: int = CHUNK,
+    keeps: os.stat_result | None = None,
+) -> None:
     """Make a new file with the content and properties of an open file.
 
     Args:
@@ -63,13 +71,19 @@ def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], 
         parent: descriptor of the folder of the new file.
         between: called after each chunk except the last, with its size.
         chunk: bytes to copy at a time.
+        keeps: status of the file that is replaced, whose owner and mode the new one gets, without extended attributes.
+            None: it gets those of the open file.
     """
     status = os.fstat(reading)
     # Other users must not read the file before it has its owner and mode.
     writing = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=parent)
     try:
         _copy_content(reading, writing, status, chunk, between)
-        copy_properties(reading, writing, status)
+        if keeps is None:
+            copy_properties(reading, writing, status)
+        else:
+            copy_properties(None, writing, keeps)
+            os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
     finally:
         os.close(writing)
 

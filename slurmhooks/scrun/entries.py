@@ -51,7 +51,12 @@ def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | Non
 
 
 def copy_opened_file(
-    reading: int, name: str, parent: int, shown: tuple[str, str], cancelled: Callable[[], bool]
+    reading: int,
+    name: str,
+    parent: int,
+    shown: tuple[str, str],
+    cancelled: Callable[[], bool],
+    keeps: os.stat_result | None = None,
 ) -> None:
     """Copy an open file into an open folder; see :func:`copy_file`.
 
@@ -61,6 +66,7 @@ def copy_opened_file(
         parent: descriptor of the folder of the copy.
         shown: paths of the file and the copy, for messages.
         cancelled: see :func:`copy_file`.
+        keeps: see :func:`~slurmhooks.scrun.contents.make_copy`.
     """
 
     def check(_done: int) -> None:
@@ -70,7 +76,7 @@ def copy_opened_file(
     if _is(name, parent, folders.identity(os.fstat(reading))):
         raise StagingError(f"{shown[0]!r} and {shown[1]!r} are the same file")
     try:
-        removal.replace(name, parent, lambda new: contents.make_copy(reading, new, parent, between=check))
+        removal.replace(name, parent, lambda new: contents.make_copy(reading, new, parent, between=check, keeps=keeps))
     except IsADirectoryError as error:
         raise StagingError(f"{shown[1]!r}: a folder, which is not replaced by the file {shown[0]!r}") from error
 

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slurmhooks.scrun.folders import Folder
+    from slurmhooks.scrun.folders import Folder, Identity
 
     Batch = tuple[Place, list[tuple[str, os.stat_result]]]
 
@@ -84,6 +84,8 @@ class TreeCopy(Walk):
         """For each folder, by path: its status before it was read, and the names of the copied folders in it."""
         self.inodes: dict[str, int] = {}
         """The inode number of each folder of the target, by path."""
+        self.empty: dict[str, Identity] = {}
+        """The folders of the target that were empty before the copy, by path."""
         self._lock = threading.Lock()
         self._under_way = 0
         self._error: BaseException | None = None
@@ -103,6 +105,7 @@ class TreeCopy(Walk):
         if os.path.samestat(os.fstat(source), os.fstat(target)):
             raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
         self.copier.top = target
+        self._note_empty("", target)
         self._batches = queue.Queue(2 * workers)
         for number in range(1, workers):
             ended = threading.Event()
@@ -181,11 +184,17 @@ class TreeCopy(Walk):
         if os.path.samestat(os.fstat(source), os.fstat(self.copier.top)):
             raise StagingError(f"{shown!r} is {self.target!r}: a folder is not copied into itself")
         try:
-            return removal.make_folder(name, folder.fds[1], displace=self.delete)
+            target = removal.make_folder(name, folder.fds[1], displace=self.delete)
+            self._note_empty(os.path.join(folder.path, name), target)
+            return target
         except NotADirectoryError as error:
             raise StagingError(f"{other!r}: not a folder, so only delete=True replaces it by {shown!r}") from error
         except OSError as error:
             raise explained(error, other) from error
+
+    def _note_empty(self, path: str, target: int) -> None:
+        if not scan(target):
+            self.empty[path] = folders.identity(os.fstat(target))
 
     def _hand_out(self, batch: Batch) -> None:
         """Give files to a helper, or copy them here if the queue is full."""
@@ -272,9 +281,25 @@ class Finish(Walk):
 
     def leave(self, folder: Folder, parent: Folder | None) -> None:
         """Copy the properties of the original folder when everything in it is done."""
-        if parent is not None or not self._copy.keeps_top:
+        status = os.fstat(folder.fds[1])
+        if (parent is not None or not self._copy.keeps_top) and self._may_change(folder, status):
             contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
-        self._copy.inodes[folder.path] = os.fstat(folder.fds[1]).st_ino
+        self._copy.inodes[folder.path] = status.st_ino
+
+    def _may_change(self, folder: Folder, status: os.stat_result) -> bool:
+        """Tell whether a folder gets owner and mode of the original.
+
+        Whoever can rename entries of the parent can have put a folder of root or of somebody else in this place, even
+        since the first walk, and root must not give it away. Nobody gains anything from one that was empty.
+        """
+        if os.geteuid() != 0 or self._copy.empty.get(folder.path) == folders.identity(status):
+            return True
+        parent = os.stat("..", dir_fd=folder.fds[1])
+        by_others = parent.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not parent.st_mode & stat.S_ISVTX
+        if parent.st_uid == status.st_uid or (parent.st_uid == 0 and not by_others):
+            return True
+        log.verbose("owner and mode stay as they are: %r", os.path.join(self.shown, folder.path))
+        return False
 
     def _delete_others(self, folder: Folder) -> None:
         source, target = folder.fds

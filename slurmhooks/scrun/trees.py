@@ -45,7 +45,8 @@ def copy_tree(
     files, holes, extended attributes that the target supports, and owners if this user may set them; a file that does
     not keep its owner and group loses its setuid, setgid and sticky bits. Sockets and devices that this user may not
     make are skipped and logged. An existing file is replaced when its copy is complete. A folder is not replaced by
-    another entry, nor another entry by a folder, unless ``delete`` is set.
+    another entry, nor another entry by a folder, unless ``delete`` is set. If root copies, an existing folder keeps its
+    owner and mode if other users can have put it there, unless it was empty.
 
     Other processes may change both trees at the same time: nothing outside the trees is read or written, and the copy
     either fails or contains what it found.

@@ -18,7 +18,7 @@ from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
-from slurmhooks.slurmctld.around import InWorker, end_timer
+from slurmhooks.slurmctld.around import InWorker, end_leftovers
 from slurmhooks.slurmctld.asking import Asking, Struct, begin
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.model import Record
@@ -151,7 +151,7 @@ class Service(PointService):
             for handler in handlers:
                 if around.begin(handler):
                     outcome = self._add(handler, views, tables, sums, failed)
-                    end_timer(handler)
+                    end_leftovers(handler, around.process)
                     call.done(handler, None, outcome)
         finally:
             around.close()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
@@ -11,7 +12,7 @@ from slurmhooks.hooks.rollout import ENFORCE, WARN
 from slurmhooks.log import log, visible
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker import worker
-from slurmhooks.worker.channel import on_page
+from slurmhooks.worker.channel import end_fork, on_page
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -30,6 +31,9 @@ class InWorker(Around):
     """Applies the modes of handlers and the notices of a call, and records what each handler does.
 
     The status page shows which handler runs, for the process that may have to end it.
+
+    Attributes:
+        process: the process id when the last handler began.
     """
 
     __slots__ = (
@@ -42,6 +46,7 @@ class InWorker(Around):
         "_refuse_all",
         "_rule_ids",
         "_warns",
+        "process",
         "saves",
     )
 
@@ -75,6 +80,7 @@ class InWorker(Around):
         self._modes = modes
         self._max_seconds = max_seconds
         self._notices = notices
+        self.process = 0
         self._warns = False
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
@@ -82,6 +88,7 @@ class InWorker(Around):
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
+        self.process = os.getpid()
         lenient, modes = handler.lenient, self._modes
         if modes is not None:
             mode = modes.mode(handler)
@@ -108,7 +115,7 @@ class InWorker(Around):
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Record what a handler did; see Around. One that only warns has no effect."""
-        end_timer(handler)
+        end_leftovers(handler, self.process)
         outcome = None
         if self._modes is None or not self._modes.tried(handler, error, before):
             outcome = self._judged(handler, error, view, before)
@@ -157,7 +164,7 @@ class InWorker(Around):
                     continue
                 before = view.savepoint()
                 error = called(handler, arguments, self)
-                end_timer(handler)
+                end_leftovers(handler, self.process)
                 also = self._judged(handler, error, view, before)
                 if also is not None:
                     self._undo(view, before)
@@ -181,8 +188,17 @@ class InWorker(Around):
         worker.doing("")
 
 
-def end_timer(handler: Handler) -> None:
-    """End a timer that a handler has left: its signal would end the worker, or interrupt another handler."""
+def end_leftovers(handler: Handler, process: int) -> None:
+    """End what a handler has left that would harm other handlers.
+
+    A child that came back would run the handlers after it once more. The signal of a timer would end the worker, or
+    interrupt another handler.
+
+    Args:
+        handler: the handler.
+        process: the process id before it ran.
+    """
+    end_fork(process)
     if worker.end_timer():
         log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)
 

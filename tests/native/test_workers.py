@@ -207,16 +207,32 @@ def test_output_is_bounded(host: Exchanger) -> None:
     """10 MB on standard output and error neither block nor fill the log; later lines are logged."""
     assert host.exchange("import os; os.write(1, b'x' * (5 << 20))") == ("OK", "")
     assert host.exchange("import sys; sys.stderr.write('a line\\n' * 700_000); print()") == ("OK", "")
-    assert host.exchange("import os; os.write(2, b'<0>an \\x1b error of the log\\n')") == ("OK", "")
+    assert host.exchange("import os; os.write(2, b'\\x000an \\x1b error of the log\\n')") == ("OK", "")
     wait_for(lambda: "0 an ? error of the log" in host.log, "the last line")
     wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")
     # Lines of slurmhooks.log have limits of their own.
-    assert host.exchange("import os; os.write(2, b'<1>many\\n' * 5000)") == ("OK", "")
+    assert host.exchange("import os; os.write(2, b'\\x001many\\n' * 5000)") == ("OK", "")
     wait_for(lambda: host.log.count("1 many\n") == 5000, "all lines of the log")
-    assert host.exchange("import os; os.write(2, b'<1>' + b'y' * 8000 + b'\\n' + b'z' * 8000 + b'\\n')") == ("OK", "")
+    assert host.exchange("import os; os.write(2, b'\\x001' + b'y' * 8000 + b'\\n' + b'z' * 8000 + b'\\n')") == (
+        "OK",
+        "",
+    )
     wait_for(lambda: "y" * 8000 in host.log, "a long line of the log")
     assert "z" * 1022 not in host.log
     assert len(host.log) < 200_000
+    host.stop()
+
+
+def test_no_printed_line_looks_like_a_record(host: Exchanger) -> None:
+    """A handler that prints a text of a user writes no line that Slurm or slurmhooks could have logged."""
+    comment = "\n0error: slurmhooks: gone\n<0>gone\n<1>gone\n_slurm_rpc_submit_batch_job: JobId=1 gone"
+    assert host.exchange(f"print({comment!r}, flush=True)") == ("OK", "")
+    program = f"import subprocess; subprocess.run(['printf', '%s\\n', {comment!r}])"
+    assert host.exchange(program) == ("OK", "")
+    assert host.exchange(r"import os; os.write(2, b'\x00gone\n\n\x00\n')") == ("OK", "")
+    wait_for(lambda: host.log.count("gone\n") == 9, "all lines")
+    lines = [line for line in host.log.splitlines() if "gone" in line]
+    assert all(line.startswith("1 | ") for line in lines), lines
     host.stop()
 
 
@@ -236,7 +252,7 @@ def test_what_is_not_utf_8_is_replaced(host: Exchanger) -> None:
     damaged += [b"\xe2\x80", b"\xf0\x9f\x98", b"\xf8\x88\x80\x80\x80"]
     for part in damaged:
         expected = b"<" + whole + b"?" * len(part) + whole + b">\n"
-        for mark in (b"", b"<1>"):
+        for mark in (b"", b"\x001"):
             line = mark + b"<" + whole + part + whole + b">\n"
             assert host.exchange(f"import os; os.write(2, {line!r})") == ("OK", "")
     wait_for(lambda: host.log.count(expected.decode()) == 2, "the last lines")
@@ -247,7 +263,7 @@ def test_what_is_not_utf_8_is_replaced(host: Exchanger) -> None:
 
 def test_a_flood_of_long_lines(host: Exchanger) -> None:
     """Long lines of slurmhooks.log fill the log no faster than short ones, and what is dropped is counted."""
-    text = "import os\nfor _ in range(5000): os.write(2, b'<1>' + b'y' * 4000 + b'\\n')"
+    text = "import os\nfor _ in range(5000): os.write(2, b'\\x001' + b'y' * 4000 + b'\\n')"
     began = time.monotonic()
     assert host.exchange(f"exec({text!r})") == ("OK", "")
     wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")

@@ -25,6 +25,7 @@ from slurmhooks.job_submit.strings import (
 from slurmhooks.log import visible
 from slurmhooks.lua import conversions, finding, slurm_table
 from slurmhooks.lua.runtime import State
+from slurmhooks.policies.details import MailAddress, Reservation, ReservedNames, WorkDirectory
 from slurmhooks.policies.features import Licenses, RequireFeatures
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.recording.request import decode_recorded
@@ -120,6 +121,20 @@ def features(text: str) -> None:
             rule.check(Request(job, 1000, Site()))
 
 
+def details(text: str) -> None:
+    """Apply rules to the name, the reservation, the folder and the address of a job."""
+    job = FakeJob(name=text, reservation=text, work_dir=text, mail_user=text)
+    rules = (
+        ReservedNames(names=("no", "*a*b*c*")),
+        Reservation(allowed=("*",)),
+        WorkDirectory(outside=("/home",)),
+        MailAddress(domains=("*.a.*.org",)),
+    )
+    for rule in rules:
+        with contextlib.suppress(Reject):
+            rule.check(Request(job, 1000, Site()))
+
+
 def command_line(text: str) -> None:
     """Split a command line into words, where Slurm has joined them."""
     line = text.split("\0")
@@ -177,6 +192,7 @@ READERS: list[tuple[Read, list[str]]] = [
     (argv, ["x,"]),
     (spank_environment, ["x"]),
     (features, ["a&", "a*1|", "a:1,", "[", ":", "a", " ", "a:"]),
+    (details, ["a/../", "../", "/", "a/", ",", "a,", "x@b.a.org,", "@", "a.", "ab", " ", "\u2800", "\ufdfa", "é"]),
     (command_line, ["x\0", "x x\0", ":\0", "/x\0", "\0"]),
     (message, ["A=1,", ",", "x"]),
     (recorded, ["\4\0\0\0abcd", "\0\0\0\0", "\xff"]),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.log import CONTINUED, LEVELS, LIMIT, MOST_LINES, PREFIX, WHOLE, Log, lines_of, log, visible
+from slurmhooks.log import CONTINUED, LEVELS, LIMIT, MOST_LINES, PREFIX, WHOLE, Log, lines_of, log, printed, visible
 
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
@@ -94,6 +94,16 @@ def test_lines_of_any_text(said: SimpleNamespace) -> None:
         joined = "\n".join([first, *(line.removeprefix(CONTINUED) for line in others)]).partition(" field=")[0]
         whole = f"{own[:place]}[{sent.replace(chr(10), chr(92) + 'n')}]{own[place:]}".rstrip("\n")
         assert joined == visible(whole, "\n")
+
+
+def test_printed_lines_are_marked() -> None:
+    """What a health check prints is shown line by line; no line looks like a record of the log."""
+    text = f"one\nslurmhooks: error: two\n{NASTY.replace(chr(10), '')}\n\n"
+    escaped = SHOWN.replace(r"\n", "").replace(r"\ud800", "?")
+    lines = printed(
+        text.encode("utf-8", "surrogatepass").replace(b"\xed\xb3\xbf", b"\xff").replace(b"\xed\xa0\x80", b"?")
+    )
+    assert lines == ["| one", "| slurmhooks: error: two", f"| {escaped}"]
 
 
 def test_newlines_at_the_end_are_dropped(said: SimpleNamespace) -> None:

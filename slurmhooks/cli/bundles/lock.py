@@ -20,12 +20,14 @@ def held(path: Path) -> Iterator[None]:
 
     It is a record lock, because forked processes do not inherit such a lock: a process that a killed command has left
     behind would otherwise keep it for ever. This process must not open the file a second time, because closing it
-    would give up the lock.
+    would give up the lock. Only the owner can open it: whoever may read a file can lock it against writers.
 
     Raises:
         OSError: the file cannot be written, or its file system has no locks.
     """
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+", errors="replace") as file:
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", errors="replace") as file:
+        if os.fstat(file.fileno()).st_mode & 0o077:  # an earlier release made it
+            os.fchmod(file.fileno(), 0o600)
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):

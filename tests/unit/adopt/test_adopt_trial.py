@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The comparison of answers: equal ones, different ones, and what cannot be compared."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,67 @@ def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, code: str, reason:
     outcome = tried(tmp_path / "job_submit.lua", source, 2)
     assert outcome.unknown == {reason: 2}
     assert (outcome.same, outcome.different) == (2, 0)
+
+
+C_MODULE = """
+#include <fcntl.h>
+#include <unistd.h>
+int luaopen_NAME(void *state) { return creat("TOUCHED", 0600) * 0; }
+"""
+
+
+def modules(folder: Path, *names: str) -> None:
+    """Make C modules that create the file ``touched``, and a module in Lua for ``family``."""
+    for name in names:
+        path = folder.joinpath(*name.split(".")).with_suffix(".so")
+        path.parent.mkdir(exist_ok=True)
+        text = C_MODULE.replace("NAME", name.replace(".", "_")).replace("TOUCHED", str(folder / "touched"))
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=text.encode(), check=True)
+    (folder / "family.lua").write_text("local core = require 'family.core' return { send = core.send }")
+    (folder / "site.lua").write_text(
+        "pcall(require, 'site.optional') local l = require 'leaves'"
+        " return { good = function() return 'good' end, bad = function() l.go() end }"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("require('leaves').go()", "leaves.go"),
+        ("require('leaves.deep').go()", "leaves.deep.go"),
+        ("require('family').send()", "family.send"),
+        ("require('site').bad()", "leaves.go"),
+        ("if require('site').good() ~= 'good' then error('x') end", None),
+        ("package.loadlib('leaves.so', 'luaopen_leaves')", "package.loadlib"),
+    ],
+)
+def test_modules_in_c_do_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str | None
+) -> None:
+    """A module in C, which may start programs or change files, is not loaded, whether or not Lua is around it."""
+    modules(tmp_path, "leaves", "leaves.deep", "family.core")
+    monkeypatch.setenv("LUA_CPATH", f"{tmp_path}/?.so;;")
+    monkeypatch.setenv("LUA_PATH", f"{tmp_path}/?.lua;;")
+    source = (
+        f"function slurm_job_submit() {code} return slurm.SUCCESS end\n"
+        "function slurm_job_modify() return slurm.SUCCESS end\n"
+    )
+    outcome = tried(tmp_path / "job_submit.lua", source, 2)
+    assert outcome.unknown == ({} if reason is None else {reason: 2})
+    assert (outcome.same, outcome.errors) == (4 if reason is None else 2, {})
+    assert not (tmp_path / "touched").exists()
+
+
+def test_modules_that_only_compute_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known modules in C that leave nothing are loaded, so that scripts that need them can be compared."""
+    modules(tmp_path, "cjson")
+    monkeypatch.setenv("LUA_CPATH", f"{tmp_path}/?.so;;")
+    source = (
+        "function slurm_job_submit() require('cjson') return slurm.SUCCESS end\n"
+        "function slurm_job_modify() return slurm.SUCCESS end\n"
+    )
+    assert tried(tmp_path / "job_submit.lua", source, 2).same == 4
+    assert (tmp_path / "touched").exists()
 
 
 def test_an_endless_loop_ends_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

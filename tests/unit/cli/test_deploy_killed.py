@@ -277,6 +277,24 @@ def test_a_command_that_waits_says_for_whom(site: "Site", run: "Call", bundles: 
     assert version(site) == 3
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: other users need root")
+@pytest.mark.parametrize("existing", [False, True], ids=["new", "of an earlier release"])
+def test_no_other_user_can_hold_the_lock(site: "Site", run: "Call", bundles: list[Path], existing: bool) -> None:
+    """Users cannot even open the lock, so that no user keeps `deploy`, or the Prolog of a configless node, waiting."""
+    lock = site.etc / "slurmhooks.d" / ".lock"
+    if existing:
+        lock.parent.mkdir()
+        lock.touch(0o644)
+    put(site, run, bundles[0])
+    assert lock.parent.stat().st_mode & 0o777 == 0o755
+    os.seteuid(65534)
+    try:
+        with pytest.raises(PermissionError):
+            lock.open()
+    finally:
+        os.seteuid(0)
+
+
 PROLOG = """\
 #!{python}
 import sys

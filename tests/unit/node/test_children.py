@@ -57,6 +57,12 @@ def test_results_keep_their_order() -> None:
     assert results[2].text == "h:hang did not end within 0.2 s"
 
 
+def test_a_forked_child_that_comes_back_answers_nothing() -> None:
+    """If a check forks and its child returns, each of the other checks has its own result nevertheless."""
+    checks = [check(lambda: os.fork() and None), check(refuse), check(lambda: None), check(refuse)]
+    assert [result.kind for result in run(checks)] == [PASSED, REFUSED, PASSED, REFUSED]
+
+
 @pytest.mark.parametrize("text", ["", "two\nlines", "tab\tand \\n", "ü\udcff", "x" * 5000])
 def test_a_reason_is_one_short_line(text: str) -> None:
     """Slurm shows reasons in one line."""

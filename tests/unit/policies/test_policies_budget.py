@@ -267,17 +267,21 @@ def test_the_values_of_one_user_are_no_failure(rules: Rules, web: Any, mode: str
 
 @pytest.mark.parametrize("mode", ["refuse", "accept"])
 def test_failures_for_one_user(rules: Rules, web: Any, clock: Clock, mode: str) -> None:
-    """A user who makes the service fail can neither close it for others, nor open it."""
+    """A user who makes the service fail can neither close it for others, nor open it for anybody."""
     made = rules(f'{BUDGET}url = "{web.url}/{{account}}"\nretry = 10\ncache = 0\non_failure = "{mode}"\n{NEVER}')
     web.answers.update({"/good": (200, {"allowed": True}), "/used": (200, {"allowed": False})})
     for number in range(20):
         web.answers[f"/crash{number}"] = (500, b"")
         submit(made, f"crash{number}", user_id=1000)
+        assert not submit(made, "used", user_id=1000).accepted
+        web.answers[f"/again{number}"] = (500, b"")
+        submit(made, f"again{number}", user_id=1000)
         for user_id in (1001, 1002):
             assert submit(made, "good", user_id=user_id).accepted
             assert not submit(made, "used", user_id=user_id).accepted
         clock.now += 4
-    assert sum(path.startswith("/crash") for path in web.asked) == 7
+    failed = sum(path.startswith(("/crash", "/again")) for path in web.asked)
+    assert failed == (7 if mode == "refuse" else 40)
 
 
 def test_one_question_finds_out(rules: Rules, web: Any, clock: Clock) -> None:

@@ -212,6 +212,17 @@ def test_a_process_that_a_handler_has_forked_keeps_no_lock(site: Site) -> None:
         site.kill()
 
 
+def test_a_forked_child_that_comes_back_runs_no_other_handler(site: Site) -> None:
+    """If a handler forks and its child returns, the handlers after it run once, and the log says what to do."""
+    more = "@hook.power.resume\ndef forks(): os.fork()\n@hook.power.resume\ndef second(): note('second')\n"
+    with (site.folder / "hooks.py").open("a") as file:
+        file.write(more)
+    site.call("resume", "c1")
+    site.wait(site.empty)
+    assert site.notes().count("second") == 1
+    site.wait(lambda: "a handler has forked and its child came back" in (site.spool / deliverer.LOG).read_text())
+
+
 def test_a_supervisor_leaves_a_site_without_power_hooks_alone(site: Site) -> None:
     """Without a spool, or without calls in it, nothing is started and nothing is made."""
     for there in (False, True):

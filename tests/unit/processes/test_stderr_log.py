@@ -23,7 +23,7 @@ def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: p
     assert sink is not None
     sink(2, letter * length)
     assert all(len(raw) <= PIPE_BUF for raw in written)
-    lines = [raw.decode().removeprefix("<2>").removesuffix("\n") for raw in written]
-    assert all(raw.startswith(b"<2>") and raw.count(b"\n") == 1 for raw in written)
+    lines = [raw.decode().removeprefix("\0002").removesuffix("\n") for raw in written]
+    assert all(raw.startswith(b"\x002") and raw.count(b"\n") == 1 for raw in written)
     assert lines[0] + "".join(line.removeprefix(MORE) for line in lines[1:]) == letter * length
     assert all(line.startswith(MORE) for line in lines[1:])

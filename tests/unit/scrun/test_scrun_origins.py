@@ -173,6 +173,102 @@ def test_a_user_replaces_the_copy(place: Path) -> None:
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (0, 0, 0o750)
 
 
+def roots(folder: Path) -> None:
+    """Make a folder of root with a file, which nobody else can enter."""
+    folder.mkdir(0o700)
+    (folder / "file").write_text("of root")
+
+
+def as_user(act: Callable[[], object]) -> None:
+    """Do something with the rights of the user."""
+    os.seteuid(NOBODY)
+    try:
+        act()
+    finally:
+        os.seteuid(0)
+
+
+def instead(folder: Path) -> Callable[[], object]:
+    """Return what puts an open folder of the user in the place of one."""
+
+    def exchanged() -> None:
+        folder.rename(folder.with_name("aside"))
+        folder.mkdir(0o777)
+
+    return exchanged
+
+
+def turned(one: Path, other: Path) -> Callable[[], object]:
+    """Return what puts one folder in the place of another one."""
+    return lambda: (one.rename(one.with_name("aside")), other.rename(one))
+
+
+@pytest.mark.parametrize("where", ["in the container", "on the host", "in the target of a copy"])
+def test_a_user_exchanges_folders_of_root(place: Path, where: str) -> None:
+    """A folder of root in a folder of the user keeps its owner and mode, whatever the user puts in which place."""
+    data, rootfs = place / "home" / "p" / "data", place / "rootfs"
+    roots(data / "root's")
+    if where == "in the target of a copy":
+        as_user(turned(data / "sub", data / "root's"))
+        kept, source = data / "sub", place / "source"
+        (source / "sub").mkdir(parents=True)
+        os.chown(source / "sub", NOBODY, NOBODY)
+        scrun.copy_tree(source, data)
+    else:
+        binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
+        if where == "in the container":
+            as_user(instead(rootfs / "data" / "root's"))
+            kept = data / "root's"
+        else:
+            as_user(turned(data / "sub", data / "root's"))
+            kept = data / "sub"
+        scrun.return_binds(binds, str(rootfs))
+    status = kept.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (0, 0, 0o700)
+    assert (kept / "file").read_text() in ("of root", "of the user")
+
+
+def test_a_user_keeps_what_is_the_users(place: Path) -> None:
+    """Folders of the user, and new ones, get the owner and mode that they have in the container."""
+    data, rootfs = place / "home" / "p" / "data", place / "rootfs"
+    binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
+    (rootfs / "data" / "new" / "below").mkdir(0o750, parents=True)
+    os.chown(rootfs / "data" / "new" / "below", NOBODY, NOBODY)
+    (rootfs / "data" / "sub").chmod(0o711)
+    scrun.return_binds(binds, str(rootfs))
+    assert (data / "sub").stat().st_mode & 0o7777 == 0o711
+    assert ((data / "new").stat().st_uid, (data / "new" / "below").stat().st_uid) == (0, NOBODY)
+    assert (data / "new" / "below").stat().st_mode & 0o7777 == 0o750
+
+
+@pytest.mark.parametrize("by", ["the user", "root"])
+def test_a_user_replaces_the_copy_of_a_file(place: Path, by: str) -> None:
+    """A file that was mounted gets the content of the container, and is given to nobody, also not by an access list."""
+    hosts, copied = place / "hosts", place / "rootfs" / "home" / "hosts"
+    hosts.write_text("of root")
+    hosts.chmod(0o640)
+    copied.parent.mkdir()
+    os.chown(copied.parent, NOBODY, NOBODY)
+    binds = scrun.copy_binds(config((hosts, "/home/hosts")), str(place / "rootfs"))
+
+    def replaced() -> None:
+        copied.unlink()
+        copied.write_text("of the container")
+        copied.chmod(0o666)
+        os.setxattr(copied, "user.from", b"container")
+
+    if by == "the user":
+        as_user(replaced)
+    else:
+        copied.write_text("of the container")
+        os.chown(copied, NOBODY, NOBODY)
+    scrun.return_binds(binds, str(place / "rootfs"))
+    assert hosts.read_text() == "of the container"
+    status = hosts.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (0, 0, 0o640)
+    assert os.listxattr(hosts) == []
+
+
 def test_sources_are_closed(place: Path) -> None:
     """A source is open as long as its bind exists, also if this was copied."""
     before = len(os.listdir("/proc/self/fd"))

@@ -50,7 +50,7 @@ class Service(PointService):
         hook = HOOKS[number]
         asking = begin(self._tables, query)
         values = dict(items)
-        arguments: dict[str, Any] = {"environment": _environment(values)}
+        arguments: dict[str, Any] = {"environment": _environment(values, hook)}
         place = self._tables.place("record") if self._views.private else None
         record = asking.struct(place, values[place]) if place in values else None
         views = self._views.arguments(self._wanted[hook], asking, record)
@@ -68,10 +68,14 @@ class Service(PointService):
         return answer(self._tables, code, reason)
 
 
-def _environment(items: dict[int, bytes]) -> Mapping[str, str]:
-    """Return the variables that PrologSlurmctld and EpilogSlurmctld have."""
+def _environment(items: dict[int, bytes], hook: str) -> Mapping[str, str]:
+    """Return the variables that PrologSlurmctld and EpilogSlurmctld have.
+
+    Slurm's prep/script itself adds the one that says which of them runs.
+    """
     pairs = (text_from_c(raw).partition("=") for raw in read_texts(items.get(VARIABLES, b"")))
-    return MappingProxyType({name: value for name, _, value in pairs})
+    context = {"SLURM_SCRIPT_CONTEXT": f"{hook.removeprefix('controller_')}_slurmctld"}
+    return MappingProxyType({name: value for name, _, value in pairs} | context)
 
 
 def _about(environment: Mapping[str, str]) -> dict[str, object]:

@@ -15,7 +15,11 @@ PrioritySiteFactorPlugin=site_factor/python
 PrEpPlugins=prep/script,prep/python
 PrologSlurmctld=/etc/slurm/prolog.sh
 """
-PROLOG = "#!/bin/sh\necho $SLURM_JOB_ID >> /tmp/prolog-script\n"
+PROLOG = """\
+#!/bin/sh
+echo $SLURM_JOB_ID >> /tmp/prolog-script
+if [ "$SLURM_JOB_NAME" = variables ]; then env | grep ^SLURM_ | LC_ALL=C sort > /var/tmp/of-script; fi
+"""
 PRIORITY = """
 from slurmhooks import hook, log
 
@@ -38,6 +42,9 @@ def starts({arguments}):
     name = environment["SLURM_JOB_NAME"]
     {check}
     log.info("prolog of %s on %s", name, environment["SLURM_JOB_NODELIST"])
+    if name == "variables":
+        with open("/var/tmp/of-handler", "w") as file:
+            file.writelines(sorted(f"{{key}}={{value}}\\n" for key, value in environment.items()))
     if name == "no":
         raise Reject("the licence server is down")
     if name == "hangs":
@@ -160,6 +167,15 @@ def test_a_prolog_lets_jobs_start(site: Site) -> None:
     assert "prolog of yes on n" in log
     site.cluster.wait(lambda: "epilog of yes: 0:0" in site.cluster.log(), what="epilog")
     assert site.cluster.root("cat", "/tmp/prolog-script").stdout.split()
+
+
+def test_the_variables_of_a_prolog(site: Site) -> None:
+    """Handlers have the same variables as PrologSlurmctld."""
+    site.cluster.user("alice", "srun", "--job-name=variables", "true", check=True)
+    script, handler = (
+        site.cluster.root("cat", f"/var/tmp/of-{who}", check=True).stdout for who in ("script", "handler")
+    )
+    assert handler.splitlines() == script.splitlines()
 
 
 @pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])

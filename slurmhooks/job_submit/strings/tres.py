@@ -24,6 +24,8 @@ HIDDEN = re.compile(r"(?<!^)(?:gres|license)|^(?:gres|license)(?![/:])", re.DOTA
 """Where slurm_get_next_tres(), which searches the text for a kind of TRES, would find one inside of a word."""
 SIGNED = re.compile(r"\s*[+-]?\s*\d+[kKmMgGtTpP]?(?:[iI]?[bB])?", re.ASCII)
 """A count that some releases read by strtoull(), and others take for a type."""
+FRACTION = re.compile(r"(\d+)\.(\d{1,2})([kKmMgGtT])", re.ASCII)
+"""An amount with a fraction, which Slurm writes but does not read: 1536 MiB are ``1.50G``."""
 TYPE = re.compile(r"[^\s,:=/()]+")
 """The type of a GRES, as a handler may write it."""
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
@@ -76,6 +78,7 @@ class Tres:
     def parse(cls, text: str | None) -> Tres:
         """Parse a list.
 
+        Memory may have a fraction, as in the texts of records: ``mem=1.50G``.
         An item without a slash whose name is no TRES of Slurm is a GRES: ``gpu:2`` means ``gres/gpu=2``.
         Empty items, and GRES without a name such as ``gres/``, are nothing, as in Slurm.
 
@@ -171,10 +174,19 @@ def _tres_item(word: str) -> TresItem:
         if type_ is not None and kind != "gres":
             raise NotationError(f"not a TRES: {word!r}; only gres/ has types", code="ESLURM_INVALID_TRES")
     try:
-        count = mem_str_to_mib(amount) if name == "mem" else _count(amount)
+        count = _memory(amount) if name == "mem" else _count(amount)
     except ValueError as error:
         raise NotationError(f"not a TRES: {word!r}; {error}", code="ESLURM_INVALID_TRES") from None
     return TresItem(name, type_, count, where)
+
+
+def _memory(text: str) -> int:
+    """Return an amount of memory in MiB."""
+    match = FRACTION.fullmatch(text)
+    if match is None:
+        return mem_str_to_mib(text)
+    hundredths = mem_str_to_mib(f"{match[1]}{match[2]:0<2}{match[3]}")
+    return -(-hundredths // 100)
 
 
 def _count(text: str) -> int:

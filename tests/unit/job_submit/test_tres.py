@@ -4,7 +4,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from slurmhooks.job_submit.strings import NotationError, Tres, TresItem
@@ -23,6 +23,17 @@ def test_large_counts(name: str, number: int, unit: str) -> None:
         found = Tres.parse(f"{name}{number}{unit}")
         assert all(item.count < 1 << 64 for item in found)
         assert Tres.parse(str(found)) == found
+
+
+@given(st.integers(1, 1 << 29) | st.integers(1, 1 << 19).map(lambda number: number << 9))
+def test_memory_as_records_have_it(number: int) -> None:
+    """Slurm divides an amount as long as a half remains at most, which convert_num_unit2() calls exact."""
+    amount, unit = float(number), 0
+    while amount >= 1024 and int(amount) % 512 == 0:
+        amount, unit = amount / 1024, unit + 1
+    assume(amount * 2 == int(amount * 2))  # Slurm itself loses the rest of 1024.5G
+    text = f"{int(amount)}" if amount == int(amount) else f"{amount:.2f}"
+    assert Tres.parse(f"cpu=1,mem={text}{'MGT'[unit]},node=1")["mem"] == number
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,16 @@ def test_a_prolog_sees_the_job(hooks: Path) -> None:
     assert result.user_messages == ["run alice"]
 
 
+@pytest.mark.parametrize("which", ["prolog", "epilog"])
+def test_a_function_can_serve_both_hooks(tmp_path: Path, which: str) -> None:
+    """The variable that a script for both looks at says which of them runs."""
+    file = tmp_path / "both.py"
+    lines = "\n".join(f"@hook.controller_{name}" for name in ("prolog", "epilog"))
+    body = 'def both(environment):\n    log.user("%s", environment["SLURM_SCRIPT_CONTEXT"])\n'
+    file.write_text(f"from slurmhooks import hook, log\n\n{lines}\n{body}")
+    assert run(file, f"controller_{which}", environment={}).user_messages == [f"{which}_slurmctld"]
+
+
 def test_a_bug_fails_the_epilog(hooks: Path) -> None:
     """An exception is logged with an id, which the text for the user names."""
     assert run(hooks, "controller_epilog", environment={"SLURM_JOB_EXIT_CODE2": "0:0"}).accepted

@@ -27,4 +27,5 @@ def remove(spank: Spank) -> None:
     """A bug here would also drain the node, which is worse than leaving files behind."""
     from shutil import rmtree
 
-    rmtree(folder(spank))
+    if os.path.exists(folder(spank)):  # not on a node where no step of the job has run: it has no prolog
+        rmtree(folder(spank))

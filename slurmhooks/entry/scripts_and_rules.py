@@ -78,4 +78,4 @@ def _script(path: str, release: Release | None) -> Source:
         return cli_filter.source(path, None)
     if any(entry.startswith("slurm_job_") for entry in entries):
         return Source(path=path, read=lambda name: job_submit.load(name, release=release))
-    raise LoadError([f"{path}: neither a job_submit.lua nor a cli_filter.lua; plugstack.conf names scripts of SPANK"])
+    raise LoadError([f"{path}: neither a job_submit.lua nor a cli_filter.lua; scripts of SPANK and scrun run in Slurm"])

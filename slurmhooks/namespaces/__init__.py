@@ -214,7 +214,8 @@ def unshare(*kinds: _Kind, mounts: _Propagation | None = "slave") -> None:
     """Give this process new namespaces; its later children have them, too.
 
     Other threads of the process keep the old ones, except for "user", which needs a process with one thread: a forked
-    child. After "pid" only later children are in the new namespace.
+    child. After "pid" only later children are in the new namespace, and the process can start no thread any more: it,
+    too, needs a process with one thread, because slurmstepd would end when it starts the next one.
 
     Args:
         kinds: one or more of "cgroup", "ipc", "mnt", "net", "pid", "user", "uts". A new user namespace has no users
@@ -224,13 +225,16 @@ def unshare(*kinds: _Kind, mounts: _Propagation | None = "slave") -> None:
 
     Raises:
         OSError: the process may not do this, or has several threads.
-        RuntimeError: not called in the first thread of the process, from which Slurm forks tasks.
+        RuntimeError: not called in the first thread of the process, from which Slurm forks tasks; "pid" in a process
+            with several threads.
         ValueError: a kind does not exist, or none is given.
     """
     _first_thread("unshare")
     flags = sum({_known("unshare", kind, KINDS) for kind in kinds})
     if not flags:
         raise ValueError(f"unshare: name one or more of {', '.join(KINDS)}")
+    if "pid" in kinds:
+        _one_thread("unshare")
     names = sorted(kinds, key=lambda kind: kind != "user")
     _check(f"unshare {' '.join(names)}", _libc.unshare(flags))
     if "mnt" in kinds and mounts is not None:
@@ -241,7 +245,7 @@ def enter(namespace: _Path | int, kind: _Kind) -> None:
     """Move this process into a namespace of another one.
 
     The folder and the root of the process become the root of a mount namespace that it enters. After "pid" only later
-    children are in the namespace.
+    children are in the namespace; it needs a process with one thread, see :func:`unshare`.
 
     Args:
         namespace: a descriptor, or a path such as /proc/PID/ns/mnt.
@@ -249,11 +253,14 @@ def enter(namespace: _Path | int, kind: _Kind) -> None:
 
     Raises:
         OSError: it does not exist, is of another kind, or the process may not enter it.
-        RuntimeError: not called in the first thread of the process, from which Slurm forks tasks.
+        RuntimeError: not called in the first thread of the process, from which Slurm forks tasks; "pid" in a process
+            with several threads.
         ValueError: the kind does not exist.
     """
     _first_thread("enter")
     flag = _known("enter", kind, KINDS)
+    if kind == "pid":
+        _one_thread("enter")
     if kind == "mnt":  # possible only for a thread that does not share its folder with others
         _check("enter mnt", _libc.unshare(_CLONE_FS))
     if isinstance(namespace, int):
@@ -333,6 +340,18 @@ def _first_thread(function: str) -> None:
         raise RuntimeError(
             f"{function}: call it in the first thread of the process: Slurm forks tasks from there, and a namespace of"
             " another thread is not theirs"
+        )
+
+
+def _one_thread(function: str) -> None:
+    try:
+        threads = posix.listdir("/proc/self/task")
+    except OSError:  # /proc is not mounted here
+        return
+    if len(threads) > 1:
+        raise RuntimeError(
+            f"{function} pid: this process has several threads, and could start no other one afterwards, which"
+            " slurmstepd must: call it in a task, or in a child, such as in preexec_fn of subprocess"
         )
 
 

@@ -230,6 +230,8 @@ def link(interface: str, speed: int | None = None) -> None:
             real = int(_text(f"{folder}/speed"))
         except OSError:
             real = -1
+        if real < 0:  # as of interfaces of virtual machines
+            raise Reject(f"{interface} does not know its speed, which must be {speed} Mbit/s")
         if real < speed:
             raise Reject(f"{interface} has {real} Mbit/s, less than {speed}")
 

@@ -42,7 +42,7 @@ class State(OfACall, MutableMapping[str, "Any"]):
     A list that is read is a tuple, a dict a read-only mapping: assign a new value to change one.
     """
 
-    __slots__ = ("_alive", "_base", "_calls", "_missing", "_staged", "_storage")
+    __slots__ = ("_alive", "_base", "_calls", "_missing", "_no_prolog", "_staged", "_storage")
 
     def __init__(self, calls: Calls, storage: Callable[[], Storage], missing: Sequence[str] = ()) -> None:
         """Read nothing yet.
@@ -56,6 +56,7 @@ class State(OfACall, MutableMapping[str, "Any"]):
         self._base: dict[str, Any] | None = None
         self._calls = calls
         self._missing = missing
+        self._no_prolog = False
         self._staged: dict[str, Any] = {}
         self._storage = storage
 
@@ -74,6 +75,7 @@ class State(OfACall, MutableMapping[str, "Any"]):
                 raise SpankError("ESPANK_ERROR", "spank.state", f"cannot read it: {error}") from error
             if base is None and calls.callback != "job_epilog":  # which has nothing to clean up then
                 raise SpankError("ESPANK_NOEXIST", "spank.state", NO_PROLOG)
+            self._no_prolog = base is None
             self._base = base or {}
         return self._base
 
@@ -93,11 +95,10 @@ class State(OfACall, MutableMapping[str, "Any"]):
 
     def __getitem__(self, name: str) -> Any:
         """Return a value; KeyError if it is not set."""
-        base = self._values()
-        value = self._staged[name] if name in self._staged else base[name]
-        if value is _GONE:
-            raise KeyError(name)
-        return value
+        values = {**self._values(), **self._staged}
+        if values.get(name, _GONE) is _GONE:
+            raise KeyError(f"{name}: {NO_PROLOG}" if self._no_prolog else name)
+        return values[name]
 
     def __setitem__(self, name: str, value: object) -> None:
         """Set a value."""

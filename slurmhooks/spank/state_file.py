@@ -27,8 +27,8 @@ LONGEST = 65536
 DEEPEST = 20
 """Lists and mappings in each other."""
 NO_PROLOG = (
-    "the prolog of the job, which begins its state, has not run here with this line of plugstack.conf; with"
-    " PrologFlags=RunInJob, Slurm runs none of SPANK"
+    "the prolog of the job, which begins its state, has not run here with this line of plugstack.conf:"
+    " without PrologFlags=Alloc, Slurm runs none on a node where no step starts, and with RunInJob none of SPANK"
 )
 _LOCK = "lock"
 

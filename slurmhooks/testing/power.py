@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.handlers import dispatch
+from slurmhooks.job_submit.strings.nodes import collapse_nodes
 from slurmhooks.log import log
 from slurmhooks.power.delivery import STARTS
 from slurmhooks.power.model import PowerNodes, ResumeJob, down
@@ -38,10 +39,11 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
 
     jobs = tuple(ResumeJob.of(job) for job in given["jobs"] or ())
     event = given["event"] if given["event"] is not None else FakeEvent(hook)
-    nodes = PowerNodes(",".join(rows), rows, ask)
+    hostlist = collapse_nodes(rows)  # as Slurm writes it
+    nodes = PowerNodes(hostlist, rows, ask)
     arguments = {"nodes": nodes, "jobs": jobs, "features": given.get("features"), "event": event}
     outcomes = [dispatch.run((each,), arguments) for each in registry.handlers(hook)]
     outcome = next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)
     if hook in STARTS and not outcome.passed and outcome.error_id is None:
-        down(",".join(rows), outcome.text or "", ask)
+        down(hostlist, outcome.text or "", ask)
     return outcome

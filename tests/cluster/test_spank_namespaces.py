@@ -62,6 +62,45 @@ def test_shared_tmp(lent: Site) -> None:
     assert lent.drained() == []
 
 
+PIDS = """
+import os
+from slurmhooks import hook, log, namespaces
+
+@hook.spank.init(contexts="remote")
+@hook.spank.init_post_opt(contexts="remote")
+@hook.spank.user_init
+@hook.spank.task_post_fork
+def refused(spank):
+    try:
+        namespaces.unshare("pid")
+    except RuntimeError as error:
+        log.info("pids refused in %s %s: %s", spank.context, spank.callback, error)
+    else:
+        raise AssertionError
+
+@hook.spank.task_init_privileged
+def task(spank):
+    namespaces.unshare("pid")
+"""
+
+
+def test_a_namespace_of_processes(lent: Site) -> None:
+    """It is refused in slurmstepd, which would end at its next thread, and serves what the program of a task starts."""
+    settle(lent)
+    lent.root("mkdir -p /etc/slurm/pids")
+    lent.cluster.put(PIDS, "/etc/slurm/pids/pids.py")
+    lent.plugstack("required spank_python.so pids/*.py")
+    try:
+        done = lent.shell("srun -Q -w n1 -n2 sh -c 'sh -c \"echo \\$\\$; exit 3\"; exit $?'")
+        assert (done.returncode, done.stdout.splitlines()[:2]) == (3, ["1", "1"]), done.stdout
+        log = lent.cluster.log("n1")
+        for callback in ("init", "init_post_opt", "user_init", "task_post_fork"):
+            assert f"pids refused in remote {callback}: " in log
+        assert lent.drained() == []
+    finally:
+        lent.plugstack("required spank_python.so")
+
+
 def test_a_container(lent: Site) -> None:
     """Tasks run in the image as their user, with the folders of the node that they ask for; batch scripts do not."""
     settle(lent)

@@ -236,10 +236,47 @@ def task(spank):
     callbacks = Counter(record["callback"] for record in lent.records())
     assert callbacks["task_init"] == 4
     assert callbacks["init"] == (6 if lent.since >= (23, 11) else 2)
+    assert callbacks["slurmd_exit"] == 0
     assert lent.drained() == []
     lent.hooks()
     lent.cluster.restart("n1", "n2")
     lent.wait_for_records(2, callback="slurmd_exit")
+
+
+def test_a_node_without_a_step(lent: Site) -> None:
+    """On a node where no step of the job runs, the epilog runs without a prolog; its state is empty, and says why."""
+    use(
+        lent,
+        """
+@hook.spank.job_prolog
+def prolog(spank):
+    spank.state["folder"] = "x"
+    note(spank, node=os.environ["SLURMD_NODENAME"])
+
+@hook.spank.job_epilog
+def epilog(spank):
+    error = ""
+    try:
+        spank.state["folder"]
+    except KeyError as missing:
+        error = str(missing)
+    note(spank, node=os.environ["SLURMD_NODENAME"], state=dict(spank.state), error=error)
+""",
+    )
+    lent.cluster.restart("n1", "n2")
+    try:
+        lent.shell("sbatch -N2 --wait --output=/dev/null --wrap true")
+        ended = {record["node"]: record for record in lent.wait_for_records(2, callback="job_epilog")}
+        (begun,) = lent.wait_for_records(callback="job_prolog")
+        (other,) = {"n1", "n2"} - {begun["node"]}
+        assert ended[begun["node"]]["state"] == {"folder": "x"}
+        assert ended[other]["state"] == {}
+        assert "has not run here" in ended[other]["error"]
+        lent.wait_until_idle()
+        assert lent.drained() == []
+    finally:
+        lent.hooks()
+        lent.cluster.restart("n1", "n2")
 
 
 def test_3_nodes_of_8_tasks(large_cluster: "Cluster") -> None:

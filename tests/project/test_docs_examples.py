@@ -289,7 +289,7 @@ def test_option_choices() -> None:
 
 
 def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The prolog creates the job's folder for its owner, the epilog removes it; a second removal does no harm."""
+    """The prolog creates the job's folder for its owner, the epilog removes it; an epilog without a prolog does nothing."""
     file = tmp_path / "job_scratch.py"
     file.write_text(example("job_scratch").read_text().replace('"/scratch"', repr(str(tmp_path))))
     owners = []
@@ -302,7 +302,7 @@ def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not (tmp_path / "7").exists()
     again = run(file, "spank.job_epilog", spank=job)
     assert again.accepted
-    assert "FileNotFoundError" in "\n".join(again.log)
+    assert again.log == []
 
 
 def test_early_limits() -> None:

@@ -243,6 +243,30 @@ def test_a_process_with_threads_gets_no_user_namespace() -> None:
         in_child(body)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [lambda: namespaces.unshare("pid"), lambda: namespaces.enter("/proc/self/ns/pid", "pid")],
+    ids=["unshare", "enter"],
+)
+def test_a_process_with_threads_keeps_its_pid_namespace(call: Callable[[], None]) -> None:
+    """The kernel starts no thread after it, which ends slurmstepd: so it is refused; a process with one thread may."""
+
+    def body() -> bool:
+        ended = threading.Event()
+        other = threading.Thread(target=ended.wait)
+        other.start()
+        with pytest.raises(RuntimeError, match="several threads"):
+            call()
+        threading.Thread(target=ended.set).start()
+        other.join()
+        while len(os.listdir("/proc/self/task")) > 1:
+            os.sched_yield()
+        call()
+        return True
+
+    assert in_child(body)
+
+
 def test_only_the_first_thread() -> None:
     """In another thread, whose namespaces no task gets, the functions refuse."""
     caught: list[str] = []

@@ -177,6 +177,17 @@ def test_lines_of_plugstack_conf(run: Run, tmp_path: Path) -> None:
     assert run(*common, "--arg", "p").exit_code == 2
 
 
+def test_lua_scripts_are_not_tried(run: Run, tmp_path: Path) -> None:
+    """A note names each Lua script of SPANK that Slurm would run and `try` leaves out, also where options are read."""
+    (tmp_path / "hooks.py").write_text(FILTERS)
+    (tmp_path / "site.lua").write_text("function slurm_spank_task_init(spank) return -1 end\n")
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.py"]\n')
+    (tmp_path / "plugstack.conf").write_text("required spank_python.so *.lua\nrequired spank_python.so hooks.py\n")
+    for words in (("spank",), ("cli_filter", "--env", "SITE=x", "srun"), ("job_submit", "--command", "srun")):
+        done = run("try", words[0], "--sysconfdir", tmp_path, *words[1:], "--", "true")
+        assert f"{tmp_path}/site.lua is not tried" in done.stderr, (words, done.output)
+
+
 SPANK_IN_CLI = """
 from slurmhooks import hook, log
 

@@ -30,6 +30,19 @@ def test_handlers_run_without_slurmctld(run: Run, tmp_path: Path) -> None:
     assert answer(result)["text"] == "no room for [7]"
 
 
+def test_node_lists(run: Run, tmp_path: Path) -> None:
+    """NODES are read as Slurm writes them for ResumeProgram; handlers get each name, and the list itself."""
+    (tmp_path / "a.py").write_text(
+        "from slurmhooks import Reject, hook\n@hook.power.suspend\ndef stop(nodes):\n"
+        "    raise Reject(f'{list(nodes)} {nodes.hostlist}')\n"
+    )
+    arguments = ("try", "power", "suspend", "--hooks", tmp_path / "a.py", "--json")
+    for words in (("c[1-2,4]",), ("c1,c2", "c4"), ("c1", "c2", "c4")):
+        assert answer(run(*arguments, *words))["text"] == "['c1', 'c2', 'c4'] c[1-2,4]"
+    wrong = run(*arguments, "c[1-")
+    assert (wrong.exit_code, "not a node list" in wrong.output) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("keys", "needed"),
     [

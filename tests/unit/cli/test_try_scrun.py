@@ -54,6 +54,16 @@ def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "staged").exists()
 
 
+def test_the_script_of_scrun_is_not_tried(run: Run, hooks: Path, bundle: Path) -> None:
+    """A note says that the site's Lua script, which scrun would run, has not run."""
+    with (hooks / "slurmhooks.toml").open("a") as file:
+        file.write('[scrun]\nlua = "site.lua"\n')
+    (hooks / "site.lua").write_text("function slurm_scrun_stage_in() return -1 end\n")
+    result = run("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
+    assert result.exit_code == 0, result.output
+    assert f"{hooks}/site.lua is not tried" in result.stderr
+
+
 def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
     """A refusal shows its text, with exit code 1, and so does a bug; stage_out still runs."""
     arguments = ("--sysconfdir", hooks, "--bundle", bundle)

@@ -180,6 +180,9 @@ def test_links(kernel: dict[str, str]) -> None:
     ]  # fmt: skip
     assert reason(checks.link, "eth0", 25000) is None
     assert reason(checks.link, "eth0", 100000) == "eth0 has 25000 Mbit/s, less than 100000"
+    assert reason(checks.link, "lo", 10) == "lo does not know its speed, which must be 10 Mbit/s"
+    kernel["/sys/class/net/eth0/speed"] = "-1\n"
+    assert reason(checks.link, "eth0", 10) == "eth0 does not know its speed, which must be 10 Mbit/s"
     assert reason(checks.infiniband, "mlx5_0", rate=200) is None
     assert reason(checks.infiniband, "mlx5_0", rate=400) == "port 1 of mlx5_0 has 200 Gbit/s, less than 400"
     assert reason(checks.infiniband, "mlx5_0", 2) == "port 2 of mlx5_0 is DOWN"

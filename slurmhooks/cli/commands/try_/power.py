@@ -11,6 +11,8 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.findings import shown
+from slurmhooks.job_submit.strings.nodes import expand_nodes
+from slurmhooks.job_submit.strings.notation import NotationError
 from slurmhooks.power.handover import HOOKS
 from slurmhooks.testing import power
 
@@ -51,16 +53,20 @@ def command(
     sysconfdir: Path,
     files: tuple[Path, ...],
 ) -> None:
-    """Run the handlers of a power hook for NODES, such as c1 c2.
+    """Run the handlers of a power hook for NODES, such as c1 c2 or 'c[1-3]'.
 
     The handlers really run, with your permissions: they may start and stop machines. slurmctld is not asked, and no
     node is set to DOWN; the log shows the command instead.
     """
     registry = site_handlers.load(sysconfdir, files)
     name = f"power.{hook}"
+    try:
+        names = expand_nodes(",".join(nodes))
+    except NotationError as error:
+        raise click.UsageError(str(error)) from error
     row = {"features": features, "partitions": partitions}
     given: dict[str, Any] = {
-        "nodes": dict.fromkeys(nodes, row),
+        "nodes": dict.fromkeys(names, row),
         "jobs": [{"job_id": job} for job in jobs],
         "features": boot_features,
         "event": None,

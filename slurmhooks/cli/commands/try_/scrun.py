@@ -94,7 +94,7 @@ def _stage(
     environment: dict[str, str],
     **options: Any,
 ) -> None:
-    registry = load(sysconfdir, files)
+    registry = load(sysconfdir, files, of_scrun=True)
     try:
         anchor = FakeAnchor(registry, os.fspath(bundle), **options)
     except StagingError as error:

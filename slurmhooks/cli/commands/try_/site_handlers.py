@@ -107,26 +107,27 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return add
 
 
-def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> Registry:
+def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False, of_scrun: bool = False) -> Registry:
     """Load handlers; changes SLURM_CONF in the environment of this process.
 
     Args:
         sysconfdir: where slurmhooks.toml is.
         files: hook files to load instead of those that slurmhooks.toml names.
         scripts: also load the ready-made rules, the job_submit.lua and the cli_filter.lua that it names.
+        of_scrun: the command is about scrun, whose script runs in scrun only.
 
     Raises:
         Findings: hook files do not load, refuse with an error code that does not exist, or there is no slurmhooks.toml.
     """
     sys.dont_write_bytecode = True
     parameters.use(sysconfdir)
-    registry = _load(files, scripts)
+    registry = _load(files, scripts, of_scrun)
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)
     return registry
 
 
-def _load(files: Sequence[Path], scripts: bool) -> Registry:
+def _load(files: Sequence[Path], scripts: bool, of_scrun: bool) -> Registry:
     try:
         if files:
             return of_files(map(os.path.abspath, files)).load()
@@ -137,6 +138,8 @@ def _load(files: Sequence[Path], scripts: bool) -> Registry:
         named = loading.of_config(path, scripts_of if scripts else None)
         if left := refused(named):
             raise Findings(left)
+        if of_scrun and named.config.scrun.lua is not None:
+            _not_tried(str(named.path.parent / named.config.scrun.lua))
         registry = named.load()
         if scripts and (wrong := named.give_modes(registry)):
             raise Findings(wrong)
@@ -184,12 +187,20 @@ def spank_lines(sysconfdir: Path, files: Sequence[Path], words: Sequence[str], r
 def _load_line(args: Sequence[str]) -> Registry:
     """Return the handlers of a line with hook files of its own; those of Lua scripts are left out."""
     try:
-        registry = loading.of_line(args, with_model=True).load()
+        named = loading.of_line(args, with_model=True)
+        registry = named.load()
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
     if wrong := unknown_codes([registry]):
         raise Findings(wrong)
+    for script in named.scripts:
+        _not_tried(script.path)
     return registry
+
+
+def _not_tried(script: object) -> None:
+    """Say that a Lua script of SPANK or scrun is left out."""
+    output.note(f"{script} is not tried: Lua scripts of SPANK and scrun run, and add their options, in Slurm only")
 
 
 def options_of(lines: Iterable[Line]) -> list[Option]:

@@ -4,6 +4,7 @@
 import contextlib
 import re
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,36 @@ ATTACKS = {
         Case(f'changes = ["priority"]\n{LOWER}', {"priority": 10}, "Priority", record={"priority": 0}),
         Case('changes = ["begin_time"]', {"begin_time": 4000000000}, "StartTime", record={}),
         Case('changes = ["begin_time"]', {"time_limit": 5}, record={"begin_time": 4000000000}),
+        # Members with several meanings.
+        *(Case(f'changes = ["{name}"]', {other: 50}, name, record={name: 100})
+          for name, other in permutations(("min_mem_per_node", "min_mem_per_cpu"))),
+        *(Case(f'changes = ["{name}"]', {other: 1}, name, record={name: 2})
+          for name, other in permutations(("core_spec", "thread_spec"))),
+        # 0 is more than every other number.
+        *(Case(f'changes = ["{name}"]\n{LOWER}', {name: 0}, name, record={name: 10})
+          for name in ("min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus")),
+        *(Case(f'changes = ["{name}"]\n{LOWER}', {name: 5}, record={name: 10})
+          for name in ("min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus")),
+        Case(f'changes = ["pn_min_memory"]\n{LOWER}', {"min_mem_per_node": 300}, "memory",
+             record={"min_mem_per_cpu": 5}),
+        # Slurm tries the partition of each of several reservations.
+        *(Case('changes = ["partition"]', {"reservation": "a,b", "default_partition": "gpu"}, "Partition",
+               record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED, "resv_name": name})
+          for name in (None, "a")),
+        Case('changes = ["partition"]', {"reservation": "a,b", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag(0)}),
+        Case('changes = ["partition"]', {"reservation": "a", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED}),
+        Case('changes = ["partition"]', {"reservation": "", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED, "resv_name": "a"}),
+    ],
+    "work_directory": [
+        *(Case(f'inside = ["{folder}"]', {"work_dir": path}, "may not run", record={"work_dir": "/scratch/x"})
+          for folder, path in (("/scratch", ""), ("/scratch", "scratch"), ("/scratch", "./x"), ("/", "x"))),
+        Case('outside = ["/tmp"]', {"work_dir": ""}, "may not run in /tmp", record={"work_dir": "/scratch/x"}),
+        Case('inside = ["/tmp"]', {"work_dir": ""}, record={"work_dir": "/tmp/x"}),
+        Case('outside = ["/home"]', {"work_dir": ""}, record={"work_dir": "/tmp/x"}),
+        Case('inside = ["/scratch"]', {"work_dir": "scratch"}, "may not run in scratch"),
     ],
     "require_account": [Case("", {"account": ""}, "name a project")],
     "require_features": [

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
-from tests.cluster.test_policies_evaded import Given, Try, evading, show, tries, under
+from tests.cluster.test_policies_evaded import SHORT, Given, Try, evading, show, tries, under
 
 pytestmark = pytest.mark.stopped
 
@@ -23,6 +23,8 @@ ARRAY, SCRIPT, MEMORY, NODE = (
 STAYS, KEPT = (
     f'rule = "guard_updates"\nlowering = "accept"\nchanges = ["{name}"]' for name in ("partition", "min_mem_per_node")
 )
+LONG = f'{SHORT}\nunset = "accept"'
+FILLED = 'rule = "default_time"\nvalue = 5\nmessage = ""'
 INSIDE = 'rule = "work_directory"\ninside = ["/home"]'
 TRIES = [
     Try(ARRAY, "-n1 -a1-5", update="Partition=gpu"),
@@ -48,6 +50,14 @@ TRIES = [
     Try(INSIDE, "-n1 -D /home/alice", update="WorkDir="),
     Try(INSIDE, "-n1 -D /home/alice", update="WorkDir=home/alice"),
     Try(INSIDE, "-n1 -D /home/alice", update="WorkDir=/home", plain=True),
+    # Limits of time that a job names besides its time limit.
+    Try(SHORT, "-n1 -p gpu --deadline=now+5minutes", plain=True),
+    Try(SHORT, "-n1 -p gpu --deadline=now+30minutes", plain=True),
+    Try(SHORT, "-n1 -p gpu --time-min=8", plain=True),
+    Try(LONG, "-n1 -p gpu --time-min=15"),
+    Try(LONG, "-n1 -p gpu", update="TimeMin=15"),
+    Try(FILLED, "-n1 --time-min=7", plain=True),
+    Try(FILLED, "-n1 --deadline=now+3minutes", plain=True),
 ]
 BROKEN: dict[str, Callable[[Given], bool]] = {
     ARRAY: lambda given: given.partition == "gpu" and given.task > 3,
@@ -56,6 +66,9 @@ BROKEN: dict[str, Callable[[Given], bool]] = {
     MEMORY: lambda given: given.partition == "gpu" and given.memory != 100,
     STAYS: lambda given: given.partition == "gpu",
     KEPT: lambda given: given.memory > 100,
+    SHORT: lambda given: given.minutes > 10,
+    LONG: lambda given: given.minutes in range(15, 60),
+    FILLED: lambda given: given.minutes not in (2, 5, 7),
     INSIDE: lambda given: not given.folder.startswith("/home"),
 }
 

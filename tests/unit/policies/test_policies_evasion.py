@@ -3,6 +3,7 @@
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -44,6 +45,33 @@ LISTS_OF_QOS = {
         Case('allowed = ["a"]\ndefault_counts = true', {"default_qos": "b"}, "name a QOS"),
     ],
 }
+NOW = int(time.time())
+LIMITS = {
+    "time_ceiling": [
+        # Slurm ends a job without a time limit by its deadline.
+        *(Case(f"limit = 30{more}", {"deadline": NOW + 20 * 60}) for more in ("", '\nlonger = "lower"')),
+        Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}),
+        Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}, record={"deadline": NOW + 20 * 60}),
+        Case("limit = 30", {"deadline": NOW + 20 * 60, "time_limit": 40}, "at most"),
+        *(
+            Case(f"limit = 30{more}", {"time_min": 40, **job}, "--time-min")
+            for more in ("", '\nlonger = "lower"', '\nunset = "accept"')
+            for job in ({}, {"time_limit": 100})
+        ),
+        Case('limit = 30\nunset = "accept"', {"time_min": 40}, "TimeMin", record={"time_min": 10}),
+        Case("limit = 30", {"time_min": 20}, changes={"time_limit": 30}),
+    ],
+    "default_time": [
+        Case("value = 30", {"time_min": 40}, changes={"time_limit": 40}),
+        Case("value = 30", {"time_min": 20}, changes={"time_limit": 30}),
+        Case("value = 30", {"deadline": NOW + 20 * 60}),
+    ],
+    "interactive_limit": [
+        Case("time = 30", {"deadline": NOW + 20 * 60}),
+        Case("time = 30", {"time_min": 40}, "at most 00:30:00 of time"),
+        Case("time = 30", {"time_min": 20}, changes={"time_limit": 30}),
+    ],
+}
 COUNTS = {
     "node_count": [
         *(Case("most = 1", {"features": f"a*{count}"}, "up to 2")
@@ -79,6 +107,12 @@ def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
 
 NAMES = ["health\ufe0fcheck", "h\u034fealthcheck", "healthcheck\u3164", "\uffa0healthcheck", "\u2800HealthCheck",
          "healthcheck\U000e0101", "health\u200bcheck", "healthcheck\udcff"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(LIMITS))
+def test_limits(rules: Rules, case: Case, rule: str) -> None:
+    """A time limit that a rule sets fits the limits that the job names itself: --time-min and --deadline."""
+    case.show(rules(case.toml(rule)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -78,9 +78,9 @@ class WorkDirectory(Rule):
     """Jobs must start in certain folders (--chdir), or outside others, such as home directories.
 
     The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
-    users' file systems; paths in /proc and other places whose links depend on the process are refused. Jobs of old
-    clients may have no path; they pass. For salloc, the folder in which it was started counts, because it does not send
-    that of --chdir.
+    users' file systems; paths in /proc and other places whose links depend on the process are refused. Where a folder
+    does not exist, Slurm starts the job in /tmp. Jobs of old clients may have no path; they pass. For salloc, the
+    folder in which it was started counts, because it does not send that of --chdir.
     """
 
     rule: Literal["work_directory"] = "work_directory"
@@ -99,9 +99,16 @@ class WorkDirectory(Rule):
         """Refuse a job that starts in the wrong place."""
         given = request.get("work_dir")
         if given is None:
-            return
+            if not request.sets(("work_dir",)):
+                return
+            given = FALLBACK  # an update has removed it
         path = posixpath.normpath(f"/{given}").replace("//", "/")
-        if (self.inside and not _below(path, self.inside)) or _below(path, self.outside) or _has_links(given):
+        if (
+            # Slurm follows a relative path from a folder of slurmd.
+            (self.inside and not (given.startswith("/") and _below(path, self.inside)))
+            or _below(path, self.outside)
+            or _has_links(given)
+        ):
             self.refuse(request, asked=given)
 
     def effect(self) -> str:
@@ -167,6 +174,8 @@ class MailAddress(Rule):
 
 ADDRESS = re.compile(r"(?!-)[^\s;|<>()\[\]:\"'`\\@]+(?:@(?!-)[^\s;|<>()\[\]:\"'`\\@]+)?")
 """An address without characters that mean something to a mail program or a shell."""
+FALLBACK = "/tmp"
+"""The folder of jobs whose own one does not exist, as in _fork_all_tasks() of slurmstepd."""
 LINKS = ("/proc", "/dev/fd", "/sys")
 """Folders whose links lead elsewhere, on every node."""
 

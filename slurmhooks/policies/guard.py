@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -24,14 +25,22 @@ if TYPE_CHECKING:
 
 WITH_UNSET = (Text, Number, Offset, Tagged, Time)
 """Rows of fields that say whether an update sets them: they are None otherwise, or 0 if they are times."""
+PER_CPU = 1 << 63
+"""The bit of pn_min_memory that makes it an amount for each CPU (MEM_PER_CPU of slurm.h)."""
+ALL_BY_ZERO = frozenset({"min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus"})
+"""Fields in which 0 is more than every other number: all memory of a node, or no limit."""
 
 
 class GuardUpdates(Rule):
     """Users may not change some properties of their jobs by scontrol update.
 
     The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on. The time
-    limit includes the end of a running job (EndTime). The priority includes holding and releasing a job, both of which
-    count as lowering: a user can release only what a user has held, and it gets the priority that Slurm computes.
+    limit includes the end of a running job (EndTime), the partition a list of reservations by which the job changes its
+    partitions, and an amount of memory per node the one per CPU that replaces it. The priority includes holding and
+    releasing a job, both of which count as lowering: a user can release only what a user has held, and it gets the
+    priority that Slurm computes.
+
+    Slurm computes some fields from others, such as the number of nodes from that of tasks: name all of them.
 
     Partitions, QOS and accounts that select jobs count before and after the update. If the rule selects jobs by one of
     them, name that in ``changes`` as well: otherwise users can move a job out, change it, and move it back.
@@ -63,8 +72,11 @@ class GuardUpdates(Rule):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that the rule guards."""
-        return with_end_time(self.changes)
+        """The fields that the rule guards, and those by which an update changes them, too."""
+        names = dict.fromkeys(same for name in self.changes for same in (name, *_same_member()[name]))
+        if "partition" in names:
+            names["reservation"] = None
+        return with_end_time(tuple(names))
 
     def concerns(self, request: Request) -> bool:
         """Tell whether the rule applies to the job as it is, or as it would be."""
@@ -76,13 +88,13 @@ class GuardUpdates(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse an update that sets one of the fields."""
-        changed = [name for name in self.fields if self._is_guarded(request, name)]
+        changed = [name for name in with_end_time(self.changes) if self._is_guarded(request, name)]
         if changed:
             self.refuse(request, changed=listed([option_of(request, name) for name in changed], "and"))
 
     def _is_guarded(self, request: Request, name: str) -> bool:
-        if not request.sets((name,)):
-            return False
+        if not request.sets((name, *_same_member()[name])):
+            return name == "partition" and set(request.partitions) != set(request.before().partitions)
         new, old = getattr(request.job, name), in_record(request.record, name)
         return self.lowering == "refuse" or not _lowers(name, new, old)
 
@@ -93,10 +105,26 @@ class GuardUpdates(Rule):
         return f"You cannot change {names} of a job by `scontrol update`.{lower}"
 
 
+@cache
+def _same_member() -> dict[str, list[str]]:
+    """Return by field the other names of its member: setting one of them replaces all of them."""
+    fields = rows(JobFields)
+    return {
+        name: [other for other in fields if other != name and set(fields[other].members) & set(row.members)]
+        for name, row in fields.items()
+    }
+
+
 def _lowers(name: str, new: Any, old: Any) -> bool:
     """Return whether an update only lowers a number; scontrol release, which sends no number, undoes scontrol hold."""
     if name == "priority" and old == 0:
         return new is UNLIMITED or new == 0
     if not isinstance(new, int) or old is None:
         return False
+    if name == "pn_min_memory":
+        if (new ^ old) & PER_CPU:
+            return False
+        new, old = new & ~PER_CPU, old & ~PER_CPU
+    if not new and name in ALL_BY_ZERO:
+        return not old
     return bool(new >= old if name == "nice" else new <= old)

@@ -31,7 +31,7 @@ class InteractiveLimit(Rule):
     cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
     gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", *resources.FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "time_min", "deadline", *resources.FIELDS)
     needs: ClassVar[tuple[str, ...]] = ("forbid", "time", "nodes", "cpus", "gpus")
     text: ClassVar[str] = "interactive jobs in {where} may have {allowed}; use sbatch for others"
     forbidding: ClassVar[str] = "interactive jobs are not allowed in {where}; use sbatch"
@@ -51,9 +51,11 @@ class InteractiveLimit(Rule):
             self.refuse(request, allowed="no resources")
         if self.time is not None:
             asked = request.get("time_limit")
-            if asked is None:
-                request.job.time_limit = resources.within_partitions(request, self.time)
-            elif asked > self.time:
+            if asked is None and request.number("time_min") <= self.time:
+                limit = resources.time_limit(request, self.time)
+                if limit is not None:
+                    request.job.time_limit = limit
+            elif asked is None or asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
         for limit, what, most in (
             (self.nodes, "node", lambda bounds: bounds.nodes.most),

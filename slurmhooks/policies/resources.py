@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
 """Returns from bounds what a ceiling limits."""
 
-__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "within_partitions"]
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "time_limit"]
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
@@ -42,8 +43,15 @@ def lacks(request: Request, amount: Callable[[Bounds], Range], floor: int) -> bo
     return amount(bounds(request)).least < floor and amount(bounds(request, nodes=True)).least < floor
 
 
-def within_partitions(request: Request, minutes: int) -> int:
-    """Return a time limit that a rule may set: not above MaxTime of all partitions, where the job would never start."""
+def time_limit(request: Request, minutes: int) -> int | None:
+    """Return the time limit that a rule may set for a job that names none.
+
+    It is not above MaxTime of all partitions, where the job would never start. None: Slurm ends the job earlier, by its
+    deadline; it would refuse a time limit that does not fit before.
+    """
+    deadline = request.number("deadline")
+    if deadline and deadline - time.time() <= 60 * minutes:
+        return None
     partitions = computing.partitions_of(request.job, request.record, nodes=False)
     return min(minutes, max(partition.defaults.max_time or minutes for partition in partitions))
 

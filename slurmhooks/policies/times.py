@@ -10,6 +10,7 @@ from pydantic import Field
 from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
+from slurmhooks.policies.options import option_of
 
 if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
@@ -42,7 +43,10 @@ class RequireTime(Rule):
 
 
 class DefaultTime(Rule):
-    """Jobs without a time limit get one, instead of the partition's DefaultTime; not above MaxTime of the partition."""
+    """Jobs without a time limit get one, instead of the partition's DefaultTime; not above MaxTime of the partition.
+
+    It is at least the limit of --time-min. Jobs whose --deadline is earlier get none.
+    """
 
     rule: Literal["default_time"] = "default_time"
     value: Minutes = Field(description="the time limit: minutes, or in the notation of --time")
@@ -54,8 +58,10 @@ class DefaultTime(Rule):
 
     def check(self, request: Request) -> None:
         """Set a missing time limit."""
-        if request.job.time_limit is None:
-            limit = resources.within_partitions(request, self.value)
+        if request.job.time_limit is not None:
+            return
+        limit = resources.time_limit(request, max(self.value, request.number("time_min")))
+        if limit is not None:
             request.job.time_limit = limit
             self.tell(request, limit=shown_time(limit))
 
@@ -68,7 +74,9 @@ class TimeCeiling(Rule):
     """Jobs may not ask for more time than a ceiling.
 
     Several rules of this kind can give each partition, QOS or account its own.
-    A job that may run in several partitions has to meet the ceiling of each.
+    A job that may run in several partitions has to meet the ceiling of each. The minimum time limit (--time-min) may
+    not be above the ceiling, either. A job without a time limit that Slurm ends earlier, by its --deadline, is accepted
+    as it is.
     """
 
     rule: Literal["time_ceiling"] = "time_ceiling"
@@ -82,7 +90,7 @@ class TimeCeiling(Rule):
         " that is shorter), are refused, or get the partition's DefaultTime, which may be longer",
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "time_min", "deadline")
     option: ClassVar[str] = "time_limit"
     text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked} ({option})"
     lowering: ClassVar[str] = "time limit lowered from {asked} to {limit}, the most in {where}"
@@ -92,10 +100,17 @@ class TimeCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse or lower a time limit above the ceiling."""
+        least = request.number("time_min")
+        if least > self.limit:
+            self.refuse(
+                request, limit=shown_time(self.limit), asked=shown_time(least), option=option_of(request, "time_min")
+            )
         asked = request.get("time_limit")
         if asked is None:
             if self.unset == "set":
-                request.job.time_limit = resources.within_partitions(request, self.limit)
+                limit = resources.time_limit(request, self.limit)
+                if limit is not None:
+                    request.job.time_limit = limit
             elif self.unset == "refuse":
                 self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
         elif asked > self.limit:  # UNLIMITED is greater than every number

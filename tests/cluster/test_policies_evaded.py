@@ -259,7 +259,7 @@ class Given:
         self.licenses = sum(int(count or 1) for count in re.findall(r"ansys(?:[:=](\d+))?", job["Licenses"]))
         self.task = int(job.get("ArrayTaskId", 0))
         self.partition = job["Partition"]
-        self.node, self.named = job["NodeList"], job["ReqNodeList"] != "(null)"
+        self.node, self.named, self.folder = job["NodeList"], job["ReqNodeList"] != "(null)", job["WorkDir"]
 
 
 BROKEN: dict[str, Callable[[Given], bool]] = {

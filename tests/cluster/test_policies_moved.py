@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a rule for a partition decides at submission holds for jobs that are moved there later, on real slurmctlds."""
+"""What a rule decides at submission holds for jobs that are moved or changed later, on real slurmctlds."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
-from tests.cluster.test_policies_evaded import Given, Try, evading, show, tries, under
+from tests.cluster.test_policies_evaded import SHORT, Given, Try, evading, show, tries, under
 
 pytestmark = pytest.mark.stopped
 
@@ -20,6 +20,12 @@ ARRAY, SCRIPT, MEMORY, NODE = (
         'rule = "forbid_nodelist"',
     )
 )
+STAYS, KEPT = (
+    f'rule = "guard_updates"\nlowering = "accept"\nchanges = ["{name}"]' for name in ("partition", "min_mem_per_node")
+)
+LONG = f'{SHORT}\nunset = "accept"'
+FILLED = 'rule = "default_time"\nvalue = 5\nmessage = ""'
+INSIDE = 'rule = "work_directory"\ninside = ["/home"]'
 TRIES = [
     Try(ARRAY, "-n1 -a1-5", update="Partition=gpu"),
     Try(ARRAY, "-n1 -a1-5", update="Partition=gpu", target="_4"),
@@ -34,17 +40,44 @@ TRIES = [
     Try(NODE, "-n1 -w n1", update="Partition=gpu ReqNodeList=", plain=True),
     Try(MEMORY, "-n1", update="Partition=gpu"),
     Try(MEMORY, "-n1 --mem=100", update="Partition=gpu", plain=True),
+    # What other keys of scontrol change, too.
+    Try(STAYS, "-n1", update="ReservationName=course,"),
+    Try(STAYS, "-n1", update="ReservationName=anywhere,", plain=True),
+    Try(KEPT, "-n1 --mem=100", update="MinMemoryCPU=150"),
+    Try(KEPT, "-n1 --mem=100", update="MinMemoryNode=0"),
+    Try(KEPT, "-n1 --mem=100", update="MinMemoryNode=90", plain=True),
+    # Slurm starts a job without a folder in /tmp.
+    Try(INSIDE, "-n1 -D /home/alice", update="WorkDir="),
+    Try(INSIDE, "-n1 -D /home/alice", update="WorkDir=home/alice"),
+    Try(INSIDE, "-n1 -D /home/alice", update="WorkDir=/home", plain=True),
+    # Limits of time that a job names besides its time limit.
+    Try(SHORT, "-n1 -p gpu --deadline=now+5minutes", plain=True),
+    Try(SHORT, "-n1 -p gpu --deadline=now+30minutes", plain=True),
+    Try(SHORT, "-n1 -p gpu --time-min=8", plain=True),
+    Try(LONG, "-n1 -p gpu --time-min=15"),
+    Try(LONG, "-n1 -p gpu", update="TimeMin=15"),
+    Try(FILLED, "-n1 --time-min=7", plain=True),
+    Try(FILLED, "-n1 --deadline=now+3minutes", plain=True),
 ]
 BROKEN: dict[str, Callable[[Given], bool]] = {
     ARRAY: lambda given: given.partition == "gpu" and given.task > 3,
     SCRIPT: lambda given: given.partition == "gpu",
     NODE: lambda given: given.partition == "gpu" and given.named,
     MEMORY: lambda given: given.partition == "gpu" and given.memory != 100,
+    STAYS: lambda given: given.partition == "gpu",
+    KEPT: lambda given: given.memory > 100,
+    SHORT: lambda given: given.minutes > 10,
+    LONG: lambda given: given.minutes in range(15, 60),
+    FILLED: lambda given: given.minutes not in (2, 5, 7),
+    INSIDE: lambda given: not given.folder.startswith("/home"),
 }
 
 
 def test_no_job_is_moved_past_a_rule(large_cluster: Cluster) -> None:
-    """Neither a job nor a task of an array gets to a place by an update where its submission would be refused."""
+    """Neither a job nor a task of an array gets to a place by an update where its submission would be refused.
+
+    Nor does an update of another key change what a rule guards.
+    """
     if not large_cluster.has_sources:
         pytest.skip("slurmctld sends no jobs")
     site: Site = evading(large_cluster)

@@ -3,7 +3,9 @@
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,33 @@ LISTS_OF_QOS = {
         Case('allowed = ["a"]\ndefault_counts = true', {"default_qos": "b"}, "name a QOS"),
     ],
 }
+NOW = int(time.time())
+LIMITS = {
+    "time_ceiling": [
+        # Slurm ends a job without a time limit by its deadline.
+        *(Case(f"limit = 30{more}", {"deadline": NOW + 20 * 60}) for more in ("", '\nlonger = "lower"')),
+        Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}),
+        Case("limit = 30", {"deadline": NOW + 86400}, changes={"time_limit": 30}, record={"deadline": NOW + 20 * 60}),
+        Case("limit = 30", {"deadline": NOW + 20 * 60, "time_limit": 40}, "at most"),
+        *(
+            Case(f"limit = 30{more}", {"time_min": 40, **job}, "--time-min")
+            for more in ("", '\nlonger = "lower"', '\nunset = "accept"')
+            for job in ({}, {"time_limit": 100})
+        ),
+        Case('limit = 30\nunset = "accept"', {"time_min": 40}, "TimeMin", record={"time_min": 10}),
+        Case("limit = 30", {"time_min": 20}, changes={"time_limit": 30}),
+    ],
+    "default_time": [
+        Case("value = 30", {"time_min": 40}, changes={"time_limit": 40}),
+        Case("value = 30", {"time_min": 20}, changes={"time_limit": 30}),
+        Case("value = 30", {"deadline": NOW + 20 * 60}),
+    ],
+    "interactive_limit": [
+        Case("time = 30", {"deadline": NOW + 20 * 60}),
+        Case("time = 30", {"time_min": 40}, "at most 00:30:00 of time"),
+        Case("time = 30", {"time_min": 20}, changes={"time_limit": 30}),
+    ],
+}
 COUNTS = {
     "node_count": [
         *(Case("most = 1", {"features": f"a*{count}"}, "up to 2")
@@ -78,6 +107,12 @@ def test_lists_of_qos(rules: Rules, rule: str, case: Case) -> None:
 
 NAMES = ["health\ufe0fcheck", "h\u034fealthcheck", "healthcheck\u3164", "\uffa0healthcheck", "\u2800HealthCheck",
          "healthcheck\U000e0101", "health\u200bcheck", "healthcheck\udcff"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(LIMITS))
+def test_limits(rules: Rules, case: Case, rule: str) -> None:
+    """A time limit that a rule sets fits the limits that the job names itself: --time-min and --deadline."""
+    case.show(rules(case.toml(rule)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -208,6 +243,36 @@ ATTACKS = {
         Case(f'changes = ["priority"]\n{LOWER}', {"priority": 10}, "Priority", record={"priority": 0}),
         Case('changes = ["begin_time"]', {"begin_time": 4000000000}, "StartTime", record={}),
         Case('changes = ["begin_time"]', {"time_limit": 5}, record={"begin_time": 4000000000}),
+        # Members with several meanings.
+        *(Case(f'changes = ["{name}"]', {other: 50}, name, record={name: 100})
+          for name, other in permutations(("min_mem_per_node", "min_mem_per_cpu"))),
+        *(Case(f'changes = ["{name}"]', {other: 1}, name, record={name: 2})
+          for name, other in permutations(("core_spec", "thread_spec"))),
+        # 0 is more than every other number.
+        *(Case(f'changes = ["{name}"]\n{LOWER}', {name: 0}, name, record={name: 10})
+          for name in ("min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus")),
+        *(Case(f'changes = ["{name}"]\n{LOWER}', {name: 5}, record={name: 10})
+          for name in ("min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus")),
+        Case(f'changes = ["pn_min_memory"]\n{LOWER}', {"min_mem_per_node": 300}, "memory",
+             record={"min_mem_per_cpu": 5}),
+        # Slurm tries the partition of each of several reservations.
+        *(Case('changes = ["partition"]', {"reservation": "a,b", "default_partition": "gpu"}, "Partition",
+               record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED, "resv_name": name})
+          for name in (None, "a")),
+        Case('changes = ["partition"]', {"reservation": "a,b", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag(0)}),
+        Case('changes = ["partition"]', {"reservation": "a", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED}),
+        Case('changes = ["partition"]', {"reservation": "", "default_partition": "gpu"},
+             record={"partition": "debug", "bitflags": JobFlag.JOB_PART_ASSIGNED, "resv_name": "a"}),
+    ],
+    "work_directory": [
+        *(Case(f'inside = ["{folder}"]', {"work_dir": path}, "may not run", record={"work_dir": "/scratch/x"})
+          for folder, path in (("/scratch", ""), ("/scratch", "scratch"), ("/scratch", "./x"), ("/", "x"))),
+        Case('outside = ["/tmp"]', {"work_dir": ""}, "may not run in /tmp", record={"work_dir": "/scratch/x"}),
+        Case('inside = ["/tmp"]', {"work_dir": ""}, record={"work_dir": "/tmp/x"}),
+        Case('outside = ["/home"]', {"work_dir": ""}, record={"work_dir": "/tmp/x"}),
+        Case('inside = ["/scratch"]', {"work_dir": "scratch"}, "may not run in scratch"),
     ],
     "require_account": [Case("", {"account": ""}, "name a project")],
     "require_features": [

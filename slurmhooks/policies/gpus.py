@@ -97,7 +97,7 @@ class RequireGpuType(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job that asks for GPUs without a type, or of another type."""
-        types = _named(resources.bounds(request))
+        types = _possible(resources.bounds(request))
         wrong = self.types and not all(matches(name, self.types) for name in types if name is not None)
         if None in types or wrong:
             self.refuse(request, types=listed(self.types) if self.types else "see sinfo -O gres")
@@ -128,7 +128,7 @@ class CpusPerGpu(Rule):
         """Refuse a job with too many CPUs for its GPUs."""
 
         def ratio(bounds: Bounds) -> int | Unlimited:
-            if not _named(bounds):
+            if not _possible(bounds):
                 return 0
             cpus, gpus = bounds.cpus.most, max(bounds.gpus.least, 1)
             return -(-cpus // gpus) if isinstance(cpus, int) else cpus
@@ -163,7 +163,7 @@ class MemoryPerGpu(Rule):
         """Refuse a job with too much memory for its GPUs."""
 
         def ratio(bounds: Bounds) -> int | Unlimited:
-            if not _named(bounds) or not bounds.names_memory:
+            if not _possible(bounds) or not bounds.names_memory:
                 return 0
             memory, gpus = bounds.memory_per_node.most, max(bounds.gpus_per_node.least, 1)
             return -(-memory // gpus) if isinstance(memory, int) else memory
@@ -182,3 +182,8 @@ class MemoryPerGpu(Rule):
 def _named(bounds: Bounds) -> list[str | None]:
     """Return the types of GPUs that the request itself asks for; None for those that Slurm chooses."""
     return [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
+
+
+def _possible(bounds: Bounds) -> list[str | None]:
+    """Return the same types, and those that Slurm may give although an update clears them; not those of whole nodes."""
+    return [kind for kind, gpus in bounds.gpu_types.items() if gpus.least or (gpus.most and not bounds.whole_nodes)]

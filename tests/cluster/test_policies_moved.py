@@ -11,13 +11,15 @@ from tests.cluster.test_policies_evaded import SHORT, Given, Try, evading, show,
 
 pytestmark = pytest.mark.stopped
 
-ARRAY, SCRIPT, MEMORY, NODE = (
+ARRAY, SCRIPT, MEMORY, NODE, NEEDED, TYPE = (
     f'{rule}\npartitions = ["gpu"]'
     for rule in (
         'rule = "array_size"\nmost = 3',
         'rule = "script_content"\nforbidden = ["scontrol"]',
         'rule = "require_memory"',
         'rule = "forbid_nodelist"',
+        'rule = "require_gpu"',
+        'rule = "require_gpu_type"',
     )
 )
 STAYS, KEPT = (
@@ -40,6 +42,12 @@ TRIES = [
     Try(NODE, "-n1 -w n1", update="Partition=gpu ReqNodeList=", plain=True),
     Try(MEMORY, "-n1", update="Partition=gpu"),
     Try(MEMORY, "-n1 --mem=100", update="Partition=gpu", plain=True),
+    # GPUs that Slurm has computed from tasks, and keeps or forgets.
+    Try(NEEDED, "-n2 --ntasks-per-gpu=1", update="Partition=gpu", plain=True),
+    Try(NEEDED, "-n1 --ntasks-per-gpu=1", update="Partition=gpu TresPerNode=gres/tape:1"),
+    Try(TYPE, "-n2 --ntasks-per-gpu=1", update="Partition=gpu"),
+    Try(TYPE, "-n1 --gres=gpu:1", update="Partition=gpu TresPerNode="),
+    Try(TYPE, "-n1", update="Partition=gpu", plain=True),
     # What other keys of scontrol change, too.
     Try(STAYS, "-n1", update="ReservationName=course,"),
     Try(STAYS, "-n1", update="ReservationName=anywhere,", plain=True),
@@ -64,6 +72,8 @@ BROKEN: dict[str, Callable[[Given], bool]] = {
     SCRIPT: lambda given: given.partition == "gpu",
     NODE: lambda given: given.partition == "gpu" and given.named,
     MEMORY: lambda given: given.partition == "gpu" and given.memory != 100,
+    NEEDED: lambda given: given.partition == "gpu" and not given.gpus,
+    TYPE: lambda given: given.partition == "gpu" and given.gpus > 0,
     STAYS: lambda given: given.partition == "gpu",
     KEPT: lambda given: given.memory > 100,
     SHORT: lambda given: given.minutes > 10,

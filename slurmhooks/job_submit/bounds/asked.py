@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.fields.constants import JobFlag, Shared
 from slurmhooks.fields.rows import release_of
-from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.bounds import defaults, derived
 from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.model import ENDLESS
 from slurmhooks.job_submit.strings import Tres, expand_nodes
@@ -98,6 +98,7 @@ class Asked:
         specialized: --core-spec or --thread-spec, which implies --exclusive where it is allowed.
         spread: --spread-job.
         binds_gpus: --gres-flags=enforce-binding, or disable-binding (False); None: neither.
+        gpus_of_tasks: slurmctld computes GPUs from ntasks_per_tres, or has done so and keeps them.
         per_job, per_node, per_socket, per_task: GPUs in these fields of TRES.
         others_per_job: the largest number of another GRES in tres_per_job.
         fewest_cpus_per_task: cpus_per_task, or 1 if an update changes it, because releases differ in what follows it,
@@ -141,6 +142,7 @@ class Asked:
     spread: bool
     binds_gpus: bool | None
     update: bool
+    gpus_of_tasks: bool
     per_job: Counts
     per_node: Counts
     per_socket: Counts
@@ -314,7 +316,7 @@ def read(job: Request, record: Record | None) -> Asked:
     return Asked(
         release=release_of(job._release),
         min_nodes=(Reader(job, record, present=True) if all_nodes else reader).number("min_nodes"),
-        max_nodes=_max_nodes(reader, record) if not all_nodes else ENDLESS,
+        max_nodes=derived.max_nodes(reader, record) if not all_nodes else ENDLESS,
         named_nodes=len(set(expand_nodes(reader.get("req_nodes")))),
         featured_nodes=max(nodes_with_features(reader.get(name)) for name in ("features", "prefer")),
         num_tasks=number("num_tasks"),
@@ -343,6 +345,7 @@ def read(job: Request, record: Record | None) -> Asked:
         spread=JobFlag.SPREAD_JOB in reader.flags,
         binds_gpus=_binds(reader.flags),
         update=record is not None,
+        gpus_of_tasks=derived.gpus_of_tasks(reader, record),
         per_job=gpus[0],
         per_node=gpus[1],
         per_socket=gpus[2],
@@ -378,16 +381,6 @@ def _has_others(tres: Tres, wanted: set[str]) -> bool:
 def _binds(flags: JobFlag) -> bool | None:
     """Return what --gres-flags says about binding; None for nothing."""
     return True if JobFlag.GRES_ENFORCE_BIND in flags else False if JobFlag.GRES_DISABLE_BIND in flags else None
-
-
-def _max_nodes(reader: Reader, record: Record | None) -> int | None:
-    return None if _is_derived(record) and not reader.sets(("max_nodes",)) else reader.number("max_nodes")
-
-
-def _is_derived(record: Record | None) -> bool:
-    """Return whether slurmctld has set the maximum number of nodes to that of tasks, and follows changes of them."""
-    flag = getattr(JobFlag, "JOB_IMPLICIT_MAX_NODES", None)  # from Slurm 26.05 on
-    return bool(record is not None and flag and record.bitflags & flag)
 
 
 def _time(limit: Any) -> int | None:

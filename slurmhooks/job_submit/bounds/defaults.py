@@ -104,6 +104,11 @@ def mail_user(name: str | None) -> str | None:
     return f"{name}@{domain}" if domain else name
 
 
+def counts_gpus() -> bool:
+    """Return whether slurmctld counts GPUs among the TRES of jobs."""
+    return "gres/gpu" in _conf()[0].get("accountingstoragetres", "").lower().split(",")
+
+
 def partitions() -> list[str]:
     """Return the names of the partitions in slurm.conf."""
     return list(_conf()[1])

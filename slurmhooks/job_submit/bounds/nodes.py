@@ -202,8 +202,8 @@ class Nodes:
         types = self._asked_types(self.tasks)
         if not self.has_gpus and self.asked.ntasks_per_tres:
             per_gpu = self.asked.ntasks_per_tres
-            # An update that clears all GPUs does not always make slurmctld compute some from the tasks.
-            least = 0 if self.asked.update else self.tasks.least // per_gpu
+            least = self.tasks.least // per_gpu if self.asked.gpus_of_tasks else 0
+            least = min(least, 1) if self.asked.update else least  # those of the tasks that the job had at submission
             # Each node with a feature, or a name, gives a GPU.
             chosen = min(max(self.asked.featured_nodes, self.asked.named_nodes), self.nodes.limit)
             types = {None: Range.of(least, max(self.tasks.limit // per_gpu, chosen))}

@@ -106,3 +106,32 @@ def test_updates_of_old_releases(
     """In 22.05 an update of tasks may leave the GPUs, whole_node has no bits, and one node may give all GPUs."""
     job, before = FakeJob(release="22.05", **change), FakeRecord(release="22.05", **record)
     assert ran(tmp_path, expression, release="22.05", job=job, record=before).text == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "record", "counted", "expected"),
+    [
+        ({"partition": "gpu"}, {}, "", "1"),
+        ({"num_tasks": 4}, {}, "", "1"),
+        ({"tres_per_node": "gres/tape:1"}, {}, "", "0"),
+        ({"partition": "gpu"}, {"tres_per_node": "gres/tape:1"}, "", "0"),
+        ({"partition": "gpu"}, {"mem_per_tres": "gres/gpu:100"}, "", "0"),
+        ({"cpus_per_tres": "gres/gpu:2"}, {}, "", "0"),
+        ({"partition": "gpu"}, {"tres_per_task": "cpu=2"}, "", "1"),
+        ({"partition": "gpu"}, {"tres_fmt_req_str": "cpu=2"}, "AccountingStorageTRES=gres/gpu,billing\n", "0"),
+        ({"partition": "gpu"}, {"tres_fmt_req_str": "cpu=2,gres/gpu=2"}, "AccountingStorageTRES=gres/gpu\n", "1"),
+    ],
+)
+def test_gpus_of_tasks(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    record: dict[str, Any],
+    counted: str,
+    expected: str,
+) -> None:
+    """GPUs that slurmctld has computed from tasks stay, unless an update of GRES may have made it forget them."""
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\n{counted}")
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    job, before = FakeJob(**change), FakeRecord(num_tasks=2, ntasks_per_tres=1, **record)
+    assert ran(tmp_path, "job.bounds.gpus.least", job=job, record=before).text == expected

@@ -70,6 +70,19 @@ MEMORY = {
 }
 GPUS = {
     "require_gpu": [
+        *(
+            Case(
+                'partitions = ["a"]',
+                {"partition": "a", **update},
+                refused,
+                record={"partition": "b", "num_tasks": 2, "ntasks_per_tres": 1, **record},
+            )
+            for update, record, refused in (
+                ({}, {}, None),
+                ({"tres_per_node": "gres/tape:1"}, {}, "ask for GPUs"),
+                ({}, {"tres_per_node": "gres/tape:1"}, "ask for GPUs"),
+            )
+        ),
         Case("", {}, "add --gpus=1"),
         Case("", {"tres_per_node": "gres/gpu:0"}, "add --gpus=1"),
         *(Case("", {f"tres_per_{per}": "gres/gpu:a100:1"}) for per in ("job", "node", "socket", "task")),
@@ -103,6 +116,16 @@ GPUS = {
         Case("per_job = 4", {"min_nodes": 3}, "asked for 6", record={"tres_per_node": "gres/gpu:2"}),
     ],
     "require_gpu_type": [
+        *(
+            Case(
+                'partitions = ["a"]', {"partition": "a", **update}, "name the type", record={"partition": "b", **record}
+            )
+            for update, record in (
+                ({}, {"num_tasks": 2, "ntasks_per_tres": 1}),
+                ({"tres_per_node": ""}, {"num_tasks": 2, "ntasks_per_tres": 1}),
+                ({"tres_per_node": ""}, {"tres_per_node": "gres/gpu:1"}),
+            )
+        ),
         Case("", {}),
         Case("", {"tres_per_job": "gres/gpu:1"}, "name the type of GPU"),
         Case("", {"tres_per_job": "gres/gpu:a100:1"}),
@@ -111,6 +134,12 @@ GPUS = {
         Case("", {"tres_per_job": "gres/gpu:1"}, "name the type", record={}),
     ],
     "cpus_per_gpu": [
+        Case(
+            'most = 1\npartitions = ["a"]',
+            {"partition": "a"},
+            "at most 1",
+            record={"partition": "b", "num_tasks": 2, "ntasks_per_tres": 2, "cpus_per_task": 2, "min_cpus": 4},
+        ),
         Case("most = 8", {"tres_per_job": "gres/gpu:2", "min_cpus": 16}),
         Case(
             "most = 8",

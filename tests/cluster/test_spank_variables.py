@@ -58,3 +58,56 @@ def test_nodes_partition_and_account(lent: Site, command: str) -> None:
         for record in lent.wait_for_records(1, **place):
             facts = (record["SLURM_NODELIST"], record["SLURM_JOB_PARTITION"], record["SLURM_JOB_ACCOUNT"])
             assert facts == ("n[1-2]", "debug", "physics"), (place, record)
+
+
+TASK_PROLOG = """#!/bin/sh
+echo "print rank $SLURM_PROCID, $ORDER"
+echo export MINE=1
+echo export "ORDER=$ORDER script"
+echo unset HOME
+[ -z "$FAIL" ]
+"""
+TASK_INIT = """
+import os
+from slurmhooks import Reject, hook
+
+@hook.spank.task_init
+def task_prolog(spank):
+    order = spank.env.get("ORDER", "")
+    os.write(1, f"rank {spank.env['SLURM_PROCID']}, {order}\\n".encode())
+    spank.env["MINE"] = "1"
+    spank.env["ORDER"] = f"{order} handler"
+    spank.env.pop("HOME", None)
+    if spank.env.get("FAIL"):
+        raise Reject("why")
+"""
+LAUNCHES = (
+    "ORDER=user srun -n2 -l sh -c 'echo $MINE $ORDER ${HOME-none}' 2>/dev/null | sort",
+    "cd; sbatch -Q -W -o out --wrap 'echo $MINE ${HOME-none}'; cat out",
+    "FAIL=1 srun true >/dev/null 2>&1 || echo failed",
+)
+
+
+def test_a_task_prolog_as_a_handler(lent: Site) -> None:
+    """A handler of task_init gives tasks what a TaskProlog gives them, as docs/scripts.md says, and runs before one."""
+    outputs = {}
+    lent.cluster.put(TASK_PROLOG, "/opt/task-prolog", 0o755)
+    conf = lent.root("cat /etc/slurm/slurm.conf")
+    try:
+        for name in ("script", "handler", "both"):
+            lent.hooks(**({} if name == "script" else {"task": TASK_INIT}))
+            lines = "" if name == "handler" else "TaskProlog=/opt/task-prolog\n"
+            lent.cluster.put(f"{conf}\n{lines}", "/etc/slurm/slurm.conf")
+            lent.cluster.restart()
+            outputs[name] = [lent.shell(launch).stdout for launch in LAUNCHES]
+    finally:
+        lent.cluster.put(conf, "/etc/slurm/slurm.conf")
+        lent.hooks(variables=HOOKS)
+        lent.cluster.restart()
+    in_script = [text.replace(" script", " handler") for text in outputs["script"]]
+    assert outputs["handler"] == in_script
+    assert "0: rank 0, user\n" in in_script[0]
+    assert "1 user handler none\n" in in_script[0]
+    assert in_script[1].endswith("1 none\n")
+    assert in_script[2] == "failed\n"
+    assert "1 user handler script none\n" in outputs["both"][0]

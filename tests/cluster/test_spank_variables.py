@@ -60,6 +60,45 @@ def test_nodes_partition_and_account(lent: Site, command: str) -> None:
             assert facts == ("n[1-2]", "debug", "physics"), (place, record)
 
 
+EXEC = """
+import os
+from slurmhooks import hook
+
+@hook.spank.task_init(order=1)
+def first(spank):
+    spank.env["FIRST"] = "1"
+
+@hook.spank.task_init
+def become(spank):
+    os.execve("/opt/wrapper", ["/opt/wrapper", *spank.job_argv], dict(spank.env))
+
+@hook.spank.task_init(order=99)
+def never(spank):
+    spank.env["NEVER"] = "1"
+"""
+WRAPPER = """#!/bin/sh
+echo "wrapped $SLURM_PROCID $FIRST $NEVER"
+exec "$@"
+"""
+
+
+def test_a_task_that_becomes_another_program(lent: Site) -> None:
+    """os.execve in task_init replaces the program, with the task's streams, signals and exit code."""
+    lent.cluster.put(WRAPPER, "/opt/wrapper", 0o755)
+    lent.hooks(become=EXEC)
+    try:
+        done = lent.shell("echo in | srun -Q -n2 --input=0 sh -c 'cat; exit $SLURM_PROCID' 2>/dev/null")
+        assert (done.returncode, sorted(done.stdout.splitlines())) == (1, ["in", "wrapped 0 1 ", "wrapped 1 1 "])
+        done = lent.shell("cd; sbatch -Q -W -o out --wrap 'echo body; srun -Q echo step'; cat out")
+        assert done.stdout.splitlines() == ["wrapped 0 1 ", "body", "wrapped 0 1 ", "step"]
+        started = lent.shell("srun -Q sleep 60 >/dev/null 2>&1 & sleep 1; scancel --user=alice; wait $!; echo $?")
+        assert started.stdout.split()[-1] != "0"
+        lent.wait_until_idle()
+        assert lent.root("pgrep -x sleep --uid alice || true") == ""
+    finally:
+        lent.hooks(variables=HOOKS)
+
+
 TASK_PROLOG = """#!/bin/sh
 echo "print rank $SLURM_PROCID, $ORDER"
 echo export MINE=1

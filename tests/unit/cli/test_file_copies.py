@@ -158,7 +158,10 @@ def test_ends_are_the_same(tmp_path: Path) -> None:
     assert tries(tmp_path, "spank", refusing).returncode == 2
     broken = tries(tmp_path, "job_end", "1/0\n", "--json")
     assert (broken.returncode, list(json.loads(broken.stdout))) == (1, ["findings"])
-    ended = tries(tmp_path, "job_end", HEAD + "@hook.job_end\ndef h(record):\n    os._exit(3)\n")
+    exiting = tries(tmp_path, "job_end", HEAD + "@hook.job_end\ndef h(record):\n    os._exit(0)\n")
+    assert (exiting.returncode, "a handler must not end its process" in exiting.stdout) == (1, True), exiting
+    in_c = "    import ctypes\n    ctypes.CDLL(None)._exit(3)\n"
+    ended = tries(tmp_path, "job_end", HEAD + f"@hook.job_end\ndef h(record):\n{in_c}")
     assert (ended.returncode, "ended the process" in ended.stderr) == (1, True), ended.stderr
 
 

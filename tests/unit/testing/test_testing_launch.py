@@ -129,7 +129,10 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("callback", CALLBACKS)
-@pytest.mark.parametrize(("what", "how"), [("os._exit(3)", "with 3"), ("os.kill(os.getpid(), 9)", "by signal 9")])
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [("__import__('ctypes').CDLL(None)._exit(3)", "with 3"), ("os.kill(os.getpid(), 9)", "by signal 9")],
+)
 def test_an_ended_process_is_a_failure(hooks: Callable[[str], Path], callback: str, what: str, how: str) -> None:
     """A handler that ends its process fails the launch there, and the other processes go on to their ends."""
     others = "@hook.spank.exit\n@hook.spank.job_epilog\ndef last(spank): log.info(spank.context)\n"
@@ -139,6 +142,38 @@ def test_an_ended_process_is_a_failure(hooks: Callable[[str], Path], callback: s
     assert result.failed.endswith(f" {callback}")
     assert result.text == f"a handler of {callback} ({result.failed.split()[0]}) ended its process {how}"
     assert " ".join(sorted(line.removeprefix("info: ") for line in result.log)) == AFTERWARDS.get(callback, "")
+
+
+BACK = """
+import os
+from slurmhooks import hook
+
+@hook.spank.task_init(on_error="ignore")
+def first(spank):
+    {}
+
+@hook.spank.task_init
+def second(spank):
+    spank.env["SECOND"] = "1"
+"""
+
+
+@pytest.mark.parametrize("call", ["os._exit(0)", "os.execv('/bin/true', ['true'])", "os.execvp('true', ['true'])"])
+def test_an_exit_in_python_is_a_bug(hooks: Callable[[str], Path], call: str) -> None:
+    """The process goes on after it, as in Slurm, and no program is run."""
+    result = launch(hooks(BACK.format(call)))
+    assert result.accepted
+    assert result.tasks[0].changes == {"SECOND": "1"}
+    assert f"SystemExit: {call.split('(')[0][:8]}" in result.errors[0].text
+
+
+def test_a_child_that_comes_back_ends(hooks: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
+    """It answers for nobody, as in Slurm: the handler's own process does."""
+    wait = "child = os.fork()\n    if child: raise OSError(os.waitpid(child, 0)[1])"
+    result = launch(hooks(BACK.format(wait)))
+    assert result.accepted
+    assert "OSError: 256" in result.errors[0].text
+    assert "its child came back" in capfd.readouterr().err
 
 
 def test_coverage_of_all_processes(hooks: Callable[[str], Path]) -> None:

@@ -65,10 +65,10 @@ def test_cli_filter(tmp_path: Path) -> None:
 
 
 def test_other_scripts(tmp_path: Path) -> None:
-    """A script of spank-lua is refused with the place where it belongs."""
+    """A script of spank-lua is refused, because it runs in Slurm only."""
     path = tmp_path / "spank.lua"
     path.write_text("function slurm_spank_init(spank) return SPANK.SUCCESS end\n")
-    with pytest.raises(LoadError, match=r"plugstack\.conf names scripts of SPANK"):
+    with pytest.raises(LoadError, match=r"scripts of SPANK and scrun run in Slurm"):
         run(path, "spank.init")
 
 

@@ -208,6 +208,13 @@ def identity(field: str, kind: str) -> Sets:
     return Sets(field, read)
 
 
+def open_mode(text: str) -> int:
+    """Return the value of ``--open-mode``, of which only the first letter counts."""
+    if text[:1].lower() not in MODES:
+        raise SbatchError(f"{text!r} is not one of append, truncate")
+    return int(MODES[text[0].lower()])
+
+
 def nothing(fields: Fields, text: str) -> None:
     """Ignore an option that sets no field of the submission."""
 
@@ -258,8 +265,7 @@ PROFILES = {name.removeprefix("ACCT_GATHER_PROFILE_"): int(value) for name, valu
 SHARED = {"": "NONE", "exclusive": "NONE", "oversubscribe": "OK", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
 EXCLUSIVE = {word: int(Shared.__members__[f"JOB_SHARED_{name}"]) for word, name in SHARED.items()
              if f"JOB_SHARED_{name}" in Shared.__members__}  # fmt: skip
-MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRUNCATE,
-         "a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}  # fmt: skip
+MODES = {"a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}
 
 OPTIONS: dict[str, Setter] = {
     "account": text_of("account"),
@@ -340,7 +346,7 @@ OPTIONS: dict[str, Setter] = {
     "ntasks-per-socket": Sets("ntasks_per_socket", number),
     "ntasks-per-tres": Sets("ntasks_per_tres", number),
     "oom-kill-step": Sets("oom_kill_step", lambda text: number(text or "1")),
-    "open-mode": one_of("open_mode", MODES),
+    "open-mode": Sets("open_mode", open_mode),
     "output": Sets("std_out", file_name),
     "overcommit": always("overcommit", 1),
     "oversubscribe": always("shared", int(Shared.__members__["JOB_SHARED_OK"])),

@@ -21,6 +21,7 @@ from slurmhooks.hooks.points import COMMANDS
 from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Result, command_lines, invocation, option_variables, run
 from slurmhooks.testing.runner import check_options
+from slurmhooks.testing.sbatch import hints
 
 Results = dict[str, Result]
 """The results of one component, by what ran: ``setup_defaults``, ``options`` if one is refused, ``pre_submit``."""
@@ -133,6 +134,8 @@ class Trial:
         if not all(result.accepted for result in results.values()):
             return
         try:
+            if (binding := command_lines.texts(given, plugin=False).get("cpu-bind")) is not None:
+                hints.cpus(binding)
             options = FakeOptions(
                 called.program,
                 options=command_lines.own_options(given),

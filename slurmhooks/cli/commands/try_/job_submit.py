@@ -17,7 +17,7 @@ from slurmhooks.cli.findings import shown
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import rows
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run
+from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run, sbatch
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 
 
@@ -106,9 +106,10 @@ def command(
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
     accepted = True
-    for component in range(submitted.components):
-        notes: list[str] = []
-        fields = submitted.fields(release, notes, component)
+    all_notes: list[list[str]] = [[] for _ in range(submitted.components)]
+    components = [submitted.fields(release, notes, component) for component, notes in enumerate(all_notes)]
+    sbatch.exclude_nodes(components)
+    for component, (fields, notes) in enumerate(zip(components, all_notes, strict=True)):
         if number and not submitted.has_fields:
             restrict(fields, notes)
         request = Request(

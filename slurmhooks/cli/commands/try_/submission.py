@@ -106,12 +106,11 @@ class Source:
 
     def checked(self, component: int = 0) -> Result:
         """Convert and check options of SPANK plugins, as the command does before it submits anything."""
-        lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options, foreign_lines=False)
         parts = [line.given for line in command_lines.read_components(self.program, self.words, self.options, [])]
+        text = "" if self.has_fields else sbatch.text_with_options(self.text, parts)
+        lines = sbatch.options_in(text, [], self.options, foreign_lines=False)
         variables = [] if self.has_fields else command_lines.of_environment(self.program, os.environ, self.options)
-        given = command_lines.in_force(lines, variables, parts, component)
-        if self.program == "srun":  # each component is a whole command line
-            given = [*variables, *parts[component]]
+        given = command_lines.in_force(self.program, lines, variables, parts, component)
         return check_options(self.options, command_lines.texts(given, plugin=True))
 
 
@@ -144,7 +143,7 @@ def read_source(source: str, words: Sequence[str], options: Sequence[Option], pr
     """
     if program != "sbatch":
         return Source(None, "", [source, *words], [], options, program=program)
-    is_option = source.startswith("-") and source != "-"
+    is_option = source == command_lines.SEPARATOR or (source.startswith("-") and source != "-")
     words = [source, *words] if is_option else list(words)
     try:
         lines = command_lines.read_components("sbatch", words, options, [])

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.environments import group_name
+from slurmhooks.testing.job_submit import release_of_view
 
 if TYPE_CHECKING:
     from slurmhooks.testing.job_submit import FakeRecord
 
 CLUSTER = "cluster"
+TIMES_SINCE = (23, 2)
+"""Since then there are variables for the start and the end."""
 ALWAYS = {
     "ACCOUNT": "account", "END_TIME": "end_time", "GID": "group_id", "ID": "job_id", "NAME": "name",
     "NODELIST": "nodes", "RESTART_COUNT": "restart_cnt", "START_TIME": "start_time", "UID": "user_id",
@@ -52,6 +56,8 @@ def of_record(record: FakeRecord, *, ended: bool) -> dict[str, str]:
         variables["EXIT_CODE"] = raw
         variables["EXIT_CODE2"] = f"{raw >> 8 & 255}:{raw & 127}"
         variables["DERIVED_EC"] = 0 if derived is None else int(getattr(derived, "raw", derived))
+    if release_of(release_of_view(record)) < TIMES_SINCE:
+        del variables["START_TIME"], variables["END_TIME"]
     named = {f"SLURM_JOB_{name}": value for name, value in variables.items()}
     named |= {"SLURM_CLUSTER_NAME": CLUSTER, "SLURM_JOBID": record.job_id or 0}
     if record.wckey is not None:

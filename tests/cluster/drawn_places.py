@@ -52,6 +52,7 @@ OWN = tuple(word for word in OF_SPANK if word != "--maybe")
 """Options of a SPANK plugin; sbatch reads one without its argument as another text in the next component."""
 INHERITED_OTHERWISE = frozenset(
     [
+        "-a",
         "-o",
         "-e",
         "-i",

@@ -344,7 +344,7 @@ class _Options:
 
     def in_force(self) -> list[Given]:
         """Return the known options in the order of their setting."""
-        given = command_lines.in_force([self._script], self._variables, [self.line.given], 0)
+        given = command_lines.in_force("sbatch", [self._script], self._variables, [self.line.given], 0)
         kept = as_in(given, self.release) if self.line.program == "sbatch" else given
         return [each for each in kept if each.name not in self.unknown]
 

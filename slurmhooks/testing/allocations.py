@@ -66,10 +66,10 @@ def request(
     except CommandLineError as error:
         raise SbatchError(str(error)) from error
     variables = command_lines.of_environment(program, environment, by_name.values(), release_of(release))
-    if program == "srun":  # each component is a whole command line
-        given, rest = [*variables, *lines[component].given], lines[component].rest
-    else:
-        given, rest = command_lines.in_force([], variables, [line.given for line in lines], component), lines[-1].rest
+    given = command_lines.in_force(program, [], variables, [line.given for line in lines], component)
+    rest = lines[component if program == "srun" else -1].rest
+    if program == "srun":
+        rest = command_lines.sent_program(rest, given, environment)
     if program == "srun" and not rest:
         raise SbatchError("srun needs a program")
     for each in given if program == "srun" else ():

@@ -65,13 +65,15 @@ class Invocation:
         """Return the words after the options, as handlers see them."""
         if self.program == "sbatch":
             return self.rest if self.script is None else [self.script, *self.rest[1:]]
-        return self.lines[component].rest
+        words = self.lines[component].rest
+        if self.program != "srun":
+            return words
+        return command_lines.sent_program(words, self.in_force(component), self.environment)
 
     def in_force(self, component: int) -> list[Given]:
         """Return the options of a component, in the order of their setting."""
-        if self.program == "srun":  # each component is a whole command line
-            return [*self.variables, *self.lines[component].given]
-        return command_lines.in_force(self.of_script, self.variables, [line.given for line in self.lines], component)
+        parts = [line.given for line in self.lines]
+        return command_lines.in_force(self.program, self.of_script, self.variables, parts, component)
 
 
 def read(
@@ -114,8 +116,9 @@ def read(
             notes.append(f"{name}: {error.strerror}: its options are not read")
     if called.text is not None:
         sbatch.check_script(called.script or "the script", called.text)
-        read_all = sbatch.reads_foreign_lines([line.given for line in lines], environment)
-        called.of_script = sbatch.options_in(called.text, [], options, release, foreign_lines=read_all)
+        parts = [line.given for line in lines]
+        read_all, text = sbatch.reads_foreign_lines(parts, environment), sbatch.text_with_options(called.text, parts)
+        called.of_script = sbatch.options_in(text, [], options, release, foreign_lines=read_all)
     return called
 
 

@@ -13,6 +13,7 @@ from slurmhooks.prep import service as prep
 from slurmhooks.processes.settings import Settings
 from slurmhooks.site_factor import service as priority
 from slurmhooks.slurmctld.views import Views
+from slurmhooks.testing.controller_variables import of_record
 from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
@@ -52,7 +53,8 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
         (value,) = array("I", decode(rating.handle(request, query), tables).items[0][1])
         outcome = rating.failure or Outcome(passed=True)
         return outcome, {} if value == priority.KEEP else {"site_factor": value - NICE_OFFSET}
-    variables = [text_to_c(name, f"{name}={value}") for name, value in (given["environment"] or {}).items()]
+    environment = {**of_record(record, ended=hook == "controller_epilog"), **(given["environment"] or {})}
+    variables = [text_to_c(name, f"{name}={value}") for name, value in environment.items()]
     items.append((VARIABLES, texts_value(variables)))
     request = Message(Type.REQUEST, prep.HOOKS.index(hook), items=tuple(items)).encode(tables)
     service = prep.Service(tables, registry, Settings(), views)

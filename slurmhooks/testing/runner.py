@@ -126,7 +126,7 @@ def run(
         licenses: the fields of each license, by its name.
         qos: the fields of each QOS, by its name.
         associations: the fields of each association.
-        environment: the variables of PrologSlurmctld or EpilogSlurmctld.
+        environment: variables of PrologSlurmctld or EpilogSlurmctld, besides those that follow from the record.
         event: the event of job_start, job_end or a power hook; by default ``FakeEvent()``.
         features: for power hooks, the features that a reboot gives to the nodes.
         spank: the handle; by default ``FakeSpank()``.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 
-FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PARTITION)
+FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PARTITION, Fact.DEFAULT_ACCOUNT)
 """What only slurmctld knows, and a test can give."""
 
 
@@ -90,6 +90,9 @@ class FakeSlurmctld:
         return Message(Type.RESULT, items=items).encode(self._tables)
 
     def _fact(self, fact: Fact, query: Message) -> str | None:
+        if fact == Fact.DEFAULT_ACCOUNT:
+            mine = self._records["association"].where(user_id=query.number, is_default=True)
+            return next((row.account for row in mine), None)
         if fact != Fact.DEFAULT_PARTITION:
             return self._facts.get(fact.name.lower())
         reservations, partitions = self._records["reservation"], self._records["partition"]
@@ -213,7 +216,12 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
     """
     facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
-    known = {"default_partition": Facts().default_partition, "charged_account": _charged, **OF_REQUESTS}
+    known = {
+        "default_partition": Facts().default_partition,
+        "default_account": Facts().default_account,
+        "charged_account": _charged,
+        **OF_REQUESTS,
+    }
     of_job = {
         name: known[name] if name in known.keys() - job.facts.keys() else (lambda view, name=name: job.facts.get(name))
         for name in (*dir(Facts), *OF_REQUESTS)

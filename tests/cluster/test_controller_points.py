@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hook.priority, hook.controller_prolog and hook.controller_epilog in a real slurmctld, together with job_submit."""
 
+import json
 import re
 
 import pytest
 
+from slurmhooks.testing import FakeRecord, controller_variables
 from tests.cluster.conftest import Cluster
 
 CONF = """
@@ -34,8 +36,13 @@ def show(job, record):
     log.info("site factor %s", record.site_factor)
 """
 PREP = """
-import time
+import json, time
 from slurmhooks import Reject, hook, log
+
+def keep(record):
+    if record.name == "variables":
+        with open("/var/tmp/of-record", "w") as file:
+            json.dump({{name: value for name, value in dict(record).items() if type(value) in (int, str)}}, file)
 
 @hook.controller_prolog(timeout=2)
 def starts({arguments}):
@@ -103,7 +110,7 @@ class Site:
         cluster.put(CONF, "/etc/slurm/local.conf")
         cluster.put(PROLOG, "/etc/slurm/prolog.sh", 0o755)
         arguments = "record, environment" if self.private else "environment"
-        check = "assert str(record.job_id) == environment['SLURM_JOB_ID']" if self.private else "pass"
+        check = "assert str(record.job_id) == environment['SLURM_JOB_ID']; keep(record)" if self.private else "pass"
         cluster.put(PREP.format(arguments=arguments, check=check), f"{HOOKS_D}/prep.py")
         if self.private:
             cluster.put(PRIORITY.format(base=1000), f"{HOOKS_D}/points.py")
@@ -176,6 +183,15 @@ def test_the_variables_of_a_prolog(site: Site) -> None:
         site.cluster.root("cat", f"/var/tmp/of-{who}", check=True).stdout for who in ("script", "handler")
     )
     assert handler.splitlines() == script.splitlines()
+    if site.private:  # the kit computes the same from the record
+        values = json.loads(site.cluster.root("cat", "/var/tmp/of-record", check=True).stdout)
+        known = {*controller_variables.FIELDS} & {*values}
+        record = FakeRecord(release=site.cluster.release, **{name: values[name] for name in known})
+        mine = controller_variables.of_record(record, ended=False)
+        theirs = dict(line.split("=", 1) for line in script.splitlines())
+        other = {name for name in mine if mine[name] != theirs.get(name)}
+        assert other <= {"SLURM_CLUSTER_NAME", "SLURM_JOB_GROUP"}  # this machine does not have the group
+        assert {*theirs} - {*mine} <= {*controller_variables.MISSING, "SLURM_SCRIPT_CONTEXT"}
 
 
 @pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])

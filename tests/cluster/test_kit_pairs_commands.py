@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster import kit_pairs
 from tests.cluster.drawn_commands import drawn, interacting, repeated, sbatch, translated
+from tests.cluster.drawn_places import components, placed
 from tests.cluster.kit_pairs import Allowed, Command, Done, in_kit, in_slurm
 from tests.cluster.spank.site import site
 
@@ -74,6 +75,7 @@ SCRIPT = "#!/bin/sh\n#SBATCH -n 2 --kit-flag\n#SBATCH --comment='of the script' 
 PLAIN = "#!/bin/sh\ntrue\n"
 DOS = "#!/bin/sh\r\n#SBATCH -n 2\r\ntrue\r\n"
 HET = "#!/bin/sh\n#SBATCH -n 2 -A x\n#SBATCH hetjob\n#SBATCH -n 3\ntrue\n"
+THREE = "#!/bin/sh\n#SBATCH --hint=nomultithread\n#SBATCH hetjob -n 9\n#SBATCH hetjob\ntrue\n"
 
 
 HAND = (
@@ -186,6 +188,15 @@ HAND = (
     sbatch("--wrap", "true", SBATCH_REQUEUE=""),
     sbatch("--wrap", "true", SBATCH_REQUEUE="no"),
     sbatch("--wrap", "true", SBATCH_REQUEUE="expedite"),
+    sbatch("--wrap", "#SBATCH -n 3\ntrue"),
+    sbatch("a.sh", script='#!/bin/sh\n#SBATCH -n 2 hetjob -c 3\n#SBATCH "" -n 4\ntrue\n'),
+    sbatch("-Q", "-w", "n1", ":", "--kit-word=second", "a.sh", script=HET),
+    sbatch(":", "-n4", "a.sh", script=THREE),
+    sbatch("--uid=1", "--wrap", "true"),
+    Command(("salloc", "-n1", ":", "--begin=2034-01-01", "--kit-flag", "true")),
+    Command(("srun", "--nice", "true", ":", "-n2", "true"), {"SLURM_UNBUFFEREDIO": "2 "}),
+    Command(("srun", "--bcast=/tmp/x", "true")),
+    Command(("srun", "true"), {"SLURM_CPU_BIND": "user"}),
     Command(("salloc", "--container=/tmp/bundle", "true")),
     Command(("salloc", "--get-user-env", "true")),
     Command(("salloc", "--chdir=nowhere", "true")),
@@ -239,8 +250,11 @@ REFUSALS = {
     "must be root to use --get-user-env": "get-user-env",
     "Problem talking to database": "clusters",
     "error: chdir(": "no folder",
+    "only permitted by root user": "other users",
 }
 """Messages of commands, each with the row that allows the kit to accept what they refuse."""
+WRONG_USE = 2
+"""The exit code of the kit for a command that Slurm would refuse itself."""
 PROGRAMS = ("sbatch", "srun", "salloc")
 """The programs whose requests are compared."""
 NUMBER, LONG = 40, 600
@@ -264,7 +278,7 @@ class Pairs:
             words = command.files["table"].partition("\n")[0].split()[1:]
         own = ["--hooks", str(self.hooks), "--json", "--really", "--release", self.cluster.release]
         first = in_kit(self.folder, ["cli_filter", *own, program, "--", *words], command)
-        if program not in submits or not words:
+        if program not in submits or not (words or command.stdin):
             return first, None
         who = ["--uid", self.uid, "--command", program]
         source = ["-"] if command.stdin else []
@@ -314,9 +328,16 @@ def differing(command: Command, real: Done, filters: Done, submitted: Done | Non
     theirs = {place: real.of(place) for place in ours}
     row = next((row for text, row in REFUSALS.items() if text in real.err), None)
     if not theirs["pre_submit"]:
+        if command.stdin and submitted is not None:  # the filters of the kit do not read the script
+            filters = submitted
         if filters.code == 0:
             yield from allowed.excuse([f"filters: kit accepts; Slurm: {real.code}"], row)
         return
+    if filters.code == WRONG_USE and real.code and not real.of("job_submit"):
+        return  # the kit reads all components first
+    if submitted is not None and submitted.code and not real.of("job_submit"):
+        # sbatch ends at the first component whose options do not fit together, which the kit's filters do not check.
+        ours = {place: rows[: len(theirs[place])] for place, rows in ours.items()}
     found = [text for place, rows in theirs.items() for text in compared(place, ours[place], rows, allowed)]
     components_of_srun = "components of srun" if command.argv[0] == "srun" and ":" in command.argv else None
     yield from allowed.excuse(found, "standard input" if command.stdin else components_of_srun)
@@ -344,7 +365,7 @@ def test_commands_by_hand(pairs: Pairs) -> None:
     compare(pairs, list(HAND), PROGRAMS, all_rows=True)
 
 
-@pytest.mark.parametrize("draws", [drawn, interacting, repeated, translated])
+@pytest.mark.parametrize("draws", [drawn, interacting, repeated, translated, placed, components])
 @pytest.mark.parametrize(("number", "seed"), [(NUMBER, 1), pytest.param(LONG, None, marks=pytest.mark.soak)])
 def test_drawn_commands(
     pairs: Pairs, draws: Callable[[int, int], list[Command]], number: int, seed: int | None

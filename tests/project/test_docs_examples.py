@@ -289,7 +289,7 @@ def test_option_choices() -> None:
 
 
 def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The prolog creates the job's folder for its owner, the epilog removes it; an epilog without a prolog does nothing."""
+    """The prolog creates the job's folder for its owner; the epilog removes it, if there was a prolog."""
     file = tmp_path / "job_scratch.py"
     file.write_text(example("job_scratch").read_text().replace('"/scratch"', repr(str(tmp_path))))
     owners = []

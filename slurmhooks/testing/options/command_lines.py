@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slurmhooks.cli_filter.model import EARLY
 from slurmhooks.fields.rows import NEWEST
 from slurmhooks.hooks.option import inherited
 from slurmhooks.testing.options.names import ALIASES, FLAGS, NAMES, OF_COMPONENT, OPTIONAL, SAME, short
+from slurmhooks.testing.options.numbers import strtol
 from slurmhooks.testing.options.variables import variables_of
 from slurmhooks.testing.options.words import SINCE_26_05
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 NONE, REQUIRED, OMITTABLE = 0, 1, 2
 """As has_arg of getopt_long()."""
+HINT = "SLURM_HINT"
+WITHOUT_HINT = ("ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind")
+"""Options that exclude a hint."""
 SEPARATOR = ":"
 """Separates the components of a heterogeneous job."""
 
@@ -179,27 +185,40 @@ def own_options(given: Sequence[Given]) -> list[tuple[str, str | None]]:
 
 
 def in_force(
-    lines: Sequence[Sequence[Given]], variables: Sequence[Given], parts: Sequence[Sequence[Given]], component: int
+    command: str,
+    lines: Sequence[Sequence[Given]],
+    variables: Sequence[Given],
+    parts: Sequence[Sequence[Given]],
+    component: int,
 ) -> list[Given]:
     """Return the options that are in force for a component of a heterogeneous job, in the order of their setting.
 
-    sbatch reads all options of the command line, then those of each component: of the script, the environment and the
-    command line. What a component does not give is that of the component before, except for resources.
+    sbatch reads all options of the command line, then, like other commands, those of each component: of the script, the
+    environment and the command line. What a component does not give is that of the component before, except for
+    resources.
 
     Args:
+        command: ``srun``, ``sbatch`` or ``salloc``.
         lines: the options of the script's components.
         variables: those of the environment.
         parts: those of the components of the command line.
         component: number of the component.
     """
     given: list[Given] = []
-    if max(len(lines), len(parts)) > 1:
-        for part in parts:
-            given = [*_inherited(given), *part]
+    if command == "sbatch" and max(len(lines), len(parts)) > 1:
+        for part in parts:  # options of SPANK plugins are not read then
+            given = [*_inherited(given), *(each for each in part if not each.plugin)]
+        parts = [[each for each in part if each.name not in EARLY[command]] for part in parts]
+    own = list(variables)
     for number in range(component + 1):
         here = lines[number] if number < len(lines) else []
-        there = parts[0] if len(parts) == 1 else parts[number] if number < len(parts) else []
-        given = [*_inherited(given), *here, *variables, *there]
+        there = parts[min(number, len(parts) - 1)]
+        given = [*_inherited(given), *here, *own, *there]
+        names = texts(given, plugin=False)
+        if command != "srun" and "hint" in names and names.keys().isdisjoint(WITHOUT_HINT):
+            # The command puts it into its environment, where it finds it for the next component.
+            exported, others = Given("hint", HINT, names["hint"]), [each for each in own if each.how != HINT]
+            own = [exported, *others] if command == "sbatch" else [*others, exported]
     return given
 
 
@@ -223,6 +242,14 @@ def path_in_argv(script: str, parts: Iterable[Iterable[Given]], environment: Map
     return next((name for name in names if os.path.isfile(name)), script if given else names[0])
 
 
+def sent_program(words: list[str], given: Iterable[Given], environment: Mapping[str, str]) -> list[str]:
+    """Return the words after srun's options: with ``--bcast``, srun looks for the program, and shows its whole path."""
+    names = texts(given, plugin=False)
+    if not words or "bcast" not in names or "multi-prog" in names:
+        return words
+    return [shutil.which(words[0], path=environment.get("PATH")) or words[0], *words[1:]]
+
+
 def takes(command: str, name: str, release: tuple[int, ...] = NEWEST) -> int:
     """Return whether an option of a command takes an argument: NONE, REQUIRED or OMITTABLE."""
     if name == "requeue":
@@ -238,12 +265,8 @@ def _inherited(given: Iterable[Given]) -> list[Given]:
 
 def is_set(text: str) -> bool:
     """Tell whether a variable sets an option without an argument; another text resets it."""
-    if text == "" or text.lower() == "yes":
-        return True
-    try:
-        return int(text) != 0
-    except ValueError:
-        return False
+    number, rest = strtol(text)
+    return text == "" or text.lower() == "yes" or (number != 0 and not rest)
 
 
 def _long(

@@ -74,12 +74,12 @@ ALIASES = {"cpu_bind": "cpu-bind", "tasks-per-node": "ntasks-per-node"}
 SAME = {**ALIASES, "cluster": "clusters"}
 """Names that an abbreviation may mean at the same time; Slurm keeps their texts apart."""
 _OF_COMPONENT = """
-    bb constraint contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task distribution exclusive
-    extra-node-info gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint licenses
-    mail-type mail-user mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile nodelist nodes ntasks ntasks-per-core
-    ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres overcommit oversubscribe partition resources
-    resv-ports segment sockets-per-node spread-job switches thread-spec threads-per-core tmp tres-bind tres-per-task
-    use-min-nodes
+    bb consolidate-segments constraint contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task
+    distribution exclusive extra-node-info gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres
+    gres-flags hint licenses mail-type mail-user mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile nodelist
+    nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres overcommit
+    oversubscribe partition resources resv-ports segment sockets-per-node spread-job spread-segments switches
+    thread-spec threads-per-core tmp tres-bind tres-per-task use-min-nodes
 """
 OF_COMPONENT = frozenset(_OF_COMPONENT.split())
 """The options that a component of a heterogeneous job does not inherit: reset_each_pass of slurm_opt.c."""

@@ -124,35 +124,48 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
 
 PIECE = re.compile(r"""\\.?|["'#]|[ \t\n\r\v\f]+|[^\\"'# \t\n\r\v\f]+""", re.DOTALL)
 """A backslash with what follows it, a quote, a "#", white space, or anything else."""
+SEPARATOR = re.compile(r"(?:hetjob|packjob)(?=[ \t\n\r\v\f]|$)", re.ASCII | re.IGNORECASE)
+"""A word that ends the options of a component of a heterogeneous job."""
 
 
 def words_of(line: str) -> list[str]:
     """Return the words of a line as sbatch splits it: with quotes, backslashes and ``#`` comments.
 
+    Words after an empty one, such as ``""``, and after ``hetjob`` are not read: get_argument() of sbatch takes these
+    for the end of the line.
+
     Raises:
-        SbatchError: a quote is not closed.
+        SbatchError: a quote is not closed, or a word begins with ":".
     """
     words: list[str] = []
-    word: str | None = None
-    quote = ""
-    for piece in PIECE.findall(line):
-        sign = piece[0]
+    word = quote = ""
+    begins = True
+    for piece in PIECE.finditer(line):
+        sign = piece[0][0]
+        if begins and sign not in " \t\n\r\v\f":
+            begins = False
+            if SEPARATOR.match(line, piece.start()):
+                return words
+            if sign == ":":
+                raise SbatchError(f"{line.strip()}: unexpected ':'")
         if sign == "\\":
-            word = (word or "") + piece[1:]
+            word += piece[0][1:]
         elif quote:
-            quote, word = ("", word) if sign == quote else (quote, (word or "") + piece)
+            quote, word = ("", word) if sign == quote else (quote, word + piece[0])
         elif sign in "\"'":
-            quote, word = sign, word or ""
+            quote = sign
         elif sign == "#":
             break
-        elif sign in " \t\n\r\v\f":
-            words += [] if word is None else [word]
-            word = None
-        else:
-            word = (word or "") + piece
+        elif sign not in " \t\n\r\v\f":
+            word += piece[0]
+        elif not begins:
+            if not word:
+                return words
+            words.append(word)
+            word, begins = "", True
     if quote:
         raise SbatchError(f"{line.strip()}: no closing {quote}")
-    return words + ([] if word is None else [word])
+    return words + ([word] if word else [])
 
 
 def number(text: str) -> int:

@@ -21,7 +21,7 @@ from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.options import command_lines
 from slurmhooks.testing.options.command_lines import CommandLineError, Given
 from slurmhooks.testing.options.texts import ENDING, LOWEST, EndedError, printed
-from slurmhooks.testing.options.values import SbatchError, words_of
+from slurmhooks.testing.options.values import SEPARATOR, SbatchError, words_of
 from slurmhooks.testing.sbatch import foreign, hints, nodelists, spank
 from slurmhooks.testing.sbatch.derive import ALWAYS, WRAPPED, derive, external, insert, join
 from slurmhooks.testing.sbatch.environment import export, variables_of
@@ -37,15 +37,15 @@ __all__ = [
     "check_script",
     "components",
     "compute",
+    "exclude_nodes",
     "options_in",
     "reads_foreign_lines",
     "script_options",
     "submission",
+    "text_with_options",
 ]
 
-MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
-HETEROGENEOUS = ("hetjob", "packjob")
-"""Words that end the options of a component of a heterogeneous job."""
+MAGIC = re.compile(r"#(?:SBATCH|SLURM)[ \t\r\v\f]*(.*)")
 
 
 def script_options(text: str) -> list[list[str]]:
@@ -59,17 +59,21 @@ def script_options(text: str) -> list[list[str]]:
             continue
         if len(line) > LONGEST_LINE:
             raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
-        parts = words_of(match.group(1))
-        if parts and parts[0].lower() in HETEROGENEOUS:
+        if SEPARATOR.match(match.group(1)):
             parts_of_job.append([])
-            continue
-        parts_of_job[-1] += parts
+        parts_of_job[-1] += words_of(match.group(1))
     return parts_of_job
 
 
 def components(text: str, words: Sequence[str] = (), options: Sequence[Option] = ()) -> int:
     """Return how many components the job of a script and options has; with more than one it is heterogeneous."""
-    return max(len(script_options(text)), len(_parts(words, [], options)))
+    parts = _parts(words, [], options)
+    return max(len(script_options(text_with_options(text, parts))), len(parts))
+
+
+def text_with_options(text: str, parts: Iterable[Iterable[Given]]) -> str:
+    """Return the text whose lines may have options: that of a script, but not that which ``--wrap`` makes."""
+    return "" if any(each.name == "wrap" for part in parts for each in part) else text
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str], options: Iterable[Option] = ()) -> None:
@@ -223,16 +227,19 @@ def submission(
         fields |= {"name": os.path.basename(script), "argv": [path, *arguments]}
         fields["submit_line"] = submit_line or " ".join(["sbatch", *words, script, *arguments])
     remarks: list[str] = []
-    lines = options_in(text, remarks, options, release, foreign_lines=reads_foreign_lines(parts, environment))
+    read_all = reads_foreign_lines(parts, environment)
+    lines = options_in(text_with_options(text, parts), remarks, options, release, foreign_lines=read_all)
     remarks += of_words
     variables = command_lines.of_environment("sbatch", environment, by_name.values(), release_of(release))
-    given = as_in(command_lines.in_force(lines, variables, parts, component), release)
+    given = as_in(command_lines.in_force("sbatch", lines, variables, parts, component), release)
     of_options = compute(
         fields, given, remarks, environment=environment, work_dir=work_dir, release=release, options=by_name
     )
     notes += dict.fromkeys(remarks)
     if max(len(lines), len(parts)) > 1:
         fields["het_job_offset"] = component
+        if (hint := command_lines.texts(given, plugin=False).get("hint")) is not None:
+            fields["environment"][command_lines.HINT] = hint
         if component:
             fields["script"] = None
     else:
@@ -241,6 +248,18 @@ def submission(
         except EndedError as error:
             raise SbatchError(f"{str(error)!r}: sbatch would end with this value of an option") from error
     return fields
+
+
+def exclude_nodes(components: Sequence[Fields]) -> None:
+    """Exclude the nodes of the other components from each one of a heterogeneous job, before handlers see them.
+
+    Source: proc_req.c:_exclude_het_job_nodes of slurmctld.
+    """
+    named = [fields.get("req_nodes") for fields in components]
+    for number, fields in enumerate(components):
+        others = [nodes for other, nodes in enumerate(named) if nodes and other != number]
+        if others:
+            fields["exc_nodes"] = ",".join(filter(None, [fields.get("exc_nodes"), *others]))
 
 
 def compute(

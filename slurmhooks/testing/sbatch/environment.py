@@ -83,7 +83,7 @@ def export(fields: Fields, environment: Mapping[str, str], work_dir: str, releas
         environment = {"SLURM_EXPORT_ENV": given, **environment}
     if "dependency" in fields and fields["dependency"] is not None:
         environment["SLURM_JOB_DEPENDENCY"] = fields["dependency"]
-    for name in ("container", "container_id"):
+    for name in ("container", "container_id", "container_type"):
         if fields.get(name):
             environment.setdefault(f"SLURM_{name.upper()}", fields[name])
     kept_names = KEPT[:1] if old else KEPT

@@ -48,7 +48,7 @@ def validate(fields: Fields, release: str) -> None:
         SbatchError: the command would refuse them.
     """
     try:
-        items = {kind: [(item.name, item.type, item.count) for item in Tres.parse(fields.get(kind))
+        items = {kind: [(item.name, item.type, item.count) for item in Tres.parse(_gres_in(fields.get(kind)))
                         if item.name.startswith("gres/") and item.count] for kind in KINDS}  # fmt: skip
     except NotationError:
         return
@@ -84,6 +84,11 @@ def validate(fields: Fields, release: str) -> None:
         fields["min_cpus"] = max(fields["min_cpus"], needed)
     if release_of(release) >= LAST_SINCE and "cpus_per_task" in fields and "num_tasks" in fields:
         fields["min_cpus"] = max(fields["min_cpus"], fields["cpus_per_task"] * fields["num_tasks"])
+
+
+def _gres_in(text: str | None) -> str:
+    """Return the GRES of a list of TRES; Slurm takes an item for one only if it says so, as in ``gres/gpu``."""
+    return ",".join(part for part in (text or "").split(",") if "gres" in part)
 
 
 def _add(own: _Gres, kind: str, count: int, fields: Fields) -> None:

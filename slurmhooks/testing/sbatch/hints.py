@@ -46,6 +46,18 @@ def check(fields: Fields, text: str) -> None:
     fields["_hint"] = text.lower()
 
 
+def cpus(text: str, flags: CpuBind = bindings.NOT_BOUND) -> tuple[str | None, CpuBind]:
+    """Read ``--cpu-bind`` as :func:`bindings.cpus`, which srun does once all options are known.
+
+    Raises:
+        SbatchError: srun would refuse it.
+    """
+    try:
+        return bindings.cpus(text, flags)
+    except ValueError as error:
+        raise SbatchError(f"--cpu-bind: srun refuses {text!r}") from error
+
+
 def apply(fields: Fields, program: str, release: str) -> None:
     """Apply the hint to fields, and set those of srun that say how tasks are bound.
 
@@ -55,13 +67,13 @@ def apply(fields: Fields, program: str, release: str) -> None:
         release: of Slurm.
 
     Raises:
-        ValueError: srun would refuse ``--cpu-bind``.
+        SbatchError: srun would refuse ``--cpu-bind``.
     """
     binding, old = fields.get("_cpu_bind"), release_of(release) < LAYOUT_SINCE
     flags = _LEVELS.get(fields.get("_extra", NONE), CpuBind(0))
     if "_threads" in fields and (binding in (None, "verbose") or (not old and binding.lower() in ("v", "verbose"))):
         flags = CpuBind.CPU_BIND_TO_THREADS
-    values, flags = (None, flags) if binding is None else bindings.cpus(binding, flags)
+    values, flags = (None, flags) if binding is None else cpus(binding, flags)
     for word in fields.get("_hint", "").lower().split(",") if "_hint" in fields else ():
         of_hint, bound = _HINTS[word]
         fields |= of_hint

@@ -4,7 +4,7 @@
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
 
-from slurmhooks.fields.constants import MailType, OpenMode, Shared
+from slurmhooks.fields.constants import MailType, Shared
 from slurmhooks.testing.options.numbers import megabytes, seconds, strtol
 from slurmhooks.testing.options.values import moment, nodes, number
 from slurmhooks.testing.options.words import mail_types
@@ -35,6 +35,7 @@ from slurmhooks.testing.sbatch.setters import (
     node_layout,
     nothing,
     one_of,
+    open_mode,
     period,
     profile,
     propagated,
@@ -67,8 +68,6 @@ MAIL["ALL"] = MAIL["BEGIN"] | MAIL["END"] | MAIL["FAIL"] | MAIL["REQUEUE"] | MAI
 SHARED = {"": "NONE", "exclusive": "NONE", "oversubscribe": "OK", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
 EXCLUSIVE = {word: int(Shared.__members__[f"JOB_SHARED_{name}"]) for word, name in SHARED.items()
              if f"JOB_SHARED_{name}" in Shared.__members__}  # fmt: skip
-MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRUNCATE,
-         "a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}  # fmt: skip
 
 OPTIONS: dict[str, Setter] = {
     "account": text_of("account"),
@@ -149,7 +148,7 @@ OPTIONS: dict[str, Setter] = {
     "ntasks-per-socket": Sets("ntasks_per_socket", number),
     "ntasks-per-tres": Sets("ntasks_per_tres", number),
     "oom-kill-step": Sets("oom_kill_step", lambda text: number(text or "1")),
-    "open-mode": one_of("open_mode", MODES),
+    "open-mode": Sets("open_mode", open_mode),
     "output": Sets("std_out", file_name),
     "overcommit": always("overcommit", 1),
     "oversubscribe": always("shared", int(Shared.__members__["JOB_SHARED_OK"])),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind, Profile, TaskDist, TaskDistFlag, WarnFlag
+from slurmhooks.fields.constants import CpuFreq, JobFlag, MemBind, OpenMode, Profile, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.options import bindings
@@ -228,6 +228,16 @@ def identity(field: str, kind: str) -> Sets:
             raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
     return Sets(field, read)
+
+
+MODES = {"a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}
+
+
+def open_mode(text: str) -> int:
+    """Return the value of ``--open-mode``, of which only the first letter counts."""
+    if text[:1].lower() not in MODES:
+        raise SbatchError(f"{text!r} is not one of append, truncate")
+    return int(MODES[text[0].lower()])
 
 
 def nothing(fields: Fields, text: str) -> None:

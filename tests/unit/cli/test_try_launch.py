@@ -42,6 +42,7 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
         (("srun", "--", "--label=x"), "--label takes no argument"),
         (("srun", "--", "--wrap=x"), "srun has no option --wrap"),
         (("srun", "--", "--time=junk"), "srun does not take this: "),
+        (("srun", "--", "--cpu-bind=user"), "--cpu-bind: srun refuses 'user'"),
         (("--env", "X", "srun"), "--env needs NAME=VALUE, not 'X'"),
     ):
         done = run("try", "cli_filter", "--hooks", path, *words)

@@ -36,6 +36,8 @@ def test_components_of_the_command_line(run: Run, tmp_path: Path, script: Path) 
     done = run("try", "job_submit", script, "--hooks", path, "--json", "--", "-n2", ":", "-n4", "--", ":", "x")
     found = json.loads(done.stdout)
     assert [each["changes"]["comment"]["after"] for each in found] == ["2", "4"]
+    done = run("try", "job_submit", "--hooks", path, "--json", "--", ":", "-n4", "--wrap=true")
+    assert [each["changes"]["comment"]["after"] for each in json.loads(done.stdout)] == ["None", "4"]
 
 
 def test_options_of_spank(run: Run, tmp_path: Path) -> None:

@@ -115,13 +115,14 @@ from slurmhooks import hook, log
 def handler(job, nodes, licenses, qos, associations):
     mine = associations.of_user(job.user_id)
     log.info("%s %s %s", nodes["n1"].partitions, qos["high"].max_wall_pj, [found.qos for found in mine])
+    assert qos["long"].max_wall_pj > qos["high"].max_wall_pj
     assert len(licenses) == 0
 """
     )
     (tmp_path / "job.json").write_text("{}")
     tables = {
         "nodes": {"n1": {"partitions": ["debug", "gpu"]}},
-        "qos": {"high": {"max_wall_pj": 60}},
+        "qos": {"high": {"max_wall_pj": 60}, "long": {"max_wall_pj": "UNLIMITED"}},
         "associations": [{"user_id": 0, "qos": ["high"]}, {"user_id": 1, "qos": ["low"]}],
     }
     (tmp_path / "tables.json").write_text(json.dumps(tables))
@@ -280,6 +281,21 @@ def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
     wrong = run("try", "priority", *options)
     assert wrong.exit_code == 2
     assert "record has no 'colour'" in wrong.output
+
+
+def test_numbers_with_names(run: Run, tmp_path: Path) -> None:
+    """In JSON, names of choices and flags stand for their numbers; an unknown name is wrong use."""
+    (tmp_path / "hooks.py").write_text(
+        "from slurmhooks import hook, log\n\n@hook.controller_epilog\ndef f(record):\n"
+        "    log.user('%s %d', record.job_state.name, record.mail_type)\n"
+    )
+    job = tmp_path / "job.json"
+    job.write_text('{"job_state": "JOB_FAILED", "mail_type": "MAIL_JOB_END|MAIL_JOB_FAIL"}')
+    done = answer(run("try", "controller_epilog", job, "--hooks", tmp_path / "hooks.py", "--json"))
+    assert done["user_messages"] == ["JOB_FAILED 6"]
+    job.write_text('{"job_state": "JOB_FAILD"}')
+    wrong = run("try", "controller_epilog", job, "--hooks", tmp_path / "hooks.py")
+    assert (wrong.exit_code, "takes JobState, not 'JOB_FAILD'; nearest: JOB_FAILED" in wrong.output) == (2, True)
 
 
 def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None:

@@ -65,6 +65,21 @@ def test_a_function_can_serve_both_hooks(tmp_path: Path, which: str) -> None:
     assert run(file, f"controller_{which}", environment={}).user_messages == [f"{which}_slurmctld"]
 
 
+def test_the_variables_of_a_record(tmp_path: Path) -> None:
+    """Without Slurm, the variables follow from the record; those that the test gives win."""
+    file = tmp_path / "variables.py"
+    file.write_text(
+        "from slurmhooks import hook, log\n\n@hook.controller_epilog\ndef f(environment):\n"
+        "    for name, text in sorted(environment.items()):\n"
+        "        log.user('%s=%s', name.removeprefix('SLURM_'), text)\n"
+    )
+    record = FakeRecord(job_id=7, nodes="n[1-2]", partition="a,b", alloc_partition="b", exit_code=768, array_task_id=3,
+                        array_job_id=5, comment="x")  # fmt: skip
+    said = run(file, "controller_epilog", record=record, environment={"SLURM_JOB_NAME": "own"}).user_messages
+    expected = "ARRAY_JOB_ID=5 ARRAY_TASK_ID=3 JOBID=7 JOB_ACCOUNT=(null) JOB_COMMENT=x JOB_EXIT_CODE2=3:0 JOB_ID=7"
+    assert {*expected.split(), "JOB_NAME=own", "JOB_NODELIST=n[1-2]", "JOB_PARTITION=b", "JOB_UID=1000"} <= {*said}
+
+
 def test_a_bug_fails_the_epilog(hooks: Path) -> None:
     """An exception is logged with an id, which the text for the user names."""
     assert run(hooks, "controller_epilog", environment={"SLURM_JOB_EXIT_CODE2": "0:0"}).accepted

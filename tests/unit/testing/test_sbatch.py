@@ -79,6 +79,7 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["-m", "block:cyclic,NoPack"], {"task_dist": TaskDist.SLURM_DIST_BLOCK_CYCLIC, "task_dist_flags": 1 << 22}),
         (["-m", "plane=4"], {"task_dist": TaskDist.SLURM_DIST_PLANE, "plane_size": 4}),
         (["--open-mode=append"], {"open_mode": OpenMode.OPEN_MODE_APPEND}),
+        (["--open-mode=Trunk"], {"open_mode": OpenMode.OPEN_MODE_TRUNCATE}),
         (["--uid=7", "--gid=8"], {"user_id": 7, "group_id": 8}),
         (["--begin=2030-01-31T12:00"], {"begin_time": int(time.mktime((2030, 1, 31, 12, 0, 0, 0, 0, -1)))}),
         (["--acco=x"], {"account": "x"}),
@@ -239,6 +240,10 @@ def test_words() -> None:
     """Words are split as sbatch splits them, which is not quite as a shell does."""
     assert words_of("""-n 4 --comment=a"b c"\\ d 'it"s' # don't""") == ["-n", "4", "--comment=ab c d", 'it"s']
     assert words_of("-J a#b") == ["-J", "a"]
+    assert words_of("-n 2 hetjob -c 3") == words_of('-n 2 "" -c 3') == words_of("-n 2 PackJob") == ["-n", "2"]
+    assert words_of("-J hetjobs -n2") == ["-J", "hetjobs", "-n2"]
+    with pytest.raises(sbatch.SbatchError, match="unexpected ':'"):
+        words_of("-n2 : -n3")
 
 
 NOW = time.mktime((2030, 6, 15, 13, 30, 0, 0, 0, -1))

@@ -159,6 +159,7 @@ def test_export() -> None:
     assert exported("--export=NIL") == exported("--export=none") == {"SLURM_CONF": "x"}
     assert exported("--export=HOME,A=1") == {"SLURM_CONF": "x", "HOME": "/root", "A": "1"}
     assert exported("--export=ALL,SITE=there") == {**here, "SITE": "there"}
+    assert exported("--container-type=oci") == {**here, "SLURM_CONTAINER_TYPE": "oci"}
 
 
 def test_files_that_options_name(tmp_path: Path) -> None:
@@ -182,6 +183,46 @@ def test_components() -> None:
     assert [fields["het_job_offset"] for fields in each] == [0, 1]
 
 
+def test_a_component_without_options_of_its_own() -> None:
+    """Components of the script that the command line does not have get the options of its last component."""
+    text = "#!/bin/sh\n#SBATCH hetjob\n#SBATCH hetjob -n 9\ntrue\n"
+    each = [sbatch.submission("a.sh", text, ["-n2", ":", "-n4"], [], component=number) for number in range(3)]
+    assert [fields["num_tasks"] for fields in each] == [2, 4, 4]
+
+
+def test_hints_of_components() -> None:
+    """sbatch puts the hint of a component into its environment, from where the next one gets it."""
+    text = "#!/bin/sh\n#SBATCH --hint=nomultithread\n#SBATCH hetjob\ntrue\n"
+    first, second = (sbatch.submission("a.sh", text, [], [], component=number, environment={}) for number in range(2))
+    for fields in (first, second):
+        assert (fields["threads_per_core"], fields["environment"]["SLURM_HINT"]) == (1, "nomultithread")
+
+
+def test_nodes_of_other_components() -> None:
+    """slurmctld excludes the nodes that another component names."""
+    components: list[dict[str, Any]] = [{"req_nodes": "n1"}, {"exc_nodes": "n9"}, {"req_nodes": "n2"}]
+    sbatch.exclude_nodes(components)
+    assert [fields["exc_nodes"] for fields in components] == ["n2", "n9,n1,n2", "n1"]
+
+
+def test_options_of_spank_in_components(hooks: Callable[[str], Path]) -> None:
+    """A component gets those of the ones before, not those of later ones, which sbatch has not read by then."""
+    options = loader.load([loader.Source(path=str(hooks(SPANK)))]).options
+    words = ["-n1", ":", "--my-flag", ":", "-n2"]
+    each = [sbatch.submission("a.sh", SCRIPT, words, [], component=number, options=options) for number in range(3)]
+    given = ["_SLURM_SPANK_OPTION_python_my_flag"]
+    assert [list(fields.get("spank_job_env", {})) for fields in each] == [[], given, given]
+
+
+def test_a_wrapped_text_has_no_options() -> None:
+    """sbatch reads no options in the script that it makes itself."""
+    for text in ("#SBATCH -n 3", "#PBS -N other", "#SBATCH hetjob"):
+        script = sbatch.WRAPPED.format(text)
+        assert sbatch.components(script, [f"--wrap={text}"]) == 1
+        fields = sbatch.submission(None, script, [f"--wrap={text}"], [])
+        assert (fields["name"], fields.get("num_tasks")) == ("wrap", None)
+
+
 def test_variables_give_options() -> None:
     """Variables win over the script, and options of the command line over variables; a false flag takes one back."""
     script = "#!/bin/sh\n#SBATCH --account=script --comment=script --overcommit\n"
@@ -189,6 +230,9 @@ def test_variables_give_options() -> None:
     fields = sbatch.submission("job.sh", script, ["--qos=line"], [], environment=here)
     names = ("account", "comment", "time_limit", "qos", "overcommit")
     assert [fields.get(name) for name in names] == ["variable", "script", 7, "line", None]
+    for text, expected in (("", 1), ("Yes", 1), (" 2", 1), ("2 ", None), ("0", None), ("true", None)):
+        fields = sbatch.submission("job.sh", "#!/bin/sh\n", [], [], environment={"SBATCH_OVERCOMMIT": text})
+        assert fields.get("overcommit") == expected, text
 
 
 @pytest.mark.parametrize(

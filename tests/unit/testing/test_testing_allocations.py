@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -51,6 +52,23 @@ def test_components() -> None:
     assert [(fields["argv"], fields["num_tasks"]) for fields in both] == [(["/bin/sh"], 1), (["true"], 2)]
 
 
+def test_components_inherit() -> None:
+    """A component has what the one before gave, except resources, and nothing that a later one gives."""
+    for program, own in (("salloc", []), ("srun", ["true"])):
+        words = ["-n2", "--comment=x", *own, ":", "--nice=5", "true"]
+        both = [request(program, *words, component=number) for number in range(2)]
+        assert [(each.get("num_tasks"), each["comment"], each.get("nice")) for each in both] == [
+            (2, "x", None),
+            (None, "x", 5),
+        ]
+
+
+def test_a_program_that_is_sent() -> None:
+    """With --bcast, srun looks for the program."""
+    assert request("srun", "--bcast=/tmp/x", "sh", "-c", "true")["argv"] == [shutil.which("sh"), "-c", "true"]
+    assert request("srun", "--bcast=/tmp/x", "no-such-program")["argv"] == ["no-such-program"]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -78,7 +96,13 @@ def test_sockets_cores_and_threads(line: str, expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("srun",), ("srun", "--nodes=x", "true"), ("salloc", "--gres-flags=allow-task-sharing")]
+    "words",
+    [
+        ("srun",),
+        ("srun", "--nodes=x", "true"),
+        ("srun", "--cpu-bind=user", "true"),
+        ("salloc", "--gres-flags=allow-task-sharing"),
+    ],
 )
 def test_wrong(words: tuple[str, ...]) -> None:
     """What the command refuses is refused."""

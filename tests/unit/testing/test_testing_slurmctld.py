@@ -175,3 +175,20 @@ def test_fields_that_slurmctld_computes() -> None:
     """Computed fields have the values that the test gives."""
     job = FakeJob(user_name="alice", default_account="physics", groups={"wheel": 10})
     assert (job.user_name, job.default_account, job.groups) == ("alice", "physics", {"wheel": 10})
+
+
+def test_the_default_account(tmp_path: Path) -> None:
+    """It is that of the user's default association in the table of the test, unless the test gives it."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import hook, log\n\n@hook.job_submit\ndef f(job):\n"
+        "    log.user('%s %s', job.default_account, job.charged_account)\n"
+    )
+    table = [{"user_id": 1000, "account": name, "is_default": name == "maths"} for name in ("physics", "maths")]
+    for job, said in (
+        (FakeJob(), "maths maths"),
+        (FakeJob(account="physics"), "maths physics"),
+        (FakeJob(default_account="own"), "own own"),
+        (FakeJob(user_id=1), "None None"),
+    ):
+        assert run(path, "job_submit", job=job, associations=table).user_messages == [said]

@@ -22,6 +22,7 @@ from slurmhooks.hooks.requested import OMITTED
 from slurmhooks.testing import FakeOptions, Result, invocation, run
 from slurmhooks.testing.options import command_lines
 from slurmhooks.testing.runner import check_options
+from slurmhooks.testing.sbatch import hints
 
 Results = dict[str, Result]
 """The results of one component, by what ran: ``setup_defaults``, ``options`` if one is refused, ``pre_submit``."""
@@ -134,6 +135,8 @@ class Trial:
         if not all(result.accepted for result in results.values()):
             return
         try:
+            if (binding := command_lines.texts(given, plugin=False).get("cpu-bind")) is not None:
+                hints.cpus(binding)
             options = FakeOptions(
                 called.program,
                 options=command_lines.own_options(given),

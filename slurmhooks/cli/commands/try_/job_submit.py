@@ -12,12 +12,12 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, show_verdict, spank_lines
-from slurmhooks.cli.commands.try_.submission import read_file, read_source, restrict, submitter
+from slurmhooks.cli.commands.try_.submission import numbered, read_file, read_source, restrict, submitter, unlimited
 from slurmhooks.cli.findings import shown
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import rows
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run
+from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, allocations, run, sbatch
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 
 
@@ -106,9 +106,10 @@ def command(
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
     accepted = True
-    for component in range(submitted.components):
-        notes: list[str] = []
-        fields = submitted.fields(release, notes, component)
+    all_notes: list[list[str]] = [[] for _ in range(submitted.components)]
+    components = [submitted.fields(release, notes, component) for component, notes in enumerate(all_notes)]
+    sbatch.exclude_nodes(components)
+    for component, (fields, notes) in enumerate(zip(components, all_notes, strict=True)):
         if number and not submitted.has_fields:
             restrict(fields, notes)
         request = Request(
@@ -183,15 +184,19 @@ class Request:
         if name not in MAKERS:
             raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(MAKERS)}")
         try:
+            if isinstance(values, dict):
+                values = {key: unlimited(row) if isinstance(row, dict) else row for key, row in values.items()}
+            elif isinstance(values, list):
+                values = [unlimited(row) if isinstance(row, dict) else row for row in values]
             if name == "jobs":
-                values = [FakeRecord(release=self.release, **fields) for fields in values]
+                values = [FakeRecord(release=self.release, **numbered(FakeRecord, fields)) for fields in values]
             return MAKERS[name](values, release=self.release)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(f"--tables: {name}: {error}") from error
 
     def _fake(self, kind: Any, values: dict[str, Any]) -> Any:
         try:
-            return kind(release=self.release, **values)
+            return kind(release=self.release, **numbered(kind, values))
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from error
 

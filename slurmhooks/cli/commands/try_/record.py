@@ -10,7 +10,7 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import job_submit, site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
-from slurmhooks.cli.commands.try_.submission import read_file
+from slurmhooks.cli.commands.try_.submission import numbered, read_file
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.testing import FakeRecord, run
 
@@ -27,7 +27,8 @@ def _command(hook: str, function: str) -> click.Command:
     @common(job_submit.Tried)
     def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...]) -> None:
         try:
-            job = FakeRecord(release=release or site_handlers.release(sysconfdir), **read_file(record))
+            fields = numbered(FakeRecord, read_file(record))
+            job = FakeRecord(release=release or site_handlers.release(sysconfdir), **fields)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from error
         before = job.site_factor

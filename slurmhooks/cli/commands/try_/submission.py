@@ -6,11 +6,16 @@ import os
 import pwd
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
 import click
 
+from slurmhooks.fields.flag_rows import Enumerated
+from slurmhooks.fields.rows import rows
+from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.option import Option
 from slurmhooks.testing import Result, allocations, invocation, sbatch
 from slurmhooks.testing.environments import group_name
@@ -102,12 +107,11 @@ class Source:
 
     def checked(self, component: int = 0) -> Result:
         """Convert and check options of SPANK plugins, as the command does before it submits anything."""
-        lines = [] if self.has_fields else sbatch.options_in(self.text, [], self.options, foreign_lines=False)
         parts = [line.given for line in command_lines.read_components(self.program, self.words, self.options, [])]
+        text = "" if self.has_fields else sbatch.text_with_options(self.text, parts)
+        lines = sbatch.options_in(text, [], self.options, foreign_lines=False)
         variables = [] if self.has_fields else command_lines.of_environment(self.program, os.environ, self.options)
-        given = command_lines.in_force(lines, variables, parts, component)
-        if self.program == "srun":  # each component is a whole command line
-            given = [*variables, *parts[component]]
+        given = command_lines.in_force(self.program, lines, variables, parts, component)
         return check_options(self.options, command_lines.texts(given, plugin=True))
 
 
@@ -140,7 +144,7 @@ def read_source(source: str, words: Sequence[str], options: Sequence[Option], pr
     """
     if program != "sbatch":
         return Source(None, "", [source, *words], [], options, program=program)
-    is_option = source.startswith("-") and source != "-"
+    is_option = source == command_lines.SEPARATOR or (source.startswith("-") and source != "-")
     words = [source, *words] if is_option else list(words)
     try:
         lines = command_lines.read_components("sbatch", words, options, [])
@@ -189,7 +193,35 @@ def read_json(name: str, text: str) -> dict[str, Any]:
         raise click.UsageError(f"{name}: not JSON: {error}") from error
     if not isinstance(value, dict):
         raise click.UsageError(f"{name}: should be a JSON object")
-    return {key: UNLIMITED if item == "UNLIMITED" else item for key, item in value.items()}
+    return unlimited(value)
+
+
+def numbered(kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields in which numbers replace the names of choices and flags, such as JOB_FAILED, or A|B.
+
+    Args:
+        kind: the class of views that has the fields.
+        fields: values by name.
+
+    Raises:
+        ValueError: a field has no such name.
+    """
+    known = rows(kind)
+    made = dict(fields)
+    for name, value in fields.items():
+        row = known.get(name)
+        if isinstance(value, str) and isinstance(row, Enumerated):
+            members = row.kind.__members__
+            wrong = [word for word in value.split("|") if word not in members]
+            if wrong:
+                raise ValueError(f"{name} takes {row.kind.__name__}, not {wrong[0]!r}{nearest(wrong[0], members)}")
+            made[name] = reduce(or_, (int(members[word]) for word in value.split("|")))
+    return made
+
+
+def unlimited(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields in which UNLIMITED replaces the text "UNLIMITED"."""
+    return {key: UNLIMITED if item == "UNLIMITED" else item for key, item in fields.items()}
 
 
 def read_file(path: Path) -> dict[str, Any]:

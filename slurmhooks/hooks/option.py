@@ -113,7 +113,7 @@ class Option(_Of[Value]):
         self.sequence = sequence
         self.owner = owner
         self.where = where
-        self._checks: list[Callable[[Value], Value]] = []
+        self._checks: list[Callable[[Value], Value | None]] = []
         self._values: tuple[Value, ...] | None = None
 
     def __repr__(self) -> str:
@@ -216,8 +216,8 @@ class Option(_Of[Value]):
         """Whether a value must be converted or checked before anything is submitted."""
         return bool(self._checks) or self.type is not str
 
-    def check(self, function: Callable[[Value], Value]) -> Callable[[Value], Value]:
-        """Decorate a function that checks the value; it returns the value to use.
+    def check(self, function: Callable[[Value], Value | None]) -> Callable[[Value], Value | None]:
+        """Decorate a function that checks the value, and may return another one to use.
 
         It runs in srun, sbatch and salloc before anything is submitted, as the user, and again in slurmstepd, as root.
         If it raises ``Reject`` or ``ValueError``, the command ends and the user sees the text of the exception.
@@ -226,7 +226,7 @@ class Option(_Of[Value]):
             TypeError: the function cannot be called with one argument.
         """
         if not _takes_one(function):
-            raise TypeError(f"{self!r}: a check takes one argument, the value, and returns the value to keep")
+            raise TypeError(f"{self!r}: a check takes one argument, the value")
         self._checks.append(function)
         return function
 
@@ -245,7 +245,6 @@ class Option(_Of[Value]):
             text: the argument as Slurm passes it; None if the option was given without one.
 
         Raises:
-            TypeError: a check returned None, which would mean that the option is not given.
             Exception: whatever the type or a check raises; UnfitError in place of errors of Python's own types.
         """
         argument = self.argument(text)
@@ -253,12 +252,9 @@ class Option(_Of[Value]):
             value: Any = True if argument is None else self.type(argument)
             result: Value = value
             for check in self._checks:
-                kept = check(result)
-                if kept is None and result is not None:
-                    raise TypeError(
-                        f"{getattr(check, '__qualname__', check)} returns None; it returns the value to keep"
-                    )
-                result = kept
+                changed = check(result)
+                if changed is not None:  # which would mean that the option is not given
+                    result = changed
         except (ValueError, ArithmeticError) as error:  # decimal's is of the latter kind
             kind = self._kind(str(error))
             if kind is None:

@@ -228,6 +228,13 @@ def stripped(value: str) -> str:
     return value.strip()
 
 
+@text.check
+def short(value: str) -> None:
+    """Only refuse."""
+    if len(value) > 9:
+        raise Reject("at most 9 characters")
+
+
 def options() -> None:
     """Values have the type that the option was given, and None."""
     assert_type(flag.value, Literal[True] | None)

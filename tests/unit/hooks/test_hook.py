@@ -342,16 +342,20 @@ def test_check_may_refuse() -> None:
         greet.convert("alice")
 
 
-def test_a_check_that_returns_nothing_is_a_bug() -> None:
-    """None would mean that the option is not given, so it is no value to keep."""
+def test_a_check_that_returns_nothing_keeps_the_value() -> None:
+    """None would mean that the option is not given, so it is no value to use."""
     greet = option()
 
     @greet.check
-    def forgetful(value: str) -> str:
-        return None  # type: ignore[return-value]
+    def only_refuses(value: str) -> None:
+        if value == "nobody":
+            raise Reject("greet somebody")
 
-    with pytest.raises(TypeError, match="forgetful returns None"):
-        greet.convert("alice")
+    @greet.check
+    def changes(value: str) -> str:
+        return value.upper()
+
+    assert greet.convert("alice") == "ALICE"
 
 
 @pytest.mark.parametrize(

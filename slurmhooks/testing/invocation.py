@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from slurmhooks.hooks.option import Option
 
 
+PROGRAM_SINCE = (23, 2)
+"""The release from which on filters see the program that srun has looked for: until then it keeps that to itself."""
+
+
 @dataclass
 class Invocation:
     """A command of a user.
@@ -29,6 +33,7 @@ class Invocation:
         lines: the command lines of the components.
         environment: of the command.
         variables: the options that the environment gives.
+        release: of Slurm.
         script: path of the batch script as sbatch shows it; None: it comes from standard input or ``--wrap``.
         text: of the batch script; None: the command has none.
         of_script: the options of the components of the script.
@@ -38,6 +43,7 @@ class Invocation:
     lines: list[CommandLine]
     environment: dict[str, str]
     variables: list[Given]
+    release: tuple[int, ...]
     script: str | None = None
     text: str | None = None
     of_script: list[list[Given]] = field(default_factory=list)
@@ -66,7 +72,7 @@ class Invocation:
         if self.program == "sbatch":
             return self.rest if self.script is None else [self.script, *self.rest[1:]]
         words = self.lines[component].rest
-        if self.program != "srun":
+        if self.program != "srun" or self.release < PROGRAM_SINCE:
             return words
         return command_lines.sent_program(words, self.in_force(component), self.environment)
 
@@ -100,7 +106,7 @@ def read(
     """
     lines = command_lines.read_components(program, words, options, None, release_of(release))
     variables = command_lines.of_environment(program, environment, options, release_of(release))
-    called = Invocation(program, lines, dict(environment), variables)
+    called = Invocation(program, lines, dict(environment), variables, release_of(release))
     if program != "sbatch":
         return called
     wrapped = wrapped_in(lines)

@@ -78,7 +78,7 @@ BROKEN: dict[str, Callable[[Given], bool]] = {
     KEPT: lambda given: given.memory > 100,
     SHORT: lambda given: given.minutes > 10,
     LONG: lambda given: given.minutes in range(15, 60),
-    FILLED: lambda given: given.minutes not in (2, 5, 7),
+    FILLED: lambda given: given.minutes not in (2, 3, 5, 7),
     INSIDE: lambda given: not given.folder.startswith("/home"),
 }
 

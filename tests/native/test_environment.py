@@ -232,7 +232,7 @@ def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
         host.run(f"close_fd {closed}\n{script}", wrapper=wrapper, quiet=False)
     run = host.read(0, output.read_bytes())
     assert run.one("job_submit")["comment"] == "ran"
-    assert run.lines().count("for the log") == 2
+    assert run.lines().count("| for the log") == 2
     assert [result.rc for result in run.of("call")] == [0, 0]
 
 

@@ -64,7 +64,7 @@ def test_no_process_ids_of_groups(tmp_path: Path) -> None:
         process.stdin.write("exchange 100 echo\n" * len(PIDS))
         process.stdin.flush()
         results = [process.stdout.readline().split("\t")[0] for _ in PIDS]
-        lines = [process.stderr.readline().split()[1:] for _ in PIDS]
+        lines = [process.stderr.readline().split()[2:] for _ in PIDS]
         process.stdin.write("stop\n")
         process.stdin.close()
         assert process.wait() == 0

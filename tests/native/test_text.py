@@ -84,7 +84,7 @@ def test_the_locale_of_slurmctld_does_not_matter(name: str, host: Host, tmp_path
     )
     result = run.one("job_submit")
     assert (result.rc, result["comment"]) == (0, "c3a4e282acff"), run.log
-    assert ("INFO", "name ä€?") in run.log
+    assert ("INFO", "| name ä€?") in run.log
 
 
 def test_messages(each_host: Host) -> None:

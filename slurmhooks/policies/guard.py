@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.number_rows import Number, Offset, Tagged, Time
+from slurmhooks.fields.number_rows import MEM_PER_CPU, Number, Offset, Tagged, Time
 from slurmhooks.fields.rows import Text, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.job_submit.bounds.asked import in_record
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 WITH_UNSET = (Text, Number, Offset, Tagged, Time)
 """Rows of fields that say whether an update sets them: they are None otherwise, or 0 if they are times."""
-PER_CPU = 1 << 63
-"""The bit of pn_min_memory that makes it an amount for each CPU (MEM_PER_CPU of slurm.h)."""
 ALL_BY_ZERO = frozenset({"min_mem_per_node", "min_mem_per_cpu", "pn_min_memory", "max_nodes", "max_cpus"})
 """Fields in which 0 is more than every other number: all memory of a node, or no limit."""
 
@@ -122,9 +120,9 @@ def _lowers(name: str, new: Any, old: Any) -> bool:
     if not isinstance(new, int) or old is None:
         return False
     if name == "pn_min_memory":
-        if (new ^ old) & PER_CPU:
+        if (new ^ old) & MEM_PER_CPU:
             return False
-        new, old = new & ~PER_CPU, old & ~PER_CPU
+        new, old = new & ~MEM_PER_CPU, old & ~MEM_PER_CPU
     if not new and name in ALL_BY_ZERO:
         return not old
     return bool(new >= old if name == "nice" else new <= old)

@@ -52,9 +52,7 @@ class InteractiveLimit(Rule):
         if self.time is not None:
             asked = request.get("time_limit")
             if asked is None and request.number("time_min") <= self.time:
-                limit = resources.time_limit(request, self.time)
-                if limit is not None:
-                    request.job.time_limit = limit
+                resources.limit_time(request, self.time)
             elif asked is None or asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
         for limit, what, most in (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
 """Returns from bounds what a ceiling limits."""
 
-__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "time_limit"]
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "limit_time"]
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
@@ -43,17 +43,19 @@ def lacks(request: Request, amount: Callable[[Bounds], Range], floor: int) -> bo
     return amount(bounds(request)).least < floor and amount(bounds(request, nodes=True)).least < floor
 
 
-def time_limit(request: Request, minutes: int) -> int | None:
-    """Return the time limit that a rule may set for a job that names none.
+def limit_time(request: Request, minutes: int) -> int | None:
+    """Set the time limit of a job that names none, and return it.
 
     It is not above MaxTime of all partitions, where the job would never start. None: Slurm ends the job earlier, by its
-    deadline; it would refuse a time limit that does not fit before.
+    deadline, and would refuse a time limit that does not fit before, so none is set.
     """
     deadline = request.number("deadline")
     if deadline and deadline - time.time() <= 60 * minutes:
         return None
     partitions = computing.partitions_of(request.job, request.record, nodes=False)
-    return min(minutes, max(partition.defaults.max_time or minutes for partition in partitions))
+    limit = min(minutes, max(partition.defaults.max_time or minutes for partition in partitions))
+    request.job.time_limit = limit
+    return limit
 
 
 def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:

@@ -60,9 +60,8 @@ class DefaultTime(Rule):
         """Set a missing time limit."""
         if request.job.time_limit is not None:
             return
-        limit = resources.time_limit(request, max(self.value, request.number("time_min")))
+        limit = resources.limit_time(request, max(self.value, request.number("time_min")))
         if limit is not None:
-            request.job.time_limit = limit
             self.tell(request, limit=shown_time(limit))
 
     def effect(self) -> str:
@@ -108,9 +107,7 @@ class TimeCeiling(Rule):
         asked = request.get("time_limit")
         if asked is None:
             if self.unset == "set":
-                limit = resources.time_limit(request, self.limit)
-                if limit is not None:
-                    request.job.time_limit = limit
+                resources.limit_time(request, self.limit)
             elif self.unset == "refuse":
                 self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
         elif asked > self.limit:  # UNLIMITED is greater than every number

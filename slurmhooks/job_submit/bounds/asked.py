@@ -28,13 +28,10 @@ MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 FIELDS = (
     "min_nodes", "max_nodes", "req_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task",
     "min_cpus", "max_cpus", "pn_min_cpus", "overcommit", "sockets_per_node", "cores_per_socket", "shared",
-    "core_spec", "thread_spec", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres",
-    "mem_per_tres", *MEMORY, "licenses", "features", "prefer", "threads_per_core", "ntasks_per_core", "partition",
-    "reservation", "segment_size",
+    "core_spec", "thread_spec", *derived.TRES, *MEMORY, "licenses", "features", "prefer", "threads_per_core",
+    "ntasks_per_core", "partition", "reservation", "segment_size",
 )  # fmt: skip
 """The fields of a request on which the bounds depend, besides its time limit."""
-GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
-"""The fields that may name GPUs."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
 RECORD_NAMES = {"reservation": ("resv_name",), "qos": ("qos_req", "qos")}
@@ -304,10 +301,10 @@ def read(job: Request, record: Record | None) -> Asked:
     licenses = read_licenses(reader.get("licenses"))
     # All nodes (NumNodes=ALL) are no minimum: Slurm adds them only to jobs that expand others.
     all_nodes = number("min_nodes") == ENDLESS
-    lists = [reader.tres(name) for name in GPUS]
+    lists = [reader.tres(name) for name in derived.GPUS]
     gpus = [Counts.of(tres) for tres in lists]
     if not any(gpus):  # an update that clears the last of them does not always make slurmctld forget them
-        cleared = [Reader(job, record, present=True).tres(name) for name in GPUS]
+        cleared = [Reader(job, record, present=True).tres(name) for name in derived.GPUS]
         gpus = [Counts({}, Counts.of(tres).most) for tres in cleared]
         lists += cleared
     wanted = {item.key for tres in lists for item in tres if item.count}

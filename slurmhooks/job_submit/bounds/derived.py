@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record
 
 
-TRES = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres")
+GPUS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+"""The fields that may name GPUs."""
+TRES = (*GPUS, "cpus_per_tres", "mem_per_tres")
 """The fields that may name GRES."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import OpenMode
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing import sbatch
+from slurmhooks.testing.environments import CLUSTER
 from slurmhooks.testing.options import command_lines
 from slurmhooks.testing.options.command_lines import CommandLineError
 from slurmhooks.testing.options.values import SbatchError
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 COMMANDS = ("srun", "salloc")
 PORT = 60001
 """Stands for the ports on which the command waits."""
-CLUSTER = "cluster"
-"""Stands for the name of the cluster."""
 OF_STEPS = ("async", "parsable", "relative")
 """Options with which srun refuses to request an allocation."""
 OF_BATCH = ("environment", "std_in", "std_out", "std_err")

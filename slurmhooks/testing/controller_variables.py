@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.fields.rows import release_of
-from slurmhooks.testing.environments import group_name
+from slurmhooks.testing.environments import CLUSTER, group_name
 from slurmhooks.testing.job_submit import release_of_view
 
 if TYPE_CHECKING:
     from slurmhooks.testing.job_submit import FakeRecord
 
-CLUSTER = "cluster"
 TIMES_SINCE = (23, 2)
 """Since then there are variables for the start and the end."""
 ALWAYS = {

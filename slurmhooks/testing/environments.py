@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from slurmhooks.testing.cli_filter import FakeOptions
 
 NODE = "n1"
+CLUSTER = "cluster"
+"""Stands for the name of the cluster."""
 _START = 1767225600
 _OF_SRUN = {
     "SLURMD_DEBUG": "2",
@@ -149,7 +151,7 @@ def of_script(items: Mapping[str, Any], callback: str) -> dict[str, str]:
 
 def _of_job(items: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "SLURM_CLUSTER_NAME": "cluster",
+        "SLURM_CLUSTER_NAME": CLUSTER,
         "SLURM_JOBID": str(items["job_id"]),
         "SLURM_JOB_CPUS_PER_NODE": str(items["job_ncpus"]),
         "SLURM_JOB_GID": str(items["job_gid"]),

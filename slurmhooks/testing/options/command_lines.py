@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 NONE, REQUIRED, OMITTABLE = 0, 1, 2
 """As has_arg of getopt_long()."""
 HINT = "SLURM_HINT"
-WITHOUT_HINT = ("ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind")
-"""Options that exclude a hint."""
+WITHOUT_HINT = frozenset({"ntasks-per-core", "threads-per-core", "extra-node-info"})
+"""Options that exclude --hint, as does --cpu-bind."""
 SEPARATOR = ":"
 """Separates the components of a heterogeneous job."""
 
@@ -215,7 +215,7 @@ def in_force(
         there = parts[min(number, len(parts) - 1)]
         given = [*_inherited(given), *here, *own, *there]
         names = texts(given, plugin=False)
-        if command != "srun" and "hint" in names and names.keys().isdisjoint(WITHOUT_HINT):
+        if command != "srun" and "hint" in names and names.keys().isdisjoint({*WITHOUT_HINT, "cpu-bind"}):
             # The command puts it into its environment, where it finds it for the next component.
             exported, others = Given("hint", HINT, names["hint"]), [each for each in own if each.how != HINT]
             own = [exported, *others] if command == "sbatch" else [*others, exported]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.fields.constants import CpuBind
 from slurmhooks.fields.rows import release_of
 from slurmhooks.testing.options import bindings
-from slurmhooks.testing.options.command_lines import is_set
+from slurmhooks.testing.options.command_lines import WITHOUT_HINT, is_set
 from slurmhooks.testing.options.values import SbatchError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ LAST_SINCE = (26, 5)
 """Since then the last --mail-type counts, more options exclude --hint, and --export-file needs another --export."""
 OVERRIDING = (("mem", "mem-per-cpu", "mem-per-gpu"), ("ntasks-per-gpu", "ntasks-per-tres"))
 """Options that exclude each other, or that of a variable if another one is written."""
-WITHOUT_HINT = frozenset({"ntasks-per-core", "threads-per-core", "extra-node-info"})
-"""Options that exclude --hint, as do --cpu-bind and, since LAST_SINCE, the others about sockets and cores."""
 CPUS_SINCE = (24, 5)
 """Since then --cpus-per-task is also a TRES per task."""
 SOCKETS = frozenset({"sockets-per-node", "cores-per-socket"})

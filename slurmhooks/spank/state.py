@@ -95,10 +95,11 @@ class State(OfACall, MutableMapping[str, "Any"]):
 
     def __getitem__(self, name: str) -> Any:
         """Return a value; KeyError if it is not set."""
-        values = {**self._values(), **self._staged}
-        if values.get(name, _GONE) is _GONE:
+        value = self._values().get(name, _GONE)
+        value = self._staged.get(name, value)
+        if value is _GONE:
             raise KeyError(f"{name}: {NO_PROLOG}" if self._no_prolog else name)
-        return values[name]
+        return value
 
     def __setitem__(self, name: str, value: object) -> None:
         """Set a value."""

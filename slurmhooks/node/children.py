@@ -174,7 +174,10 @@ def _serve(
         for check in checks:
             answer = result(check, arguments)
             if posix.getpid() != process:
-                log.error("health check %s has forked and its child came back, which ends here", check.label)
+                log.error(
+                    "health check %s has forked and its child came back, which ends here: have it call os._exit()",
+                    check.label,
+                )
                 return  # an answer of it would count as that of the next check
             posix.write(answers, packed((answer.kind, answer.text)))
     finally:

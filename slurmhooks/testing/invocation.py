@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PROGRAM_SINCE = (23, 2)
-"""The release from which on filters see the program that srun has looked for: until then it keeps that to itself."""
+"""The first release in which filters see the whole path of a program that srun sends (--bcast)."""
 
 
 @dataclass

@@ -58,9 +58,16 @@ def test_results_keep_their_order() -> None:
 
 
 def test_a_forked_child_that_comes_back_answers_nothing() -> None:
-    """If a check forks and its child returns, each of the other checks has its own result nevertheless."""
-    checks = [check(lambda: os.fork() and None), check(refuse), check(lambda: None), check(refuse)]
-    assert [result.kind for result in run(checks)] == [PASSED, REFUSED, PASSED, REFUSED]
+    """If a check forks and its child returns, each check has its own result nevertheless, not one of the child."""
+
+    def refuse_after_the_child() -> None:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            refuse()
+
+    checks = [check(refuse_after_the_child), check(refuse), check(lambda: None), check(refuse)]
+    assert [result.kind for result in run(checks)] == [REFUSED, REFUSED, PASSED, REFUSED]
 
 
 @pytest.mark.parametrize("text", ["", "two\nlines", "tab\tand \\n", "ü\udcff", "x" * 5000])

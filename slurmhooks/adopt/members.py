@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.adopt import conditions, names
 from slurmhooks.adopt.tree import Call, Constant, Expr, Index, Name
 from slurmhooks.adopt.values import ANY, NIL, Level, Remark, Value
+from slurmhooks.fields.secrets import BESIDES
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.source import Use
 
@@ -264,7 +265,7 @@ def written(flow: Following, target: Index, of: Value, value: Value) -> None:
     if role == "job_desc":
         release = flow.settings.release
         if name in names.fields(role, release) and name not in job_fields.writable(release) | {"_job_desc"}:
-            if name not in job_fields.BESIDES:
+            if name not in BESIDES:
                 why = "Slurm's plugin cannot write this field: the assignment is ignored, and logged"
                 flow.remark(Remark(target.line, "read-only", "warning", f"assigns job_desc.{name}", why))
         elif name not in job_fields.writable(release):

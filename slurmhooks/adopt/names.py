@@ -11,6 +11,7 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.flag_rows import Bit
 from slurmhooks.fields.number_rows import Number, Tagged
 from slurmhooks.fields.rows import NEWEST, Computed, Gres, Text, rows
+from slurmhooks.fields.secrets import BESIDES
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.job_constants import numbers
@@ -91,13 +92,9 @@ def globals_of(version: str) -> set[str]:
 @cache
 def fields(kind: str, release: Release) -> frozenset[str]:
     """Return the fields of a kind that scripts can read in a release."""
-    names = {
-        name
-        for name in job_fields.names(kind, release)
-        if kind != "job_desc" or job_fields.READABLE_SINCE.get(name, release) <= release
-    }
+    names = {name for name, row in job_fields.names(kind, release).items() if row.facts["lua"].reads(release)}
     if kind == "job_desc":
-        names |= set(job_fields.BESIDES)
+        names |= set(BESIDES)
     if kind == "job_rec":
         names |= set(job_fields.ARRAYS)
     return frozenset(names | {POINTERS[kind]})
@@ -170,7 +167,7 @@ def kind_of(field: str) -> str:
         ``text``: nil if unset; ``number?``: a number, or nil if unset; ``number``: a number, NO_VAL if unset;
         ``boolean``; ``table``; or ``unknown``.
     """
-    if field in job_fields.BESIDES:
+    if field in BESIDES:
         return "table"
     row = next(
         (job_fields.names("job_desc", release)[field] for release in reversed(RELEASES) if has(field, release)), None

@@ -12,6 +12,9 @@ from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Unpack
+
+    from slurmhooks.fields.facts import Facts
 
 Value = TypeVar("Value")
 Flags = TypeVar("Flags", bound=IntFlag)
@@ -37,6 +40,7 @@ class Enumerated(Sized[Value]):
         writable: bool = True,
         since: str | None = None,
         until: str | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
         """Describe the field.
 
@@ -50,8 +54,9 @@ class Enumerated(Sized[Value]):
             writable: see Field.
             since: see Field.
             until: see Field.
+            facts: see Field.
         """
-        super().__init__(bits, doc, member=member, writable=writable, since=since, until=until)
+        super().__init__(bits, doc, member=member, writable=writable, since=since, until=until, **facts)
         self.kind = kind
         self.mask = mask
         self.optional = optional
@@ -138,9 +143,9 @@ class Bit(Field[bool]):
 
     __slots__ = ("bit",)
 
-    def __init__(self, bit: int, doc: str, *, member: str | tuple[str, ...]) -> None:
+    def __init__(self, bit: int, doc: str, *, member: str | tuple[str, ...], **facts: Unpack[Facts]) -> None:
         """Store which bit it is."""
-        super().__init__(doc, member=member, writable=False)
+        super().__init__(doc, member=member, writable=False, **facts)
         self.bit = bit
 
     def decoder(self) -> Callable[[int], bool]:

@@ -11,6 +11,9 @@ from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, Unlimited, number_to_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Unpack
+
+    from slurmhooks.fields.facts import Facts
 
 Value = TypeVar("Value")
 
@@ -65,9 +68,10 @@ class Sized(Field[Value]):
         writable: bool = True,
         since: str | None = None,
         until: str | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
         """Also keep the width of the C member."""
-        super().__init__(doc, unit=unit, member=member, writable=writable, since=since, until=until)
+        super().__init__(doc, unit=unit, member=member, writable=writable, since=since, until=until, **facts)
         self.bits = bits
 
     def condition(self, value: object) -> tuple[int, int]:
@@ -123,9 +127,12 @@ class Time(Sized[int]):
         member: str | tuple[str, ...] | None = None,
         writable: bool = True,
         since: str | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
         """Store the description; width and unit are always the same."""
-        super().__init__(64, doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
+        super().__init__(
+            64, doc, unit="seconds since the epoch", member=member, writable=writable, since=since, **facts
+        )
 
     def decoder(self) -> Callable[[int], int]:
         """See Field."""
@@ -213,10 +220,18 @@ class Tagged(Sized[int]):
     __slots__ = ("tag", "tagged")
 
     def __init__(
-        self, bits: int, doc: str, *, member: str | tuple[str, ...], tagged: bool, unit: str = "", writable: bool = True
+        self,
+        bits: int,
+        doc: str,
+        *,
+        member: str | tuple[str, ...],
+        tagged: bool,
+        unit: str = "",
+        writable: bool = True,
+        **facts: Unpack[Facts],
     ) -> None:
         """Store which of the two meanings it is."""
-        super().__init__(bits, doc, unit=unit, member=member, writable=writable)
+        super().__init__(bits, doc, unit=unit, member=member, writable=writable, **facts)
         self.tag = 1 << (bits - 1)
         self.tagged = tagged
 

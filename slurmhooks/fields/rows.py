@@ -24,6 +24,9 @@ from slurmhooks.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
+    from typing import Unpack
+
+    from slurmhooks.fields.facts import Facts
 
 Value = TypeVar("Value")
 Release = tuple[int, int]
@@ -47,12 +50,15 @@ class Field(Generic[Value]):
         writable: whether handlers may assign it.
         since: first release that has it, or None if all supported releases do.
         until: last release that has it, or None.
+        facts: what is true of it for others than its view; see slurmhooks.fields.facts.
     """
 
-    __slots__ = ("_member", "doc", "members", "name", "since", "unit", "until", "writable")
+    __slots__ = ("_member", "doc", "facts", "members", "name", "since", "unit", "until", "writable")
 
     bits = 0
     """Width of the C member, for numbers."""
+    holds_text = False
+    """Whether the values can hold a text of the user, such as a password."""
 
     def __init__(
         self,
@@ -63,6 +69,7 @@ class Field(Generic[Value]):
         writable: bool = True,
         since: str | None = None,
         until: str | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
         """Store the description; see the class. By default, the member has the name of the attribute."""
         self.name = ""
@@ -73,12 +80,25 @@ class Field(Generic[Value]):
         self.writable = writable
         self.since = since
         self.until = until
+        self.facts = facts
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Store the attribute's name."""
+        """Store the attribute's name.
+
+        Raises:
+            TypeError: the row lacks a fact that its view asks for in ``ASKED_FOR``.
+        """
+        for fact in getattr(owner, "ASKED_FOR", ()):
+            if fact not in self.facts and (fact != "secret" or self.holds_text):
+                raise TypeError(f"{owner.__name__}.{name} needs {fact}=: see Facts in slurmhooks/fields/facts.py")
         self.name = name
         member = self._member or name
         self.members = (member,) if isinstance(member, str) else member
+
+    @property
+    def names_in_record(self) -> tuple[str, ...]:
+        """The names that a field of a request has in the record of the job."""
+        return self.facts.get("in_record", (self.name,))
 
     @property
     def label(self) -> str:
@@ -122,6 +142,8 @@ class Text(Field[str]):
     """A ``char *``: None is a null pointer."""
 
     __slots__ = ()
+
+    holds_text = True
 
     def decoder(self) -> Callable[[bytes], str]:
         """See Field."""
@@ -297,9 +319,9 @@ class Sluid(Field[str]):
 
     __slots__ = ()
 
-    def __init__(self, doc: str, *, member: str, since: str) -> None:
+    def __init__(self, doc: str, *, member: str, since: str, **facts: Unpack[Facts]) -> None:
         """Store the description."""
-        super().__init__(doc, member=member, writable=False, since=since)
+        super().__init__(doc, member=member, writable=False, since=since, **facts)
 
     def decoder(self) -> Callable[[int], str | None]:
         """See Field."""
@@ -311,9 +333,11 @@ class Strings(Field[list[str]]):
 
     __slots__ = ("count",)
 
-    def __init__(self, doc: str, *, member: str, count: str) -> None:
+    holds_text = True
+
+    def __init__(self, doc: str, *, member: str, count: str, **facts: Unpack[Facts]) -> None:
         """Store which member is the counter."""
-        super().__init__(doc, member=member, writable=False)
+        super().__init__(doc, member=member, writable=False, **facts)
         self.count = count
 
     def decoder(self) -> Callable[[list[bytes]], list[str]]:
@@ -324,18 +348,20 @@ class Strings(Field[list[str]]):
 class Computed(Field[Value]):
     """A fact that slurmctld or the name service knows, which is looked up on use; read-only."""
 
-    __slots__ = ("kind", "private")
+    __slots__ = ("holds_text", "kind", "private")
 
-    def __init__(self, kind: type[Value], doc: str, *, private: bool = True) -> None:
+    def __init__(self, kind: type[Value], doc: str, *, private: bool = True, **facts: Unpack[Facts]) -> None:
         """Describe the field.
 
         Args:
             kind: the type of the value.
             doc: description of the field.
             private: exists only if the build had Slurm's sources.
+            facts: see Field.
         """
         self.kind = kind  # for stubs and documentation
-        super().__init__(doc, writable=False)
+        self.holds_text = kind is str
+        super().__init__(doc, writable=False, **facts)
         self.private = private
 
     def member(self, release: Release, present: Container[str]) -> str | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The fields of requests and records for Lua scripts, made from the rows of slurmhooks.fields.
 
-A field has the same name as its row. This module describes the differences: rows that scripts cannot read or write,
-releases that added them, and fields for which Slurm's C code passes something other than the member.
+A field has the same name as its row, which says whether scripts can read or write it, and since which release. This
+module describes fields for which Slurm's C code passes something other than the member.
 
 Scripts get the values of the struct: NO_VAL is a number, and nice includes NICE_OFFSET.
 """
@@ -35,62 +35,9 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Members
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Rows that scripts cannot reach: job_submit_lua.c and slurm_lua.c do not have these names.
-_NO_DESC = _words(
-    "alloc_resp_port alloc_sid alloc_tls_cert charged_account cluster_features container_id container_type"
-    " cpu_bind cpu_bind_type deadline default_partition env_size fed_siblings_active fed_siblings_viable"
-    " group_name groups interactive job_id job_id_str job_size_str kill_on_node_fail licenses_tot mem_bind"
-    " mem_bind_type mem_update_delay mem_update_margin oom_kill_step open_mode origin origin_cluster other_port"
-    " overcommit plane_size profile resp_host restart_cnt resv_port_cnt runtime sluid submit_line task_dist"
-    " task_dist_flags wait_all_nodes warn_flags warn_signal warn_time x11 x11_magic_cookie x11_target"
-    " x11_target_port"
-)
-_NO_RECORD = _words(
-    "accrue_time alloc_partition alloc_sid batch_flag begin_time bitflags cluster cluster_features container_id"
-    " contiguous cores_per_socket cpus_per_task db_flags deadline exc_nodes failed_node job_state_flags"
-    " kill_on_node_fail last_sched_eval mail_type mail_user network ntasks_per_core ntasks_per_node ntasks_per_socket"
-    " ntasks_per_tres num_tasks overcommit pn_min_tmp_disk pre_sus_time preempt_time prefer req_nodes requeue"
-    " resize_time resv_ports runtime share_res sockets_per_node state_desc state_reason state_reason_prev_db"
-    " submit_line suspend_time system_comment"
-    " threads_per_core tot_sus_time whole_node"
-)
-_NO_PARTITION = _words("grace_time tres_fmt_str")
-_NO_RESERVATION = _words("burst_buffer comment groups name tres_fmt_str")
-
-_READ_ONLY = _words("boards_per_node network ntasks_per_board ntasks_per_core req_context sockets_per_board")
-"""Rows that are writable in Python, but not in Lua."""
-
-# The first release with the name in Lua, if the member is older.
-_SINCE_DESC = {
-    "assoc_comment": (23, 2),
-    "assoc_qos": (24, 11),
-    "core_spec": (26, 5),
-    "mcs_label": (23, 11),
-    "segment_size": (25, 11),
-    "thread_spec": (26, 5),
-}
-_SINCE_RECORD = {
-    "core_spec": (26, 5),
-    "curr_dependency": (24, 5),
-    "mcs_label": (23, 11),
-    "orig_dependency": (24, 5),
-    "original_sluid": (26, 5),
-    "segment_size": (25, 11),
-    "sluid": (26, 5),
-    "thread_spec": (26, 5),
-}
-_SINCE_PARTITION = {"max_cpus_per_socket": (23, 2)}
-READABLE_SINCE = {"selinux_context": (23, 2)}
-"""Before these releases, scripts can only write the field."""
-
 ARRAYS = ("argv", "spank_job_env")
 """Fields that are tables whose first index is 0."""
-BESIDES = (*ARRAYS, "environment")
-"""Fields of a request that are not rows."""
+_VIEWS = {"job_desc": JobFields, "job_rec": RecordFields, "part": PartitionFields, "reservation": ReservationFields}
 
 
 @cache
@@ -101,16 +48,10 @@ def names(kind: str, release: Release) -> Mapping[str, Field[Any]]:
         kind: ``job_desc``, ``job_rec``, ``part`` or ``reservation``.
         release: the release of Slurm.
     """
-    view, hidden, since = {
-        "job_desc": (JobFields, _NO_DESC, _SINCE_DESC),
-        "job_rec": (RecordFields, _NO_RECORD, _SINCE_RECORD),
-        "part": (PartitionFields, _NO_PARTITION, _SINCE_PARTITION),
-        "reservation": (ReservationFields, _NO_RESERVATION, {}),
-    }[kind]
     return {
         name: row
-        for name, row in rows(view).items()
-        if name not in hidden and since.get(name, release) <= release and _exists(row, release)
+        for name, row in rows(_VIEWS[kind]).items()
+        if (row.facts["lua"].reads(release) or row.facts["lua"].writes(release)) and _exists(row, release)
     }
 
 
@@ -123,8 +64,7 @@ def _exists(row: Field[Any], release: Release) -> bool:
 @cache
 def writable(release: Release) -> frozenset[str]:
     """Return the fields of a request that a script can write."""
-    fields = names("job_desc", release)
-    return frozenset(name for name, row in fields.items() if row.writable and name not in _READ_ONLY)
+    return frozenset(name for name, row in names("job_desc", release).items() if row.facts["lua"].writes(release))
 
 
 def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Members], Any]]:
@@ -137,7 +77,7 @@ def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, 
     functions = {}
     for name, row in names("job_desc", release).items():
         member = members[name]
-        if member is not None and not isinstance(row, Computed) and READABLE_SINCE.get(name, release) <= release:
+        if member is not None and not isinstance(row, Computed) and row.facts["lua"].reads(release):
             functions[name.encode()] = _reader(member, _decoder(row))
     return functions
 

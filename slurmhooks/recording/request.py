@@ -6,6 +6,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
+from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.recording.file import RecordingError, join, split
 from slurmhooks.wire.message import Message, decode
 from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Table, Tables
 
 _TIME = Struct("<d")
-SECRETS = {
-    "script": ("script", "argv", "submit_line"),
-    "environment": ("environment", "spank_job_env", "x11_magic_cookie"),
-}
-"""Fields that may hold passwords, by the names with which a site asks for them: submit_line has the whole script of
-``sbatch --wrap`` and the variables of ``--export``, and whoever has the cookie may use the user's screen. They are not
-recorded otherwise, nor logged as changes."""
 
 
 class Recorded(NamedTuple):

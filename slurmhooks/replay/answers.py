@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.fields import KEYS
 from slurmhooks.fields import LISTS as TABLES
+from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.hooks.points import LISTS
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.users import Facts, Users
-from slurmhooks.recording.request import SECRETS
 from slurmhooks.testing.job_tables import condition_of, fulfils
 from slurmhooks.wire.message import Message, Packed, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What

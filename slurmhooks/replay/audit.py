@@ -17,6 +17,7 @@ from slurmhooks.fields import JobFields
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.fields.rows import Computed, release_of, rows
 from slurmhooks.job_submit.bounds import defaults
+from slurmhooks.job_submit.bounds.asked import in_record
 from slurmhooks.job_submit.views import Views
 from slurmhooks.recording.request import Recorded
 from slurmhooks.replay.answers import Answers, Snapshots
@@ -42,8 +43,6 @@ _FILLED = """
 """
 FILLED = frozenset(_FILLED.split())
 """Fields of which a record does not tell whether the request had them, or Slurm filled them in."""
-OTHERS = {"dependency": "orig_dependency", "reservation": "resv_name"}
-"""Fields that have other names in a record."""
 EMPTY = frozenset(
     {"array_inx", "fed_siblings_active", "fed_siblings_viable", "job_id", "job_id_str", "restart_cnt", "sluid"}
 )
@@ -166,7 +165,7 @@ class Auditor:
         """Yield the fields of a request that a record has; in jobs of crontabs, some numbers are the unset one."""
         fields = rows(JobFields)
         for name in _known(type(record)) & self._fields:
-            value = getattr(record, OTHERS.get(name, name))
+            value = in_record(record, name)
             if name == "mail_user" and value == defaults.mail_user(record.user_name):
                 continue
             if value not in (None, unset(fields[name])) and (value or name not in COUNTS):
@@ -184,8 +183,8 @@ def _without_defaults(record: Any) -> Any:
 def _known(record: type[Any]) -> frozenset[str]:
     """Return the fields of requests that the records of a build have."""
     computed = {name for name, row in rows(JobFields).items() if isinstance(row, Computed)}
-    names = {OTHERS.get(name, name): name for name in rows(JobFields)}
-    has = {names[name] for name in rows(record) if name in names and name not in record._missing}
+    present = rows(record).keys() - record._missing
+    has = {name for name, row in rows(JobFields).items() if not present.isdisjoint(row.names_in_record)}
     return frozenset(has - EMPTY - LACKING - SPECIAL - computed)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.recording.request import SECRETS
+from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.slurmctld.shown import LONGEST_TEXT, MAX_ITEMS, NOT_SENT, plain
 from slurmhooks.values import text_from_c, text_to_c
 

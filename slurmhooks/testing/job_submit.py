@@ -139,11 +139,6 @@ class FakeJob(_OfRelease, model.Job):
         fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
 
-UPDATE_ZERO = (
-    *("boards_per_node", "het_job_offset", "immediate", "mem_update_delay", "mem_update_margin", "ntasks_per_board"),
-    *("oom_kill_step", "power_flags", "resv_port_cnt", "segment_size", "sockets_per_board"),
-)
-"""Fields of an update that scontrol sends as 0."""
 DEFAULTS = {
     "account": JobFlag.USE_DEFAULT_ACCT,
     "partition": JobFlag.USE_DEFAULT_PART,
@@ -167,7 +162,9 @@ def request_of(job: FakeJob, hook: str, record: FakeRecord | None = None) -> Fak
         record = record or FakeRecord(release=release_of_view(job))
         flags = sum(int(flag) for name, flag in DEFAULTS.items() if getattr(job, name) is None)
         sent: dict[str, object] = {
-            name: 0 for name in UPDATE_ZERO if name not in job._missing and getattr(job, name) is None
+            name: row.facts["in_updates"]
+            for name, row in rows(type(job)).items()
+            if "in_updates" in row.facts and name not in job._missing and getattr(job, name) is None
         }
         sent |= {"user_id": record.user_id, "group_id": None, "user_name": record.user_name}
         sent |= {"bitflags": int(job.bitflags or 0) | flags, "job_id_str": job.job_id_str or str(record.job_id)}

@@ -21,7 +21,8 @@ def outcomes(cluster: Cluster) -> list[dict[str, Any]]:
     """Return the outcomes of a trial with a script that reads and writes all fields."""
     release = cluster.version[:2]
     fields = set(job_fields.names("job_desc", release)) - {"site_factor"}
-    readable = {name for name in fields if job_fields.READABLE_SINCE.get(name, release) <= release}
+    rows = job_fields.names("job_desc", release)
+    readable = {name for name in fields if rows[name].facts["lua"].reads(release)}
     writable = job_fields.writable(release) & fields - {"pn_min_memory"}
     texts = {
         name for name in writable if type(job_fields.names("job_desc", release)[name]).__name__ in ("Text", "Gres")

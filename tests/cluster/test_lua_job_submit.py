@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from slurmhooks.fields.secrets import BESIDES
 from slurmhooks.log import visible
 from slurmhooks.lua import job_fields
 from tests.cluster.conftest import Cluster
@@ -153,7 +154,7 @@ def names_module(release: str) -> str:
             names.discard("extra")  # its row says why
         if not has_sources(release):
             names -= WHAT_ACCOUNTING_KNOWS
-        by_kind[kind] = sorted(names | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
+        by_kind[kind] = sorted(names | set(BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
     by_kind["times"] = list(TIMES)
     rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in by_kind.items())
     return f"return {{ {', '.join(rows)} }}\n"

@@ -15,11 +15,11 @@ from slurmhooks.cli.controllers import NOBODY
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.collector import recording_orders
 from slurmhooks.config import keys
+from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.files import slurm_conf
 from slurmhooks.hooks import terms
 from slurmhooks.hooks.points import LISTS
 from slurmhooks.log import visible
-from slurmhooks.recording.request import SECRETS
 from slurmhooks.worker import requests
 
 PATIENCE = 10.0

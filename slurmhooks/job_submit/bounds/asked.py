@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.fields import JobFields
 from slurmhooks.fields.constants import JobFlag, Shared
-from slurmhooks.fields.rows import release_of
+from slurmhooks.fields.rows import release_of, rows
 from slurmhooks.job_submit.bounds import defaults, derived
 from slurmhooks.job_submit.bounds.counts import GPU, Counts
 from slurmhooks.job_submit.bounds.model import ENDLESS
@@ -34,12 +35,11 @@ FIELDS = (
 """The fields of a request on which the bounds depend, besides its time limit."""
 UNCHANGED = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
-RECORD_NAMES = {"reservation": ("resv_name",), "qos": ("qos_req", "qos")}
-"""Fields that have another name in a record; of several, the first one that is set counts."""
 NOT_IN_UPDATES = frozenset({"overcommit", "ntasks_per_core", "segment_size"})
 """Fields that slurmctld ignores in an update, as it does flags; scontrol cannot send them, but other clients can."""
 NOT_IN_RECORDS = frozenset({"shared"})
 """Fields that a record does not have; it has whole_node instead."""
+_ROWS = rows(JobFields)
 WHOLE_NODE_REQUIRED = 1
 """The bit of details.whole_node that --exclusive sets."""
 BITS_OF_WHOLE_NODES = (23, 2)
@@ -276,7 +276,8 @@ class Reader:
 
 def in_record(record: Record | None, name: str) -> Any:
     """Return a field of a job by its name in requests; None if it is unset, or the release does not have it."""
-    values = (getattr(record, each, None) for each in RECORD_NAMES.get(name, (name,)))
+    row = _ROWS.get(name)
+    values = (getattr(record, each, None) for each in (row.names_in_record if row else (name,)))
     return next((value for value in values if value is not None), None)
 
 

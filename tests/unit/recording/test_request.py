@@ -3,7 +3,8 @@
 
 import pytest
 
-from slurmhooks.recording.request import SECRETS, Redaction
+from slurmhooks.fields.secrets import SECRETS
+from slurmhooks.recording.request import Redaction
 from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, pack, text_value, texts_value

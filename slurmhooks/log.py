@@ -73,6 +73,20 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
     return "".join(pieces)
 
 
+def line(text: str, limit: int, end: str = "") -> str:
+    """Return a text as one line for whoever reads lines: the reason of a node, a comment, a line for a user.
+
+    White space between two words becomes one space, everything else is escaped, then the line is cut.
+
+    Args:
+        text: any text.
+        limit: maximum size of the result in bytes of UTF-8.
+        end: appended, and never cut; a few words at most.
+    """
+    shown = visible(end)
+    return visible(" ".join(text.split()), limit=max(limit - len(shown.encode()), _NOTE_SIZE)) + shown
+
+
 def quoted(value: object) -> str:
     r"""Return the ``repr`` of a value, with bytes that are not UTF-8 as ``\\xff``, not as surrogates."""
     text = repr(value)

@@ -100,14 +100,23 @@ extern int slurmhooks_cancel(const char *job)
     return result(slurm_kill_job2(job, SIGKILL, 0, NULL));
 }
 
-/* Hold a pending job so that only an operator can release it. IN reason: becomes its admin_comment. */
-extern int slurmhooks_hold(const char *job, const char *reason)
+/* Hold a pending job so that only an operator can release it. */
+extern int slurmhooks_hold(const char *job)
 {
     job_desc_msg_t update;
 
     slurm_init_job_desc_msg(&update);
     update.priority = 0;
-    update.admin_comment = (char *)reason;
+    return update_job(&update, job);
+}
+
+/* Set the admin_comment of a job. */
+extern int slurmhooks_note(const char *job, const char *comment)
+{
+    job_desc_msg_t update;
+
+    slurm_init_job_desc_msg(&update);
+    update.admin_comment = (char *)comment;
     return update_job(&update, job);
 }
 

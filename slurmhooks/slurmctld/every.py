@@ -5,24 +5,27 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.collector import quick_json, reporting
 from slurmhooks.collector.checked import Decision
 from slurmhooks.handlers import dispatch
-from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
+from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import log, visible
 from slurmhooks.site import sources as site
-from slurmhooks.slurmctld.actions import RUNNING, Acting, ActingViews, Action, obsolete
+from slurmhooks.slurmctld.actions import Acting, ActingViews
+from slurmhooks.slurmctld.at_most import limited, stops
 from slurmhooks.slurmctld.libslurm import Slurm
 from slurmhooks.slurmctld.observation import late
+from slurmhooks.slurmctld.taking import ACTION, Taking
 from slurmhooks.wire.protocol import Fact
 from slurmhooks.worker.claims import Claim
 
 if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
+    from slurmhooks.slurmctld.actions import Action
+    from slurmhooks.slurmctld.at_most import Left
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Query, Turns
 
@@ -31,33 +34,6 @@ RETRY = 0.2
 PATIENCE = 2.0
 """Seconds that rules are left to the controller that has run them the last time, in which that runs nothing: they have
 their global variables there."""
-ACTION = 60.0
-"""Seconds that one action may take: slurmctld may be busy."""
-MOST_SENT = 10_000
-"""How many lines to users are remembered, so that none is sent twice."""
-DONE = {
-    "cancel": "cancelled",
-    "drain": "drained",
-    "hold": "held",
-    "notify": "notified",
-    "release": "released",
-    "requeue": "requeued",
-    "undrain": "undrained",
-    "update": "updated",
-}
-"""Outcomes of actions."""
-WOULD = "Warning: a rule that is not in force yet would {kind} this job"
-
-
-class Subject:
-    """Whose job an action is about; decides its mode. A node has no owner, and meets no condition."""
-
-    def __init__(self, about: dict[str, Any], user_name: str | None) -> None:
-        """Store what is known."""
-        self.user_id: int | None = about.get("user_id")
-        self.user_name = user_name
-        self.accounts = [about["account"]] if about.get("account") else []
-        self.partitions = (about.get("partition") or "").split(",")
 
 
 class Rules:
@@ -140,71 +116,25 @@ class Rules:
 
     def _one(self, handler: Handler, asking: Acting, turns: Turns) -> None:
         """Run a rule now, then take its actions."""
+        assert self._slurm is not None
         began, start = time.time(), time.perf_counter_ns()
         outcome = staged(handler, self._views, asking)
         turns.end()
-        actions = list(asking.staged.values())
-        verdict, text = verdict_of(handler, outcome, len(actions))
-        if verdict != "done":
-            log.error("%s: %s: none of its %d actions is taken: %s", handler.label, verdict, len(actions), text)
-        self._report(handler, verdict, began, time.perf_counter_ns() - start, text=text, error=outcome.error_id)
-        for number, action in enumerate(actions if verdict == "done" else ()):
-            turns.begin(f"{handler.label}, action {number + 1} of {len(actions)}: {action.what}", ACTION)
-            self._act(handler, action, asking, turns)
-            turns.end()
+        planned = plan(handler, outcome, list(asking.staged.values()))
+        if planned.verdict != "done":
+            why = f"none of its {len(asking.staged)} actions is taken: {planned.text}"
+            log.error("%s: %s: %s", handler.label, planned.verdict, why)
+        took = time.perf_counter_ns() - start
+        self._report(handler, planned.verdict, began, took, text=planned.text, error=outcome.error_id)
+        for left in planned.left:
+            log.error("%s: too many actions: %s: none of them is taken", handler.label, left.text)
+            user = {"user_id": left.actions[0].about.get("user_id")}
+            self._report(handler, "too many actions", began, 0, user, text=left.text)
 
-    def _act(self, handler: Handler, action: Action, asking: Acting, turns: Turns) -> None:
-        """Take one action as the mode of the rule says, log it, and report it."""
-        began, start = time.time(), time.perf_counter_ns()
-        row = self._views.row(action, asking)
-        mode = mode_of(handler, action, row)
-        if mode == OFF:
-            return
-        outcome, why = self._apply(handler, action, mode, asking, row, turns)
-        write = log.error if outcome == "failed" else log.info
-        text = " ".join(part for part in (action.text, f"({why})" if why else "") if part)
-        shown = f": {visible(text, limit=400)}" if text else ""
-        write("%s: %s: %s%s", handler.label, action.what, outcome, shown)
-        elapsed = time.perf_counter_ns() - start
-        self._report(handler, outcome, began, elapsed, action.about, text=text, mode=mode, about=action.what)
+        def report(action: Action, mode: str, verdict: str, text: str, began: float, took: int) -> None:
+            self._report(handler, verdict, began, took, action.about, text=text, mode=mode, about=action.what)
 
-    def _apply(
-        self, handler: Handler, action: Action, mode: str, asking: Acting, row: Any, turns: Turns
-    ) -> tuple[str, str]:
-        """Take an action if its job or node is still what the rule saw; return the outcome, and why."""
-        assert self._slurm is not None
-        reason = obsolete(action, row)
-        if reason is None and asking.number(Fact.IN_CONTROL, b"") is None:
-            reason = "another slurmctld has taken control"
-        if reason is not None:
-            return "skipped", reason
-        would = f"would {action.kind}"
-        if mode == OBSERVE:
-            return would, ""
-        taken = action
-        if mode == WARN:
-            if action.job_id is None or action.state[-1] != RUNNING:
-                return would, "nobody to warn"
-            note = handler.rollout.note if handler.rollout is not None else None
-            warning = f"{WOULD.format(kind=action.kind)}: {action.text}{f' ({note})' if note else ''}"
-            taken = Action("notify", action.target, warning, action.job_id, action.state, action.about)
-        if taken.kind == "notify":
-            skipped = "skipped" if mode == ENFORCE else would
-            state, mark = turns.state.read(), _mark(taken)
-            sent = state.setdefault("sent", [])
-            if mark in sent:
-                return skipped, "the job has had this line"
-            if not self._slurm.hears(row):
-                return skipped, "its script has not begun"
-            sent.append(mark)
-            del sent[:-MOST_SENT]
-            turns.state.write(state)  # before the line is sent, in case this process is killed then
-        log.info("%s: %s begins", handler.label, taken.what)  # in case this process is killed now
-        wrong = self._slurm.take(taken)
-        if wrong is not None:
-            reason = obsolete(action, self._views.row(action, asking))  # it may have changed after the first look
-            return ("failed", wrong) if reason is None else ("skipped", reason)
-        return (DONE[action.kind], "") if mode == ENFORCE else (would, "the owner was warned")
+        Taking(handler, self._views, asking, self._slurm, turns, report).take(planned.actions)
 
     def _report(
         self,
@@ -269,26 +199,28 @@ def staged(handler: Handler, views: ActingViews, asking: Acting) -> Outcome:
             view.close()
 
 
-def mode_of(handler: Handler, action: Action, row: Any) -> str:
-    """Return the mode of a rule for an action on a job or node; row: what that is now, or None."""
-    if handler.rollout is None:
-        return ENFORCE
-    name = None if row is None or action.job_id is None else row.user_name
-    return handler.rollout.mode_for(handler.label, Subject(action.about, name))
+class Plan(NamedTuple):
+    """What becomes of a run.
+
+    Attributes:
+        verdict: "done", "failed", "refused" or "too many actions"; it takes actions only if it is "done".
+        text: why, unless it is "done".
+        actions: those that are to be taken.
+        left: those that are not, because there are too many for one user or node.
+    """
+
+    verdict: str
+    text: str | None
+    actions: list[Action]
+    left: list[Left]
 
 
-def verdict_of(handler: Handler, outcome: Outcome, count: int) -> tuple[str, str | None]:
-    """Return how a run ended, and why; its actions are taken only if it is "done"."""
-    if outcome.error_id is not None:
-        return "failed", outcome.text
-    if not outcome.passed:
-        return "refused", outcome.text
+def plan(handler: Handler, outcome: Outcome, actions: list[Action]) -> Plan:
+    """Return what becomes of a run that has staged some actions."""
     most = _schedule(handler).at_most
-    if count > most:
-        return "too many actions", f"{count} actions, and at_most={most}"
-    return "done", None
-
-
-def _mark(action: Action) -> str:
-    """Return what a line to a user is remembered by: its job, also which run of it, and its text."""
-    return sha256(f"{action.job_id} {action.state[:2]} {action.text}".encode("utf-8", "surrogateescape")).hexdigest()
+    if outcome.error_id is not None:
+        return Plan("failed", outcome.text, [], [])
+    if not outcome.passed:
+        return Plan("refused", outcome.text, [], [])
+    too_many = stops(actions, most)
+    return Plan("too many actions", too_many, [], []) if too_many else Plan("done", None, *limited(actions, most))

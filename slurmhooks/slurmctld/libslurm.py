@@ -7,10 +7,11 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slurmhooks.log import log
-from slurmhooks.slurmctld.actions import RUNNING, UPDATES_OF_NODES, WAITING
+from slurmhooks.slurmctld.actions import UPDATES_OF_NODES, WAITING
+from slurmhooks.slurmctld.effects import RUNNING
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:
@@ -37,43 +38,53 @@ class Slurm:
         self._free = ctypes.CDLL(None).free
 
     def take(self, action: Action) -> str | None:
-        """Take an action; return why that failed, or None. May wait for slurmctld."""
-        code = self._take(action)
+        """Take an action; return why that failed, or None. May wait for slurmctld.
+
+        What users may have written leaves as one escaped line; only new values are data, and stay as they are.
+        """
+        return self._error(self._take(action))
+
+    def note(self, target: str, job_id: int, comment: str) -> str | None:
+        """Set the admin_comment of a job; return why that failed, or None. May wait for slurmctld.
+
+        Args:
+            target: the job, as users write it.
+            job_id: of its row.
+            comment: a reason as one line, beside what is in the comment already.
+        """
+        code, job = self._named(target, job_id)
+        return self._error(code or self._library.slurmhooks_note(job, _bytes(comment)))
+
+    def has_begun(self, job_id: int, node: str) -> bool | None:
+        """Tell whether the script of a batch job has begun, so that a line reaches it; None: its node has not said so.
+
+        May wait for the node.
+        """
+        call = self._library.slurmhooks_has_begun
+        answer, lines = _with_lines(lambda: call(ctypes.c_uint32(job_id), _bytes(node)))
+        for line in lines:  # that a script has not begun is no error, but libslurm says so in lines of that level
+            (log.debug if answer == 0 else log.error)("job %d, %s: %s", job_id, node, line)
+        return None if answer < 0 else answer == 1
+
+    def _error(self, code: int) -> str | None:
         if not code:
             return None
         text: bytes = self._library.slurmhooks_error(code)
         return text.decode("utf-8", "replace")
 
-    def hears(self, job: Any) -> bool:
-        """Tell whether a line to a running job reaches it: a batch job must have begun. May wait for its node.
-
-        Args:
-            job: its row.
-        """
-        node = _bytes(job.batch_host) if job.batch_flag else None
-        if node is None:
-            return True
-        answer, lines = _with_lines(lambda: self._library.slurmhooks_has_begun(ctypes.c_uint32(job.job_id), node))
-        for line in lines:  # that a script has not begun is no error, but libslurm says so in lines of that level
-            (log.debug if answer == 0 else log.error)("job %d, %s: %s", job.job_id, job.batch_host, line)
-        return answer == 1
-
     def _take(self, action: Action) -> int:
         library = self._library
-        target, text = _bytes(action.target), _bytes(action.text)
-        if action.target.endswith(WAITING):
-            code, target = self._waiting_tasks(action)
-            if code:
-                return code
-        job_id = ctypes.c_uint32(action.job_id or 0)
-        code = 0
+        code, target = self._named(action.target, action.job_id or 0)
+        if code:
+            return code
+        job_id, text = ctypes.c_uint32(action.job_id or 0), _bytes(action.line)
         match action.kind:
             case "cancel":
                 if action.state[-1] == RUNNING:
-                    library.slurmhooks_notify(job_id, b"cancelled: " + (text or b""))
+                    library.slurmhooks_notify(job_id, b"cancelled: " + text)
                 code = library.slurmhooks_cancel(target)
             case "hold":
-                code = library.slurmhooks_hold(target, text)
+                code = library.slurmhooks_hold(target)
             case "release":
                 code = library.slurmhooks_release(target)
             case "requeue":
@@ -87,16 +98,19 @@ class Slurm:
             case "update" if action.job_id is not None:
                 code = library.slurmhooks_update_job(target, action.message, ctypes.c_size_t(len(action.message)))
             case "update":
-                texts = (_bytes(action.fields.get(name)) for name in UPDATES_OF_NODES[:-1])
+                values = (action.fields.get(name) for name in UPDATES_OF_NODES[:-1])
+                texts = (None if value is None else _bytes(value) for value in values)
                 weight = action.fields.get("weight", NO_VAL[32])
                 code = library.slurmhooks_update_node(target, *texts, ctypes.c_uint32(weight))
         return int(code)
 
-    def _waiting_tasks(self, action: Action) -> tuple[int, bytes]:
-        """Return an error number, and what Slurm calls the tasks of a job array that wait now."""
+    def _named(self, target: str, job_id: int) -> tuple[int, bytes]:
+        """Return an error number, and what Slurm calls a job or node: of a job array, the tasks that wait now."""
+        if not target.endswith(WAITING):
+            return 0, _bytes(target)
         name = ctypes.c_char_p()
-        array = ctypes.c_uint32(int(action.target.removesuffix(WAITING)))
-        code = self._library.slurmhooks_waiting_tasks(ctypes.c_uint32(action.job_id or 0), array, ctypes.byref(name))
+        array = ctypes.c_uint32(int(target.removesuffix(WAITING)))
+        code = self._library.slurmhooks_waiting_tasks(ctypes.c_uint32(job_id), array, ctypes.byref(name))
         value = name.value or b""
         self._free(name)
         return int(code), value
@@ -117,8 +131,8 @@ def _with_lines(call: Callable[[], int]) -> tuple[int, list[str]]:
         os.close(written)
 
 
-def _bytes(value: str | None) -> bytes | None:
-    return None if value is None else value.encode("utf-8", "surrogateescape")
+def _bytes(value: str) -> bytes:
+    return value.encode("utf-8", "surrogateescape")
 
 
 def path() -> Path:

@@ -9,7 +9,7 @@ from slurmhooks.fields import LISTS
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import log
 from slurmhooks.slurmctld.actions import Acting, ActingViews
-from slurmhooks.slurmctld.every import staged, verdict_of
+from slurmhooks.slurmctld.every import plan, staged
 from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
@@ -36,12 +36,14 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
     for handler in registry.handlers(hook):
         asking = Acting(tables, FakeSlurmctld(tables, records, {}), handler.label)
         outcome = staged(handler, views, asking)
-        actions = list(asking.staged.values())
-        verdict, text = verdict_of(handler, outcome, len(actions))
-        if verdict == "done":
-            for action in actions:
-                log.info("%s%s", action.what, f": {action.text}" if action.text else "")
-        else:
-            log.info("%s: none of the %d actions is taken: %s", verdict, len(actions), text)
+        planned = plan(handler, outcome, list(asking.staged.values()))
+        if planned.verdict != "done":
+            count = len(asking.staged)
+            log.info("%s: none of the %d actions is taken: %s", planned.verdict, count, planned.text)
+        for left in planned.left:
+            log.info("too many actions: %s: none of them is taken", left.text)
+        for action in planned.actions:
+            failed = f": failed ({action.wrong})" if action.wrong else ""
+            log.info("%s%s%s", action.what, failed, f": {action.line}" if action.text else "")
         outcomes.append(outcome)
     return next((outcome for outcome in outcomes if not outcome.passed), dispatch.PASSED)

@@ -14,8 +14,9 @@ from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown, word
 from slurmhooks.errors import LoadError
 from slurmhooks.replay.audit import Audited, Auditor
-from slurmhooks.slurmctld.actions import LAST_STATE, target_of
+from slurmhooks.slurmctld.actions import target_of
 from slurmhooks.slurmctld.asking import Asking
+from slurmhooks.slurmctld.effects import LAST_STATE
 from slurmhooks.slurmctld.views import Views
 
 

@@ -3,10 +3,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from slurmhooks.slurmctld.actions import Acting, Action, with_reason
+from slurmhooks.slurmctld.effects import obsolete
 from slurmhooks.testing import FakeRecord, fake_jobs, fake_nodes, run
 
 DRAINED = 0x200
@@ -45,6 +50,9 @@ RUNNING = {"job_state": 1, "priority": 5}
         ("job.release()", {"priority": 0}, "release job 7"),
         ("job.release()", {"priority": 5}, ""),
         ("job.requeue()", RUNNING, "requeue job 7"),
+        ("job.requeue('x')", RUNNING, "requeue job 7: x"),
+        ("job.cancel(' ')", RUNNING, "cancel job 7: rule:rule"),
+        ("job.cancel('a\\x1b[31m\\n b')", RUNNING, "cancel job 7: a\\x1b[31m b"),
         ("job.update(time_limit=60)", {"time_limit": 60}, ""),
         ("job.update(time_limit=60)", {"time_limit": 61}, "update job 7: time_limit=60"),
         ("job.update(comment='')", {"comment": None}, ""),
@@ -61,6 +69,7 @@ def test_actions_on_jobs(staged: Callable[..., list[str]], line: str, job: dict[
     ("line", "node", "expected"),
     [
         ("node.drain('sick')", {}, "drain node n1: sick [rule:rule]"),
+        ("node.drain(' ')", {}, "drain node n1: rule:rule [rule:rule]"),
         ("node.drain('sick')", {"state_flags": DRAINED, "reason": "x"}, ""),
         ("node.undrain()", {}, ""),
         ("node.undrain()", {"state_flags": DRAINED, "reason": "sick [rule:rule]"}, "undrain node n1"),
@@ -77,18 +86,83 @@ def test_actions_on_nodes(staged: Callable[..., list[str]], line: str, node: dic
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [
-        ("job.cancel('')", "takes a text of 1 to 1024 bytes"),
-        ("job.cancel(7)", "takes a str"),
+        ("job.cancel(7)", "reason takes a str, not 7"),
+        ("job.cancel(job.wckey)", "reason takes a str, not None"),
         ("job.update()", "takes at least one field"),
         ("job.update(comment=None)", "would change nothing"),
-        ("job.update(comnent='x')", "nearest: comment"),
         ("job.update(time_limit='x')", "time_limit"),
         ("job.update(comment='a\\0b')", "NUL"),
-        ("node.update(reason='x')", "no 'reason'"),
+        ("job.update(comment='\\ud800')", "utf-8"),
         ("node.update(weight=-1)", "takes 0 to"),
         ("node.update(weight='1')", "takes an int"),
+        ("node.update(comment='a\\0b')", "NUL"),
+        ("node.drain(None)", "reason takes a str, not None"),
     ],
 )
-def test_wrong_actions_are_errors(staged: Callable[..., list[str]], line: str, wrong: str) -> None:
-    """An action with a wrong value fails the run when it is called, with the field and the value."""
+def test_values_that_do_not_fit_fail_one_action(staged: Callable[..., list[str]], line: str, wrong: str) -> None:
+    """They raise nothing: the action fails, with the field and the value, and the others of the run are taken."""
+    first, second = staged(f"{line}; job.notify('a line')", {**RUNNING, "comment": "x"}, {"comment": "x"})
+    assert wrong in first.partition(": failed (")[2]
+    assert second == "notify job 7: a line"
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [("job.update(comnent='x')", "nearest: comment"), ("node.update(reason='x')", "no 'reason'")],
+)
+def test_names_that_do_not_exist_fail_the_run(staged: Callable[..., list[str]], line: str, wrong: str) -> None:
+    """Such a rule is wrong for every row."""
     assert wrong in "; ".join(staged(line))
+
+
+TEXT = st.text(st.characters() | st.characters(max_codepoint=0x200) | st.sampled_from("\0\n\x1b\x9b\u202e\udc9b"))
+
+
+@given(text=TEXT, kind=st.sampled_from(["cancel", "hold", "requeue", "notify", "drain", "undrain", "update"]))
+@example(text="x" * 2000, kind="drain")
+@example(text="\x1b" * 2000, kind="drain")
+@example(text=" \n", kind="drain")
+def test_every_text_leaves_as_one_line(text: str, kind: str) -> None:
+    """It acts on no terminal, is no longer than Slurm takes, and a reason that stays ends with the rule's mark."""
+    asking = Acting.__new__(Acting)
+    asking.staged, asking.rule, asking.mark = {}, "rule:rule", " [rule:rule]"
+    row = SimpleNamespace(_struct=SimpleNamespace(raw=lambda _: 0), reason=None, priority=5)
+    asking.stage(Action(kind, "n1", text, None, (False, None), {}, asking.mark, wrong="" if text else "none"), row)
+    for action in asking.staged.values():
+        for shown in (action.line, action.marked):
+            assert "".join(shown.split(" ")).isprintable() or not shown
+            assert len(shown.encode()) <= 1024
+        if kind == "drain" and text:
+            assert action.line.endswith(" [rule:rule]")
+            assert action.line != " [rule:rule]"
+        if kind in ("cancel", "hold", "requeue") and text:
+            assert action.marked.endswith(" [rule:rule]")
+
+
+@pytest.mark.parametrize(
+    ("reason", "given"),
+    [("a  b\x1b", "a  b\x1b"), ("a b\\x1b", "a  b\x1b"), ("a b", "a b")],
+    ids=["of somebody else", "of this rule", "plain"],
+)
+def test_a_reason_is_compared_as_slurmctld_has_it(staged: Callable[..., list[str]], reason: str, given: str) -> None:
+    """undrain(reason) finds the reason of others byte for byte, and what this rule has drained with the same text."""
+    node = SimpleNamespace(
+        name="n1", reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: DRAINED), _names=list
+    )
+    action = Action("undrain", "n1", given, None, (True, reason), {})
+    assert obsolete(action, node) is None
+    node.reason = "another"
+    assert "set by user 0" in str(obsolete(action, node))
+
+
+@given(comment=st.text(max_size=20) | st.just("x" * 4090), reason=st.text(min_size=1, max_size=20))
+def test_a_reason_is_kept_beside_a_comment(comment: str, reason: str) -> None:
+    """What others have written stays, the same reason is there once, and a comment without room stays as it is."""
+    both = with_reason(comment, reason)
+    if both is None:
+        assert len(comment) > 4000
+        return
+    assert both.startswith(comment)
+    assert reason in both
+    assert with_reason(both, reason) == both
+    assert len(both.encode("utf-8", "surrogateescape")) <= 4096

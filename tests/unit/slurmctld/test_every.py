@@ -12,7 +12,6 @@ from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.schedule import Schedule
 from slurmhooks.slurmctld import every
-from slurmhooks.slurmctld.actions import Action, job_state
 from slurmhooks.worker.claims import Claim
 
 BEGIN = (Claim.GRANTED, 99)
@@ -155,36 +154,3 @@ def test_the_clock_may_be_wrong_for_a_while(jump: float, monkeypatch: pytest.Mon
     rules.run(None, turns)
     assert 17 <= len(runs) <= 21
     assert sum(start + 150 < each < start + 250 for each in runs) >= 4
-
-
-def test_a_line_to_a_job_that_has_not_begun() -> None:
-    """slurmd would drop it, so it is skipped, and sent by a later run; a line that the job has had asks no node."""
-    row = SimpleNamespace(submit_time=1, restart_cnt=0, array_task_cnt=None, array_task_id=None, job_state=1)
-    action = Action("notify", "7", "a line", 7, job_state(row), {})
-    sent: list[str] = []
-    kept: list[str] = []
-    asked: list[object] = []
-
-    def hears(job: object) -> bool:
-        asked.append(job)
-        return bool(begun)
-
-    slurm = SimpleNamespace(hears=hears, take=lambda taken: sent.append(taken.text))
-    rules: Any = SimpleNamespace(_slurm=slurm)
-    asking: Any = SimpleNamespace(number=lambda *_: 1)
-    turns: Any = SimpleNamespace(
-        state=SimpleNamespace(
-            read=lambda: {"sent": [*kept]}, write=lambda state: kept.__setitem__(slice(None), state["sent"])
-        )
-    )
-    handler: Any = SimpleNamespace(label="every:tells")
-    begun: list[int] = []
-    assert every.Rules._apply(rules, handler, action, "enforce", asking, row, turns) == (
-        "skipped",
-        "its script has not begun",
-    )
-    begun.append(1)
-    assert every.Rules._apply(rules, handler, action, "enforce", asking, row, turns) == ("notified", "")
-    assert every.Rules._apply(rules, handler, action, "enforce", asking, row, turns)[0] == "skipped"
-    assert sent == ["a line"]
-    assert len(asked) == 2

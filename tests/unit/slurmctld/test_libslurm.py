@@ -21,10 +21,7 @@ def test_a_script_that_has_not_begun_is_no_error(
 
     slurm = Slurm.__new__(Slurm)
     slurm._library = SimpleNamespace(slurmhooks_has_begun=has_begun)  # type: ignore[assignment]
-    job = SimpleNamespace(job_id=7, batch_flag=1, batch_host="n1")
-    assert slurm.hears(job) == (answer == 1)
+    assert slurm.has_begun(7, "n1") is {1: True, 0: False, -1: None}[answer]
     assert said.lines == [(level, f"slurmhooks: job 7, n1: error: {text}") for text in ("no such job", "\ufffd")]
     os.write(2, b"later")
     assert capfd.readouterr().err == "later"
-    job.batch_flag = 0
-    assert slurm.hears(job)

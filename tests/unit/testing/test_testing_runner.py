@@ -260,17 +260,29 @@ def test_actions_of_periodic_rules(hooks: Callable[[str], Path]) -> None:
         "    for job in jobs.values():\n"
         "        job.cancel('idle')\n"
         "    nodes['n1'].drain('sick')\n"
-        "    if len(jobs) == 3: raise RuntimeError('broken')\n"
+        "    if len(jobs) == 5: raise RuntimeError('broken')\n"
     )
     nodes = fake_nodes({"n1": {}})
-    for count, expected in (
-        (1, ["info: cancel job 1: idle", "info: drain node n1: sick [hooks:idle]"]),
-        (2, ["info: too many actions: none of the 3 actions is taken: 3 actions, and at_most=2"]),
+    drained = "info: drain node n1: sick [hooks:idle]"
+    for users, expected in (
+        ((1,), ["info: cancel job 1: idle", drained]),
+        (
+            (1, 1, 1, 2),
+            [
+                "info: too many actions: 3 actions on jobs of user 1, and at_most=2: none of them is taken",
+                "info: cancel job 4: idle",
+                drained,
+            ],
+        ),
+        (
+            (1, 2, 3),
+            ["info: too many actions: none of the 4 actions is taken: actions on jobs of 3 users, and at_most=2"],
+        ),
     ):
-        jobs = fake_jobs([FakeRecord(job_id=number + 1) for number in range(count)])
+        jobs = fake_jobs([FakeRecord(job_id=number, user_id=user) for number, user in enumerate(users, 1)])
         result = run(path, "every", jobs=jobs, nodes=nodes)
         assert (result.accepted, result.log) == (True, expected)
-    jobs = fake_jobs([FakeRecord(job_id=number) for number in (1, 2, 3)])
+    jobs = fake_jobs([FakeRecord(job_id=number) for number in range(1, 6)])
     failed = run(path, "every", jobs=jobs, nodes=nodes)
     assert not failed.accepted
     assert not any(line.startswith("info: cancel") for line in failed.log)

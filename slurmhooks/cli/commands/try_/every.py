@@ -12,7 +12,8 @@ from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.slurmctld.actions import Acting, ActingViews, Action
-from slurmhooks.slurmctld.every import mode_of, staged, verdict_of
+from slurmhooks.slurmctld.every import plan, staged
+from slurmhooks.slurmctld.taking import mode_of
 
 
 @dataclass(kw_only=True)
@@ -25,6 +26,8 @@ class Planned:
         is_node: whether it is a node.
         text: the reason, the line, or the new values; empty if the action has none.
         mode: "enforce", or what the rule would do instead: "warn", "observe" or "off".
+        left: why it would not be taken, because of its values, or because there are too many for its user or node;
+            None: it would be.
     """
 
     action: str
@@ -32,6 +35,7 @@ class Planned:
     is_node: bool
     text: str
     mode: str
+    left: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -66,21 +70,28 @@ def command(sysconfdir: Path, files: tuple[Path, ...]) -> None:
     views = ActingViews(slurmctld.tables)
     rules = [_try(handler, views, Acting(slurmctld.tables, slurmctld.query(), handler.label)) for handler in handlers]
     output.result(rules, _show)
-    sys.exit(0 if all(rule.verdict == "done" for rule in rules) else 1)
+    fine = all(rule.verdict == "done" and all(each.left is None for each in rule.actions) for rule in rules)
+    sys.exit(0 if fine else 1)
 
 
 def _try(handler: Handler, views: ActingViews, asking: Acting) -> TriedRule:
     outcome = staged(handler, views, asking)
     actions = list(asking.staged.values())
-    verdict, text = verdict_of(handler, outcome, len(actions))
-    planned = [_planned(handler, action, views, asking) for action in actions]
-    return TriedRule(rule=handler.label, verdict=verdict, text=text, actions=planned)
+    planned = plan(handler, outcome, actions)
+    left = {id(action): f"too many: {each.text}" for each in planned.left for action in each.actions}
+    shown = [_planned(handler, action, views, asking, left.get(id(action))) for action in actions]
+    return TriedRule(rule=handler.label, verdict=planned.verdict, text=planned.text, actions=shown)
 
 
-def _planned(handler: Handler, action: Action, views: ActingViews, asking: Acting) -> Planned:
-    mode = mode_of(handler, action, views.row(action, asking))
-    is_node = action.job_id is None
-    return Planned(action=action.kind, target=action.target, is_node=is_node, text=action.text, mode=mode)
+def _planned(handler: Handler, action: Action, views: ActingViews, asking: Acting, left: str | None) -> Planned:
+    return Planned(
+        action=action.kind,
+        target=action.target,
+        is_node=action.job_id is None,
+        text=action.line,
+        mode=mode_of(handler, action, views.row(action, asking)),
+        left=left or action.wrong or None,
+    )
 
 
 def _show(rules: list[TriedRule]) -> None:
@@ -90,7 +101,11 @@ def _show(rules: list[TriedRule]) -> None:
         count = f"{len(rule.actions)} action{'s' if len(rule.actions) != 1 else ''}"
         click.echo(f"{click.style(rule.rule, bold=True)}: {click.style(rule.verdict, fg=color)}, {count}{why}")
         cells = [
-            (each.mode, f"{each.action} {'node' if each.is_node else 'job'} {each.target}", each.text or "-")
+            (
+                each.mode,
+                f"{each.action} {'node' if each.is_node else 'job'} {each.target}",
+                f"{each.text or '-'}{f' (not taken: {each.left})' if each.left else ''}",
+            )
             for each in rule.actions
         ]
         if cells:

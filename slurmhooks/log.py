@@ -73,7 +73,7 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
     return "".join(pieces)
 
 
-def line(text: str, limit: int, end: str = "") -> str:
+def one_line(text: str, limit: int, end: str = "") -> str:
     """Return a text as one line for whoever reads lines: the reason of a node, a comment, a line for a user.
 
     White space between two words becomes one space, everything else is escaped, then the line is cut.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from slurmhooks.collector import quick_json
+from slurmhooks.log import visible
 
 LONGEST = 1 << 20
 """Maximum bytes of a decision or an event: slurmhooks limits all texts in it."""
@@ -110,7 +111,7 @@ class Checker:
     def _add(self, **names: Any) -> None:
         """Add a combination of names, unless there are too many."""
         for key, name in names.items():
-            if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+            if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or visible(name) != name:
                 raise ValueError(f"{key} is not a name")
         combination = tuple(names.values())
         if combination in self._series:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.hooks.points import CONTEXTS, HOOKS
+from slurmhooks.log import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def verify(mark: Mark, function: Callable[..., object], module: str, file: str) 
     spec = HOOKS[mark.hook]
     code = layers(mark.function)[-1]
     path, line = (code.co_filename, code.co_firstlineno) if code else (file, 0)
-    label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
+    label = visible(f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}")
     where = f"{path}{f':{line}' if code else ''}: handler {label} of hook.{spec.name}"
     findings = [f"{where}: {fault}" for fault in _faults(mark, spec)]
     names: tuple[str, ...] = ()

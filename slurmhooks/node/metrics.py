@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import posix
 
+from slurmhooks.files.exposition import sample
 from slurmhooks.node import verdict
 
 TYPE_CHECKING = False
@@ -34,13 +35,13 @@ def _lines(checks: Iterable[Handler], state: State, now: float) -> Iterator[str]
     for check in checks:
         mode = verdict.terms_of(check).mode
         failing = int(verdict.is_failing(check, state))
-        yield f'slurmhooks_health_check_failing{{check="{_escaped(check.label)}",mode="{mode}"}} {failing}'
+        yield sample("slurmhooks_health_check_failing", failing, check=check.label, mode=mode)
     yield "# HELP slurmhooks_health_drained Whether health checks have drained the node."
     yield "# TYPE slurmhooks_health_drained gauge"
-    yield f"slurmhooks_health_drained {int(bool(state.reasons) and not state.released)}"
+    yield sample("slurmhooks_health_drained", int(bool(state.reasons) and not state.released))
     yield "# HELP slurmhooks_health_run_timestamp_seconds When the health checks have run."
     yield "# TYPE slurmhooks_health_run_timestamp_seconds gauge"
-    yield f"slurmhooks_health_run_timestamp_seconds {now:.3f}"
+    yield sample("slurmhooks_health_run_timestamp_seconds", f"{now:.3f}")
 
 
 def write(folder: str, content: str) -> None:
@@ -61,7 +62,3 @@ def write(folder: str, content: str) -> None:
     except OSError:
         posix.unlink(new)
         raise
-
-
-def _escaped(word: str) -> str:
-    return word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

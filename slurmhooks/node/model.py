@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from slurmhooks.log import one_line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,12 +37,12 @@ not run to its end, because the time of the whole run was over."""
 
 
 LONGEST = 1000
-"""Characters of a reason."""
+"""Bytes of a reason."""
 
 
 def reason_of(text: str) -> str:
-    """Return a text as one line, which a reason is in Slurm."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)[:LONGEST].strip()
+    """Return a text as one line, which a reason is in Slurm: escaped, because it may have come from a user."""
+    return one_line(text, LONGEST)
 
 
 class Result:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.config.controller import FILE_MODES
 from slurmhooks.files import durable
+from slurmhooks.files.exposition import sample
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ class Counts:
         yield "# HELP slurmhooks_power_calls_total Deliveries of power calls, by outcome."
         yield "# TYPE slurmhooks_power_calls_total counter"
         for (hook, outcome), count in sorted(self._counts.items()):
-            yield f'slurmhooks_power_calls_total{{hook="{hook}",outcome="{outcome}"}} {count}'
+            yield sample("slurmhooks_power_calls_total", count, hook=hook, outcome=outcome)
         times = [record.frame.time for record in spool.records()]
         yield "# HELP slurmhooks_power_waiting Power calls that wait for delivery."
         yield "# TYPE slurmhooks_power_waiting gauge"
-        yield f"slurmhooks_power_waiting {len(times)}"
+        yield sample("slurmhooks_power_waiting", len(times))
         yield "# HELP slurmhooks_power_oldest_timestamp_seconds When Slurm made the oldest of them; 0: none waits."
         yield "# TYPE slurmhooks_power_oldest_timestamp_seconds gauge"
-        yield f"slurmhooks_power_oldest_timestamp_seconds {min(times, default=0) / 1e9:.3f}"
+        yield sample("slurmhooks_power_oldest_timestamp_seconds", f"{min(times, default=0) / 1e9:.3f}")
         yield "# HELP slurmhooks_power_dead Power calls that were given up and are kept as dead letters."
         yield "# TYPE slurmhooks_power_dead gauge"
-        yield f"slurmhooks_power_dead {len(spool.letters())}"
+        yield sample("slurmhooks_power_dead", len(spool.letters()))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import SlurmhooksError
+from slurmhooks.log import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 LONGEST = 60
 """Seconds that a command of Slurm may take."""
 LENGTH = 200
-"""Characters of the reason of a node."""
+"""Bytes of the reason of a node."""
 
 
 def scontrol(*words: str) -> str:
@@ -42,13 +43,13 @@ def scontrol(*words: str) -> str:
 
 
 def down(hostlist: str, reason: str, ask: Callable[..., str] = scontrol) -> None:
-    """Set nodes to DOWN for a reason in one line, of at most 200 characters.
+    """Set nodes to DOWN for a reason in one line, escaped, of at most 200 bytes.
 
     Raises:
         SlurmhooksError: slurmctld refused, or did not answer.
     """
-    line = " ".join(reason.split())[:LENGTH] or "a power hook gave up"
-    ask("update", f"NodeName={hostlist}", "State=DOWN", f"Reason={line}")
+    shown = one_line(reason, LENGTH) or "a power hook gave up"
+    ask("update", f"NodeName={hostlist}", "State=DOWN", f"Reason={shown}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from slurmhooks.fields import JobFields
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.log import line, quoted, visible
+from slurmhooks.log import one_line, quoted, visible
 from slurmhooks.slurmctld.asking import Asking, Struct
 from slurmhooks.slurmctld.call import about_record
 from slurmhooks.slurmctld.effects import job_state, needless, node_state
@@ -77,12 +77,12 @@ class Action(NamedTuple):
     @property
     def line(self) -> str:
         """The text as it leaves this process: one line, escaped, then cut; the reason of a drain keeps the mark."""
-        return line(self.text, LONGEST, self.mark if self.kind == "drain" else "")
+        return one_line(self.text, LONGEST, self.mark if self.kind == "drain" else "")
 
     @property
     def marked(self) -> str:
         """The reason with the mark of the rule, for the admin_comment of a job; empty: it gets none."""
-        return line(self.text, LONGEST, self.mark) if self.kind in NOTED and self.text else ""
+        return one_line(self.text, LONGEST, self.mark) if self.kind in NOTED and self.text else ""
 
 
 class Acting(Asking):

@@ -150,7 +150,7 @@ def has_control(text: str) -> list[str]:
 
 
 def test_a_row_decides_for_no_other(site: Cluster) -> None:
-    """A name as long as Slurm allows, a blank text, values that do not fit: each is that job's, and others are ended."""
+    """A name as long as Slurm allows, a blank text, values that do not fit concern that job; the others are ended."""
     jobs = [submit(site, "alice", "idle" + "x" * 990, *WAITS), submit(site, "alice", "idle-nameless", *WAITS)]
     wrong = submit(site, "alice", "wrong", *WAITS)
     jobs.append(submit(site, "bob", "idle-bob", *WAITS))

@@ -4,8 +4,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from slurmhooks.log import CONTINUED, LEVELS, LIMIT, MOST_LINES, PREFIX, WHOLE, Log, lines_of, log, printed, visible
+from slurmhooks.log import (
+    CONTINUED,
+    LEVELS,
+    LIMIT,
+    MOST_LINES,
+    PREFIX,
+    WHOLE,
+    Log,
+    lines_of,
+    log,
+    one_line,
+    printed,
+    visible,
+)
 
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
@@ -297,3 +312,13 @@ def test_bytes_in_fields(said: SimpleNamespace, value: object, text: str) -> Non
     """Bytes that are not UTF-8 are shown as bytes also in fields, and other texts are not changed."""
     log.info("x", field=value)
     assert said.lines[-1][1].endswith(f" field={text}")
+
+
+@given(text=st.text(), end=st.text(st.characters(categories=["L", "P"]), max_size=30), limit=st.integers(80, 300))
+def test_a_line(text: str, end: str, limit: int) -> None:
+    """It is one line within its limit, whatever the text, and ends with the end that it is given."""
+    shown = one_line(text, limit, end)
+    assert len(shown.encode()) <= max(limit, 40 + len(end.encode()))
+    assert shown.endswith(end)
+    assert not shown.startswith(" ")
+    assert "\n" not in shown

@@ -16,7 +16,7 @@ NAMES = ["mount /home", 'a "quoted" \\ name\nin two lines']
 
 
 def test_prometheus_reads_them() -> None:
-    """Each check has its row, whatever its name is."""
+    """Each check has its row, whatever its name is; a line feed in it is visible."""
     state = State()
     state.reasons = ["disk is full"]
     state.checks[NAMES[1]] = CheckState(1, "disk is full")
@@ -28,7 +28,7 @@ def test_prometheus_reads_them() -> None:
     }
     assert rows == {
         ("slurmhooks_health_check_failing", NAMES[0]): 0,
-        ("slurmhooks_health_check_failing", NAMES[1]): 1,
+        ("slurmhooks_health_check_failing", NAMES[1].replace("\n", "\\n")): 1,
         ("slurmhooks_health_drained", None): 1,
         ("slurmhooks_health_run_timestamp_seconds", None): 1e9,
     }

@@ -16,7 +16,8 @@ class Schedule:
 
     Attributes:
         period: in seconds. Runs begin at multiples of it since the epoch (UTC).
-        at_most: number of actions of a run, beyond which none is taken.
+        at_most: number of users and of nodes on which a run may act, beyond which it takes no action; and of actions on
+            the jobs of one user, or on one node, beyond which none of these is taken.
     """
 
     __slots__ = ("_text", "at_most", "period")

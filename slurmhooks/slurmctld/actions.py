@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.fields import JobFields
 from slurmhooks.handlers.similar import nearest
-from slurmhooks.log import one_line, quoted, visible
+from slurmhooks.log import quoted, visible
+from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.asking import Asking, Struct
 from slurmhooks.slurmctld.call import about_record
 from slurmhooks.slurmctld.effects import job_state, needless, node_state
@@ -24,65 +24,14 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.table import Table
     from slurmhooks.wire.tables import Tables
 
-LONGEST = 1024
-"""Maximum bytes of a text that leaves this process, with the mark of the rule; what is longer is cut."""
-LONGEST_COMMENT = 4096
-"""Maximum bytes of an admin_comment to which the reason of an action is added."""
-BESIDE = "; "
-"""Separates a reason in an admin_comment from what others have written there."""
 WAITING = "_*"
 """After the id of a job array: those of its tasks that wait in a common record."""
 UPDATES_OF_NODES = ("comment", "extra", "features", "features_act", "gres", "weight")
 """Fields of nodes that rules may change; the last one is a number, the others are texts."""
 TEXTS = ("cancel", "hold", "notify", "drain")
 """Actions that need a text."""
-NOTED = ("cancel", "hold", "requeue")
-"""Actions whose reason is added to the admin_comment of the job."""
 WHOLE = ("cancel", "hold", "release", "requeue")
 """Actions on a component of a heterogeneous job that are for the whole job, because Slurm has no others."""
-
-
-class Action(NamedTuple):
-    """Something that a handler wants to be done.
-
-    Attributes:
-        kind: such as "cancel"; the methods of ActingRecord and ActingNode have these names.
-        target: the job, as users write it, or the name of the node.
-        text: the reason, what the user is told, or the new values, as the handler has given it.
-        job_id: None for a node.
-        state: what the job or the node was when the handler saw it; the action is taken only if it still is.
-        about: what distinguishes the job from others; see about_record.
-        mark: of the rule, for a reason; for "undrain", the end of the reasons that it may end, or empty.
-        wrong: why the action cannot be taken, because of its values; empty: it can.
-        fields: for "update", the new values.
-        message: for "update" of a job, the new values as an answer of a handler.
-    """
-
-    kind: str
-    target: str
-    text: str
-    job_id: int | None
-    state: tuple[Any, ...]
-    about: dict[str, Any]
-    mark: str = ""
-    wrong: str = ""
-    fields: Mapping[str, Any] = MappingProxyType({})
-    message: bytes = b""
-
-    @property
-    def what(self) -> str:
-        """The action in words, for the log."""
-        return f"{self.kind} {'node' if self.job_id is None else 'job'} {self.target}"
-
-    @property
-    def line(self) -> str:
-        """The text as it leaves this process: one line, escaped, then cut; the reason of a drain keeps the mark."""
-        return one_line(self.text, LONGEST, self.mark if self.kind == "drain" else "")
-
-    @property
-    def marked(self) -> str:
-        """The reason with the mark of the rule, for the admin_comment of a job; empty: it gets none."""
-        return one_line(self.text, LONGEST, self.mark) if self.kind in NOTED and self.text else ""
 
 
 class Acting(Asking):
@@ -152,14 +101,6 @@ def target_of(record: Any, kind: str = "") -> str:
     if record.het_job_id:
         return str(record.het_job_id) if kind in WHOLE else f"{record.het_job_id}+{record.het_job_offset}"
     return str(record.job_id)
-
-
-def with_reason(comment: str | None, reason: str) -> str | None:
-    """Return an admin_comment with a reason beside what is there; None: it would be too long."""
-    if not comment or reason in comment:
-        return comment or reason
-    both = f"{comment}{BESIDE}{reason}"
-    return both if len(both.encode("utf-8", "surrogateescape")) <= LONGEST_COMMENT else None
 
 
 class Update(JobFields, View):

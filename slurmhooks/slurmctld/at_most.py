@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slurmhooks.slurmctld.actions import Action
+    from slurmhooks.slurmctld.action import Action
 
 
 class Left(NamedTuple):

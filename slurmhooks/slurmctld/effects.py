@@ -13,7 +13,7 @@ from slurmhooks.log import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.slurmctld.actions import Action
+    from slurmhooks.slurmctld.action import Action
 
 DRAIN = 0x200
 """NODE_STATE_DRAIN of slurm.h: a flag in a node's state."""

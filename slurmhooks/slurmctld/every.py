@@ -24,7 +24,7 @@ from slurmhooks.worker.claims import Claim
 if TYPE_CHECKING:
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.slurmctld.actions import Action
+    from slurmhooks.slurmctld.action import Action
     from slurmhooks.slurmctld.at_most import Left
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Query, Turns

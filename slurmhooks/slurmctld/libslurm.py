@@ -17,7 +17,7 @@ from slurmhooks.values import NO_VAL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.slurmctld.actions import Action
+    from slurmhooks.slurmctld.action import Action
 
 LIBRARY = "libslurmhooks_actions.so"
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.hooks.rollout import ENFORCE, OBSERVE, OFF, WARN
 from slurmhooks.log import log, visible
-from slurmhooks.slurmctld.actions import WAITING, Action, target_of, with_reason
+from slurmhooks.slurmctld.action import Action, with_reason
+from slurmhooks.slurmctld.actions import WAITING, target_of
 from slurmhooks.slurmctld.effects import RUNNING, obsolete, outcome, values
 from slurmhooks.slurmctld.hearing import heard
 from slurmhooks.wire.protocol import Fact

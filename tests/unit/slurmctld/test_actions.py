@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slurmhooks.slurmctld.actions import Acting, Action, with_reason
+from slurmhooks.slurmctld.action import Action, with_reason
+from slurmhooks.slurmctld.actions import Acting
 from slurmhooks.slurmctld.effects import obsolete
 from slurmhooks.testing import FakeRecord, fake_jobs, fake_nodes, run
 

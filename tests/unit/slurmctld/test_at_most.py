@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.slurmctld.actions import Action
+from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.at_most import limited, stops
 
 OWNERS = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.slurmctld.actions import Action
+from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.effects import job_state, outcome, values
 
 WRONG = "Requested partition configuration not available now"

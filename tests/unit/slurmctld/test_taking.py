@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.slurmctld import taking
-from slurmhooks.slurmctld.actions import Action
+from slurmhooks.slurmctld.action import Action
 from slurmhooks.slurmctld.effects import job_state
 
 JOB = {

@@ -11,7 +11,8 @@ from slurmhooks.cli import live, output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.handlers.registry import Handler
-from slurmhooks.slurmctld.actions import Acting, ActingViews, Action
+from slurmhooks.slurmctld.action import Action
+from slurmhooks.slurmctld.actions import Acting, ActingViews
 from slurmhooks.slurmctld.every import plan, staged
 from slurmhooks.slurmctld.taking import mode_of
 

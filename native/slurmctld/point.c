@@ -12,6 +12,7 @@
 #include "build_config.h"
 #include "client/spawn.h"
 #include "entry.h"
+#include "identity.h"
 #include "log.h"
 #include "slurmctld/together.h"
 
@@ -57,8 +58,16 @@ static void start_workers(void)
         snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
-    const char *const command[] = {ISOLATED_PYTHON,        "-X", plugins, "-m", "slurmhooks.worker",
-                                   slurmhooks_point.entry, NULL};
+    /* The modules on the disk may be replaced while slurmctld runs: they refuse to serve a plugin of another build. */
+    const char *const command[] = {ISOLATED_PYTHON,
+                                   "-X",
+                                   "slurmhooks_build=" SLURMHOOKS_IDENTITY,
+                                   "-X",
+                                   plugins,
+                                   "-m",
+                                   "slurmhooks.worker",
+                                   slurmhooks_point.entry,
+                                   NULL};
     if (slurmhooks_point.prepare)
         slurmhooks_point.prepare();
     slurmhooks_point.client =

@@ -2,11 +2,12 @@
 """The record of a build: which Slurm and Python the plugins are for, and which files belong to them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
-from slurmhooks.cli import documents, output, slurm
+from slurmhooks.cli import documents, output, plugin_files, slurm
 from slurmhooks.cli.findings import Finding
 from slurmhooks.hooks.points import POINTS
 
@@ -14,7 +15,12 @@ CORE = "slurmhooks/libslurmhooks_core.so"
 """The core library, relative to the PluginDir: the interpreter, and the modules that launches import."""
 TEMPLATE = "scrun.lua.in"
 """The template of scrun.lua, which is no plugin."""
-AGAIN = "run 'slurmhooks build' and 'slurmhooks install' again"
+PACKAGED = Path("/usr/libexec/slurmhooks/build-plugins")
+"""What builds and installs the plugins where slurmhooks is a package of Debian or an RPM."""
+IS_PACKAGED = Path(__file__).is_relative_to("/usr/lib") and PACKAGED.exists()
+BUILD = f"run {PACKAGED}" if IS_PACKAGED else "run 'slurmhooks build' and 'slurmhooks install'"
+"""What helps if there is no build."""
+AGAIN = BUILD if IS_PACKAGED else f"{BUILD} again"
 """What helps if a build does not fit the machine."""
 
 HEALTH_PROGRAM = "slurmhooks_health"
@@ -53,7 +59,8 @@ class BuildRecord:
 
     Attributes:
         slurmhooks: version of slurmhooks.
-        slurm: release of Slurm.
+        sources: the hash of its sources, see slurmhooks.identity; "" in records of earlier releases.
+        slurm: release of Slurm, which `build` has read in the plugins.
         python: the Python to embed.
         lua: version of the Lua that scrun is linked to; None if the build has no plugin for scrun.
         tiers: what the build supports.
@@ -66,6 +73,7 @@ class BuildRecord:
     lua: str | None
     tiers: Tiers
     files: list[str]
+    sources: str = field(default="", kw_only=True)
 
     @classmethod
     def path_in(cls, folder: Path) -> Path:
@@ -95,10 +103,32 @@ class BuildRecord:
 
 
 def other_version(record: BuildRecord) -> str | None:
-    """Return a finding if a build is from another version of slurmhooks than this command; otherwise None."""
-    if record.slurmhooks == __version__:
-        return None
-    return f"the plugins hold slurmhooks {record.slurmhooks}, this command is {__version__}: {AGAIN}"
+    """Return a finding if a build is from another slurmhooks than this command; otherwise None."""
+    if record.slurmhooks != __version__:
+        return f"the plugins hold slurmhooks {record.slurmhooks}, this command is {__version__}: {AGAIN}"
+    if record.sources != (sources := identity.here()):
+        return (
+            f"the plugins hold another build of slurmhooks {__version__} ({record.sources or 'an older one'}) than this"
+            f" command ({sources}): {AGAIN}"
+        )
+    return None
+
+
+def releases(folder: Path, files: list[str]) -> dict[str, slurm.Version | None]:
+    """Return the release of Slurm that each plugin was compiled for, as Slurm finds it there; None: it names none.
+
+    Args:
+        folder: where the plugins are.
+        files: of a build; those that are not there, and those that Slurm does not ask for a release, are left out.
+    """
+    return {
+        name: plugin_files.release_of(folder / name)
+        for name in files
+        if Path(name).name.partition("-")[0].removesuffix(".so") in _PLUGINS and (folder / name).is_file()
+    }
+
+
+_PLUGINS = {f"{point.name}_python" for point in POINTS.values()} - {"scrun_python"}
 
 
 def files_of(folder: Path) -> set[str]:
@@ -110,15 +140,30 @@ def files_of(folder: Path) -> set[str]:
     return set(record.files) if record else set()
 
 
-def misfits(record: BuildRecord) -> list[str]:
-    """Return why a build does not work on this machine, one line each."""
+def misfits(record: BuildRecord, folder: Path) -> list[str]:
+    """Return why a build does not work on this machine, one line each.
+
+    Args:
+        record: of the build.
+        folder: where the plugins are: what counts is for which Slurm they were compiled, not what the record says.
+    """
     programs: dict[str, list[str]] = {}
     for program, version in slurm.installed_versions():
         programs.setdefault(str(version), []).append(str(program))
+    plugins: dict[str, list[str]] = {}
+    for name, release in releases(folder, record.files).items():
+        plugins.setdefault(str(release or "an unknown release"), []).append(name)
     findings = [
-        f"the plugins are built for Slurm {record.slurm}, not for {version} ({', '.join(names)}): {AGAIN}"
+        f"{folder}: {', '.join(names)}: built for Slurm {release}, and the record of the build says {record.slurm}:"
+        f" {AGAIN}"
+        for release, names in plugins.items()
+        if release != record.slurm
+    ]
+    findings += [
+        f"the plugins are built for Slurm {release}, not for {version} ({', '.join(names)}): {AGAIN}"
         for version, names in programs.items()
-        if version != record.slurm
+        for release in plugins or [record.slurm]
+        if version != release
     ]
     other = other_version(record)
     findings += [] if other is None else [other]

@@ -28,9 +28,8 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, only_manifest: bool = Fal
         raise Finding(
             "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
         )
-    other = build_record.other_version(record)
-    if other is not None:
-        raise Finding(other)
+    if misfits := build_record.misfits(record, folder):
+        raise Findings([*misfits, "the manifest was not written"])
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
     if loaded.findings:

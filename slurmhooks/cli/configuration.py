@@ -109,9 +109,18 @@ def below(root: Path, path: Path) -> Path:
 
 def installed_in(sysconfdir: Path) -> Path | None:
     """Return the folder of slurm.conf's PluginDir that has our plugins; None if none has."""
+    return next(iter(all_installed_in(sysconfdir)), None)
+
+
+def all_installed_in(sysconfdir: Path) -> list[Path]:
+    """Return all folders that have our plugins: those of slurm.conf's PluginDir, in its order, then the usual ones."""
     value = slurm_conf.value(str(file_in(sysconfdir)), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder] + slurm.usual_plugin_dirs()
-    return next((folder for folder in folders if build_record.BuildRecord.path_in(folder).exists()), None)
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        if build_record.BuildRecord.path_in(folder).exists():
+            found.setdefault(folder.resolve(), folder)
+    return list(found.values())
 
 
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:

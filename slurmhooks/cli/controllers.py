@@ -40,6 +40,7 @@ class Running:
         fault: why the present files are not in force; None if they are.
         periodic: why periodic rules do not run here, although this slurmctld is in control; None if nothing keeps them.
         log: why the decision log cannot be written; None if it can.
+        build: the hash of the sources that the plugin was built from; None: it is of a release that did not tell.
     """
 
     point: str
@@ -51,6 +52,7 @@ class Running:
     fault: Fault | None
     periodic: str | None = field(default=None, kw_only=True)
     log: str | None = field(default=None, kw_only=True)
+    build: str | None = field(default=None, kw_only=True)
 
 
 def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
@@ -93,10 +95,20 @@ def lines(running: list[Running]) -> list[str]:
     return text
 
 
-def findings(running: list[Running]) -> list[str]:
-    """Return why the present files are not in force, or rules do not run, one line for each reason."""
+def findings(running: list[Running], installed: str | None) -> list[str]:
+    """Return why the present files are not in force, or rules do not run, one line for each reason.
+
+    Args:
+        running: the hooks in force.
+        installed: the hash of the sources that the plugins on the disk were built from; None: it is not known.
+    """
     reasons = []
     for each in running:
+        if installed is not None and each.build != installed:
+            reasons.append(
+                f"slurmctld, {each.point}: has loaded a plugin of another build of slurmhooks"
+                f" ({each.build or 'an older one'}) than is installed ({installed}): restart slurmctld"
+            )
         if each.fault is not None:
             since = each.fault.since.astimezone().strftime("%Y-%m-%d %H:%M:%S")
             state = "no hooks are in force" if each.generation is None else "keeps the hooks from before in force"

@@ -25,6 +25,7 @@ class Python:
         cffi: version; None if it cannot be imported.
         cffi_backend: version of its compiled part; None if it cannot be imported.
         slurmhooks: version; None if it cannot be imported.
+        sources: the hash of its sources, see slurmhooks.identity; None if it is not known.
         free_threaded: a build without the GIL.
     """
 
@@ -37,6 +38,7 @@ class Python:
     cffi: str | None
     cffi_backend: str | None
     slurmhooks: str | None
+    sources: str | None
     free_threaded: bool
 
     @property
@@ -60,7 +62,7 @@ def inspect(executable: str) -> Python | str:
     return Python(executable=executable, **answer)
 
 
-def shortcomings(python: Python, own_version: str) -> list[str]:
+def shortcomings(python: Python, own_version: str, own_sources: str) -> list[str]:
     """Return why a Python cannot be embedded, one line each with the remedy."""
     name, short = python.executable, python.short_version
     findings = []
@@ -85,6 +87,11 @@ def shortcomings(python: Python, own_version: str) -> list[str]:
         findings.append(
             f"{name} has slurmhooks {python.slurmhooks}, this command is {own_version}: "
             f"{name} -m pip install slurmhooks=={own_version}"
+        )
+    elif python.sources != own_sources:
+        findings.append(
+            f"{name} has another build of slurmhooks {own_version} ({python.sources or 'an older one'}) than this"
+            f" command ({own_sources}): install the same one there"
         )
     if python.cffi is None or python.cffi_backend is None:
         findings.append(f"{name} cannot import cffi: install python3-cffi (Debian), or {name} -m pip install cffi")

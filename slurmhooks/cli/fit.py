@@ -14,7 +14,7 @@ def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
         build: their record.
         folder: their folder.
     """
-    return build_record.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
+    return build_record.misfits(build, folder) + _unfit_files(build, folder) + _unfit_python(build)
 
 
 def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:
@@ -31,9 +31,8 @@ def _unfit_python(build: build_record.BuildRecord) -> list[str]:
         findings.append(
             f"the plugins were built with Python {build.python.version}, it is now {python.version}: {AGAIN}"
         )
-    if python.slurmhooks != build.slurmhooks:
-        findings.append(
-            f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
-            f"{AGAIN}"
-        )
+    theirs, own = (python.slurmhooks, python.sources), (build.slurmhooks, build.sources)
+    if theirs != own:
+        words = [" ".join(f"{each[0] or 'none'} {f'({each[1]})' if each[1] else ''}".split()) for each in (own, theirs)]
+        findings.append(f"the plugins are of slurmhooks {words[0]}, {python.executable} has {words[1]}: {AGAIN}")
     return findings

@@ -36,6 +36,14 @@ def version_of(module: str) -> "str | None":
         return None
 
 
+def sources() -> "str | None":
+    """Return the hash of slurmhooks' sources; None if this Python has no slurmhooks, or one without that function."""
+    try:
+        return str(importlib.import_module("slurmhooks.identity").here())
+    except ImportError:
+        return None
+
+
 def main() -> None:
     """Print the facts."""
     include = sysconfig.get_path("include")
@@ -48,6 +56,7 @@ def main() -> None:
         "cffi": version_of("cffi"),
         "cffi_backend": version_of("_cffi_backend"),
         "slurmhooks": version_of("slurmhooks._version"),
+        "sources": sources(),
         "free_threaded": bool(config("Py_GIL_DISABLED")),
     }
     json.dump(facts, sys.stdout)

@@ -38,6 +38,11 @@ class Version(NamedTuple):
         match = re.search(r"\b(\d+)\.(\d+)\.(\d+)", text)
         return cls(*map(int, match.groups())) if match else None
 
+    @classmethod
+    def of_number(cls, number: int) -> "Version":
+        """Return the version of a SLURM_VERSION_NUMBER."""
+        return cls(number >> 16 & 0xFF, number >> 8 & 0xFF, number & 0xFF)
+
 
 def find_program(name: str) -> Path | None:
     """Return the path of a program, on PATH or where Slurm's daemons usually are; None if there is none."""
@@ -54,8 +59,7 @@ def header_version(include: Path) -> Version | None:
     match = re.search(r"^#define\s+SLURM_VERSION_NUMBER\s+0x([0-9a-fA-F]+)", text, re.MULTILINE)
     if not match:
         return None
-    number = int(match.group(1), 16)
-    return Version(number >> 16 & 0xFF, number >> 8 & 0xFF, number & 0xFF)
+    return Version.of_number(int(match.group(1), 16))
 
 
 def missing_headers(include: Path) -> list[str]:

@@ -51,6 +51,7 @@ def main(arguments: list[str]) -> int:
     import socket
     from contextlib import suppress
 
+    from slurmhooks import identity
     from slurmhooks.processes import process, stderr_log
     from slurmhooks.worker.supervisor import Supervisor
 
@@ -60,11 +61,12 @@ def main(arguments: list[str]) -> int:
         # Here, because a hook file may close it, or put something else in its place.
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     os.set_inheritable(CONTROL, False)
+    misfit = identity.misfit()
     preload(arguments[0])
     gc.freeze()
     gc.enable()
     with socket.socket(fileno=CONTROL) as client:
-        Supervisor(client, arguments[0]).run()
+        Supervisor(client, arguments[0], misfit).run()
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()

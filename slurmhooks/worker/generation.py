@@ -222,7 +222,9 @@ def _status(pid: int) -> int:
     return state.si_status << 8 if state.si_code == os.CLD_EXITED else state.si_status
 
 
-def main(number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None) -> NoReturn:
+def main(
+    number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None, misfit: str | None
+) -> NoReturn:
     """Run the generation, in a child of the supervisor; does not return.
 
     Args:
@@ -231,6 +233,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         name: of the function that loads the hooks.
         parent: the process id of the supervisor.
         before: the watch of the set that was last in service, if any.
+        misfit: why no generation of this supervisor may serve; None: nothing keeps it.
     """
     code = 1
     watch = Watch(before=before)
@@ -244,6 +247,8 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             shared.page.for_workers()
         announce = partial(_announce, supervisor, number, watch)
         try:
+            if misfit is not None:
+                raise LoadError([misfit])
             loaded = interface.entry(name)(watch, announce)
         except (ConfigError, LoadError) as error:
             line = dispatch.report_findings(error.findings, "these files do not go into service")

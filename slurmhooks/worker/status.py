@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks import identity
 from slurmhooks.files.watch import Watch
 from slurmhooks.site import sources as site
 
@@ -47,4 +49,5 @@ def of(
         "fault": fault,
         "periodic": periodic,
         "log": log,
+        "build": sys._xoptions.get(identity.OPTION),
     }

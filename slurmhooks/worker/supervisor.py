@@ -35,15 +35,17 @@ GRACE = 2.0
 class Supervisor:
     """The event loop; see the module."""
 
-    def __init__(self, client: socket.socket, entry: str) -> None:
+    def __init__(self, client: socket.socket, entry: str, misfit: str | None) -> None:
         """Prepare to serve.
 
         Args:
             client: the socket to slurmctld.
             entry: ``module:function`` that loads the hooks.
+            misfit: why these modules must not serve this slurmctld; None: nothing keeps them.
         """
         self._client = client
         self._entry = entry
+        self._misfit = misfit
         self._parent = os.getppid()
         self._children: dict[int, Child] = {}
         self._number = 0
@@ -125,7 +127,7 @@ class Supervisor:
             self._leave(ours)
             self._collector.close()
             last.follow()
-            generation.main(number, theirs, self._entry, me, self._good)
+            generation.main(number, theirs, self._entry, me, self._good, self._misfit)
         theirs.close()
         self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT, last)
 

@@ -15,8 +15,9 @@ from typing import Any
 from tests.native.building import ROOT, Build
 
 START = (
-    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from slurmhooks.worker.__main__ import main;"
-    " sys.exit(main(sys.argv[1:]))"
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from slurmhooks import identity;"
+    " sys._xoptions[identity.OPTION] = identity.here();"  # as the plugins do
+    " from slurmhooks.worker.__main__ import main; sys.exit(main(sys.argv[1:]))"
 )
 PATIENCE = 30.0
 """Seconds until a condition counts as not fulfilled."""

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 LAYERS = (
-    ("_version", "errors", "values", "namespaces", "programs"),
+    ("_version", "errors", "identity", "values", "namespaces", "programs"),
     ("log",),
     ("wire",),
     ("hooks",),

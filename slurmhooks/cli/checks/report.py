@@ -83,11 +83,11 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     findings = [*loaded.findings, *loaded.disabled]
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None
-    if record is None:
+    if record is None or folder is None:
         folder = None
-        findings.append("no plugins found in slurm.conf's PluginDir: run 'slurmhooks build' and 'slurmhooks install'")
+        findings.append(f"no plugins found in slurm.conf's PluginDir: {build_record.BUILD}")
     else:
-        findings += build_record.misfits(record)
+        findings += build_record.misfits(record, folder)
         findings += lines.needs_sources(loaded.registry, record)
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
@@ -105,7 +105,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     running: list[controllers.Running] = []
     if not staged:
         running, notes = controllers.find_running(sysconfdir)
-        findings += controllers.findings(running)
+        findings += controllers.findings(running, record.sources if record is not None else None)
         loaded.notes += notes
     return _report(loaded, rows(loaded), findings, state, running)
 

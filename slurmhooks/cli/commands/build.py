@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, embedded_python, fit, parameters, slurm, toolchain
 from slurmhooks.cli.findings import Findings
@@ -42,7 +43,7 @@ class Plan:
 
 @click.command("build")
 @click.option(
-    "--output", type=FOLDER, required=True, help="Folder for the plugins; its folder .work is reused by the next build."
+    "--output", type=FOLDER, required=True, help="Folder for the plugins; its folder .work has the log of the build."
 )
 @click.option("--slurm-source", type=FOLDER, help="Slurm's sources, of exactly the installed version, for job records.")
 @click.option(
@@ -97,7 +98,10 @@ def command(
     native = toolchain.native_sources()
     plan = examine(slurm_source, slurm_include, executable, lua)
     work = output / ".work"
-    work.mkdir(parents=True, exist_ok=True)
+    # What is compiled depends on more than files with times tell: Slurm's headers of another release are older than the
+    # objects of the last build, and Python, Lua or the compiler may be others at the same path. So nothing is kept.
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
     log = work / "build.log"
     log.write_text("")
 
@@ -105,9 +109,11 @@ def command(
     options = meson_options(plan, config, sysconfdir)
     files = compile_and_install(native, options, output, log, verbose)
     remove_leftovers(output, files)
+    verify(plan, output, files)
     assert plan.python.libpython is not None
     record = build_record.BuildRecord(
         slurmhooks=__version__,
+        sources=identity.here(),
         slurm=str(plan.slurm),
         python=build_record.PythonFacts(
             version=plan.python.version,
@@ -154,7 +160,7 @@ def examine(source: Path | None, include: Path, executable: str, lua: str) -> Pl
     if isinstance(python, str):
         findings.append(f"{python}; name another with --python")
     else:
-        findings += embedded_python.shortcomings(python, __version__)
+        findings += embedded_python.shortcomings(python, __version__, identity.here())
     findings += toolchain.missing_tools()
     lua_version = _examine_lua(lua, findings)
     if findings:
@@ -230,14 +236,8 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
     if (plan.source / "config.h").exists():
         return plan.source
     folder = work / f"slurm-{plan.slurm}"
-    # An interrupted configure leaves a config.h, so its presence is not enough.
-    stamp = folder / ".configured"
-    identity = f"{plan.source}\n"
-    if stamp.exists() and stamp.read_text() == identity:
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    with step(f"Configuring the headers of Slurm {plan.slurm}", "about 20 s, once"):
+    with step(f"Configuring the headers of Slurm {plan.slurm}", "about 20 s"):
         run_logged(
             [str(plan.source / "configure"), *CONFIGURE],
             log,
@@ -245,7 +245,6 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
             verbose=verbose,
             failure=f"Slurm's own configure failed in {folder}",
         )
-    stamp.write_text(identity)
     return folder
 
 
@@ -269,28 +268,38 @@ def compile_and_install(native: Path, options: dict[str, str], output: Path, log
     meson = toolchain.meson_command()
     assert meson is not None
     env = os.environ | {"PATH": toolchain.tool_path(), "PYTHONDONTWRITEBYTECODE": "1"}
-    # Meson caches facts about a Python, so changed options need a new build folder.
-    wanted = json.dumps({"native": str(native), "output": str(output), "meson": meson, **options}, indent=1)
-    stamp = tree / ".slurmhooks-options.json"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        shutil.rmtree(tree, ignore_errors=True)
-        arguments = [f"-D{name}={value}" for name, value in options.items()]
-        with step("Setting up the build"):
-            run_logged(
-                [*meson, "setup", str(tree), str(native), f"--prefix={output}", *arguments],
-                log,
-                env=env,
-                verbose=verbose,
-                failure="meson could not set up the build",
-            )
-        stamp.write_text(wanted)
+    arguments = [f"-D{name}={value}" for name, value in options.items()]
+    with step("Setting up the build"):
+        run_logged(
+            [*meson, "setup", str(tree), str(native), f"--prefix={output}", *arguments],
+            log,
+            env=env,
+            verbose=verbose,
+            failure="meson could not set up the build",
+        )
     with step("Compiling"):
         compile_command = [*meson, "compile", "-C", str(tree)]
         run_logged(compile_command, log, env=env, verbose=verbose, failure="compiling failed")
-        install = [*meson, "install", "-C", str(tree), "--no-rebuild", "--only-changed"]
+        install = [*meson, "install", "-C", str(tree), "--no-rebuild"]
         run_logged(install, log, env=env, verbose=verbose, failure=f"copying to {output} failed")
     installed = json.loads((tree / "meson-info" / "intro-installed.json").read_text())
     return sorted(str(Path(path).relative_to(output)) for path in installed.values())
+
+
+def verify(plan: Plan, output: Path, files: list[str]) -> None:
+    """Check that the plugins are for the Slurm that was asked for.
+
+    Raises:
+        Findings: one line for each plugin that is not.
+    """
+    findings = [
+        f"{output / name} was compiled for Slurm {release or 'of unknown version'}, not for {plan.slurm}: the compiler"
+        f" has found other headers than those in {plan.include}"
+        for name, release in build_record.releases(output, files).items()
+        if release != plan.slurm
+    ]
+    if findings:
+        raise Findings(findings)
 
 
 def remove_leftovers(output: Path, files: list[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
@@ -21,14 +22,21 @@ PRIVATE = ", ".join(("record", *LISTS))
 
 @dataclass(kw_only=True)
 class Report:
-    """The output of `info`; with --json it is printed as it is."""
+    """The output of `info`; with --json it is printed as it is.
+
+    Attributes:
+        sources: the hash of the sources of this command.
+        built_for: the releases of Slurm that the plugins were compiled for, as Slurm finds them there.
+    """
 
     slurmhooks: str
+    sources: str
     package: Path
     programs: dict[str, str]
     scrun_lua: str | None
     plugin_dir: Path | None
     build: build_record.BuildRecord | None
+    built_for: str
     settings: list[configuration.Setting]
     running: list[controllers.Running]
     notes: list[str]
@@ -51,23 +59,24 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     """Collect the report about this machine."""
     folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder else None
-    findings = []
+    releases = build_record.releases(folder, build.files) if build and folder else {}
     if build and folder:
         findings = fit.misfits(build, folder)
     else:
-        where = folder or "the folders of PluginDir"
-        findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
+        findings = [f"no plugins in {folder or 'the folders of PluginDir'}: {build_record.BUILD}"]
     findings += loading.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
     running, notes = controllers.find_running(sysconfdir)
-    findings += controllers.findings(running)
+    findings += controllers.findings(running, build.sources if build else None)
     scrun = slurm.find_program("scrun")
     return Report(
         slurmhooks=__version__,
+        sources=identity.here(),
         package=Path(build_record.__file__).parent.parent,
         programs={str(program): str(version) for program, version in slurm.installed_versions()},
         scrun_lua=slurm.scrun_lua(scrun) if scrun else None,
         plugin_dir=folder,
         build=build,
+        built_for=", ".join(sorted({str(each) for each in releases.values()})),
         settings=configuration.settings(sysconfdir, folder) if folder else [],
         running=running,
         notes=notes,
@@ -88,7 +97,7 @@ def show(report: Report) -> None:
     def fact(name: str, value: str | Text) -> None:
         facts.add_row(name, Text(shown(value, "")) if isinstance(value, str) else value)
 
-    fact("slurmhooks", f"{report.slurmhooks} in {report.package}")
+    fact("slurmhooks", f"{report.slurmhooks} ({report.sources}) in {report.package}")
     for program, version in report.programs.items():
         fact(Path(program).name, f"{version} ({program})")
     if not report.programs:
@@ -96,7 +105,7 @@ def show(report: Report) -> None:
     fact("plugins in", str(report.plugin_dir or "-"))
     if report.build:
         build = report.build
-        fact("built for", f"Slurm {build.slurm}, slurmhooks {build.slurmhooks}")
+        fact("built for", f"Slurm {report.built_for or build.slurm}, slurmhooks {build.slurmhooks} ({build.sources})")
         fact("embeds", f"Python {build.python.version} ({build.python.libpython})")
         fact("search path", "\n".join(build.python.paths))
         fact("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")

@@ -3,6 +3,8 @@
 
 import filecmp
 import os
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -43,11 +45,19 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     record = build_record.BuildRecord.load(source)
     if record is None:
         raise Finding(f"{source} contains no build: slurmhooks build --output {source}")
-    folder = plugin_dir or configuration.find_plugin_dir(sysconfdir, destdir)
+    present = configuration.all_installed_in(sysconfdir) if destdir == Path("/") else []
+    # An upgrade replaces the plugins where they are.
+    folder = plugin_dir or next(iter(present), None) or configuration.find_plugin_dir(sysconfdir, destdir)
     missing = [name for name in record.files if not (source / name).is_file()]
     findings = [f"{source / name} is missing: slurmhooks build --output {source}" for name in missing]
     if destdir == Path("/"):
-        findings += build_record.misfits(record)
+        findings += build_record.misfits(record, source)
+    findings += [
+        f"{other} has plugins of slurmhooks, too, and Slurm loads some of either: name that folder with --plugin-dir,"
+        f" or remove them with 'slurmhooks uninstall --plugin-dir {shlex.quote(str(other))}'"
+        for other in present
+        if folder is not None and other.resolve() != folder.resolve()
+    ]
     if folder is None:
         guesses = " or ".join(str(path) for path in slurm.usual_plugin_dirs(destdir))
         hint = f"; {guesses} looks right" if guesses else ""
@@ -58,6 +68,8 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
         raise Findings(findings)
     assert folder is not None
 
+    for loss in losses(build_record.BuildRecord.load(configuration.below(destdir, folder)), record):
+        click.echo(f"{click.style('warning:', fg='yellow')} {loss}", err=True)
     written = copy_plugins(record, source, configuration.below(destdir, folder))
     unchanged = len(build_record.plugins_of(record)) - written
     click.echo(f"{folder}: files written: {written}, unchanged: {unchanged}")
@@ -96,6 +108,19 @@ def _copy(source: Path, target: Path) -> bool:
     durable.make(target.parent)
     durable.write(target, source.read_bytes(), mode)
     return True
+
+
+def losses(before: build_record.BuildRecord | None, record: build_record.BuildRecord) -> Iterator[str]:
+    """Yield what the installed build has, and the new one lacks."""
+    if before is None:
+        return
+    if before.tiers.private and not record.tiers.private:
+        yield (
+            "the installed plugins have job records and tables of slurmctld, the new ones have not: handlers that need"
+            " them do not load; 'slurmhooks build --slurm-source DIR' adds them"
+        )
+    if before.lua is not None and record.lua is None:
+        yield "the installed plugins include that for scrun, the new ones do not: install scrun before the build"
 
 
 def show_settings(settings: list[configuration.Setting], words: str) -> None:

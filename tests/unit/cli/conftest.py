@@ -13,10 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import TypeAdapter
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
 from slurmhooks.handlers.definitions import PACKAGE
 from slurmhooks.site.variants import VARIANTS
+
+from .fake_plugin import plugin
 
 Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"
@@ -88,18 +91,21 @@ def run() -> Callable[..., Result]:
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """Give the output of a build for Slurm 24.11.5, with files of no content."""
+    """Give the output of a build for Slurm 24.11.5, whose plugins have no code."""
     output = tmp_path / "build"
     (output / "slurmhooks").mkdir(parents=True)
     files = ["job_submit_python.so", "scrun.lua.in", "scrun_python.so", "slurmhooks/libcore.so", "spank_python.so"]
     for name in files:
         (output / name).write_text(f"content of {name}")
+        if name in ("job_submit_python.so", "spank_python.so"):
+            (output / name).write_bytes(plugin("24.11.5"))
     (output / "scrun.lua.in").write_text("-- Made by 'slurmhooks install'\nload('@PLUGIN_DIR@/scrun_python.so')\n")
     libpython = tmp_path / "libpython.so"
     libpython.write_text("")
     python = build_record.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
     record = build_record.BuildRecord(
         slurmhooks=__version__,
+        sources=identity.here(),
         slurm="24.11.5",
         python=python,
         lua="5.1",
@@ -122,9 +128,9 @@ class Site:
         (self.plugins / "slurmhooks").mkdir(parents=True)
         record.save(self.plugins)
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
-            (self.plugins / name).write_text("all")
+            (self.plugins / name).write_bytes(plugin("24.11.5"))
         for variant in VARIANTS:
-            (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_text(variant)
+            (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_bytes(plugin("24.11.5"))
         self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
         self.plugstack("required spank_python.so")
         (self.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')

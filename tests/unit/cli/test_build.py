@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import build_record, embedded_python, toolchain
+from slurmhooks.cli import build_record, embedded_python, plugin_files, toolchain
 from slurmhooks.cli.commands import build
 
 from .conftest import Machine
@@ -18,13 +18,21 @@ Run = Callable[..., Result]
 MESON_BUILD = """
 project('stub', 'c')
 output = get_option('prefix')
+add_project_arguments('-I' + get_option('slurm_include'), language: 'c')
 shared_module('spank_python', 'stub.c', name_prefix: '', install: true, install_dir: output)
 if get_option('lua') != 'none'
   shared_module('scrun_python', 'stub.c', name_prefix: '', install: true, install_dir: output)
 endif
 shared_library('core', 'stub.c', install: true, install_dir: output / 'slurmhooks')
-message('OPTIONS', get_option('slurm_source'), get_option('slurm_build'), get_option('sysconfdir_slurm'))
 """
+STUB = """
+#include <stdint.h>
+#include <slurm/slurm_version.h>
+extern const uint32_t plugin_version;
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+"""
+LONG_AGO = 1_000_000_000
+"""A time before any build, in seconds since the epoch."""
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     options = toolchain.native_sources() / "meson.options"
     (folder / "meson.options").write_bytes(options.read_bytes())
     (folder / "meson.build").write_text(MESON_BUILD)
-    (folder / "stub.c").write_text("int stub(void);\nint stub(void) { return 0; }\n")
+    (folder / "stub.c").write_text(STUB)
     monkeypatch.setattr(toolchain, "native_sources", lambda: folder)
     return folder
 
@@ -46,6 +54,20 @@ def ready(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine.headers("24.11.5")
     monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(executable=executable))
     return machine
+
+
+@pytest.fixture
+def options(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Give a list that gets the options of each build."""
+    given: list[dict[str, str]] = []
+    own = build.meson_options
+
+    def note(plan: build.Plan, config: Path | None, sysconfdir: Path) -> dict[str, str]:
+        given.append(own(plan, config, sysconfdir))
+        return given[-1]
+
+    monkeypatch.setattr(build, "meson_options", note)
+    return given
 
 
 def record_of(output: Path) -> build_record.BuildRecord:
@@ -87,15 +109,55 @@ def test_a_relative_sysconfdir(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.native
 @pytest.mark.slow
-def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """A second build without changes does nothing."""
+def test_the_same_build_twice(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """A second build without changes gives the same files, so that an installation of them changes nothing."""
     output = tmp_path / "out"
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
     run(*arguments)
-    before = {path: path.stat().st_mtime_ns for path in output.glob("**/*.so")}
+    before = {path: path.read_bytes() for path in output.glob("**/*.so")}
+    assert len(before) >= 2
+    run(*arguments)
+    assert {path: path.read_bytes() for path in output.glob("**/*.so")} == before
+
+
+@pytest.mark.native
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", ["headers", "C sources", "plugins in the output folder"])
+def test_what_is_compiled_does_not_depend_on_times(
+    run: Run, ready: Machine, native: Path, tmp_path: Path, changed: str
+) -> None:
+    """Files of an upgrade, or of a downgrade, that are older than the last build are compiled like newer ones."""
+    output = tmp_path / "out"
+    arguments = ["build", "--slurm-include", ready.include, "--output", output]
+    run(*arguments)
+    if changed == "headers":
+        ready.headers("24.11.6")
+        for path in ready.include.rglob("*.h"):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+    elif changed == "C sources":
+        (native / "stub.c").write_text(STUB.replace("SLURM_VERSION_NUMBER", "0x180b05 /* changed */ + 0"))
+        with (native / "stub.c").open("a") as file:
+            file.write("int more(void);\nint more(void) { return 3; }\n")
+        os.utime(native / "stub.c", (LONG_AGO, LONG_AGO))
+    else:
+        (output / "spank_python.so").write_bytes(b"of something else")
+        os.utime(output / "spank_python.so", (2 * LONG_AGO, 2 * LONG_AGO))
     result = run(*arguments)
-    assert "Setting up" not in result.stderr
-    assert {path: path.stat().st_mtime_ns for path in output.glob("**/*.so")} == before
+    assert result.exit_code == 0, result.output
+    wanted = "24.11.6" if changed == "headers" else "24.11.5"
+    assert str(plugin_files.release_of(output / "spank_python.so")) == record_of(output).slurm == wanted
+    assert (b"more" in (output / "spank_python.so").read_bytes()) == (changed == "C sources")
+
+
+@pytest.mark.native
+@pytest.mark.slow
+def test_plugins_for_another_release_are_no_build(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """If the compiler finds other headers than the command, the build fails and says so: a record would be wrong."""
+    (native / "stub.c").write_text(STUB.replace("SLURM_VERSION_NUMBER", "0x160508"))
+    result = run("build", "--slurm-include", ready.include, "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert f"{tmp_path}/out/spank_python.so was compiled for Slurm 22.05.8, not for 24.11.5" in result.stderr
+    assert build_record.BuildRecord.load(tmp_path / "out") is None
 
 
 @pytest.mark.native
@@ -124,52 +186,41 @@ def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native:
     assert result.exit_code == 1
     assert "told you" in result.stderr
     assert f"{output}/.work/build.log" in result.stderr
-    (native / "stub.c").write_text("int stub;\n")
+    (native / "stub.c").write_text(STUB)
     assert run(*arguments).exit_code == 0
 
 
 @pytest.mark.native
 @pytest.mark.slow
-def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """Unconfigured sources are configured once, beside the build, and meson gets both folders."""
+def test_sources_are_configured_for_each_build(
+    run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
+) -> None:
+    """Unconfigured sources are configured beside the build: those at this path may be others than last time."""
     output = tmp_path / "out"
     tree = ready.sources("24.11.5")
     arguments = ["build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree]
-    for _ in range(2):
-        assert run(*arguments).exit_code == 0
     folder = output / ".work" / "slurm-24.11.5"
-    assert (folder / "count").read_text() == "run\n"
+    assert run(*arguments).exit_code == 0
+    (folder / "config.h").write_text("of the first build, or half of a file")
+    assert run(*arguments).exit_code == 0
+    assert (folder / "config.h").read_text() == ""
     assert not (tree / "config.h").exists()
-    options = json.loads((output / ".work/meson/.slurmhooks-options.json").read_text())
-    assert (options["slurm_source"], options["slurm_build"]) == (str(tree), str(folder))
+    assert (options[-1]["slurm_source"], options[-1]["slurm_build"]) == (str(tree), str(folder))
     assert record_of(output).tiers.private
 
 
 @pytest.mark.native
 @pytest.mark.slow
-def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """The config.h of an interrupted configure is not used."""
-    output = tmp_path / "out"
-    tree = ready.sources("24.11.5")
-    folder = output / ".work" / "slurm-24.11.5"
-    folder.mkdir(parents=True)
-    (folder / "config.h").write_text("half")
-    run("build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree)
-    assert (folder / "config.h").read_text() == ""
-
-
-@pytest.mark.native
-@pytest.mark.slow
-def test_configured_sources_are_taken_as_they_are(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+def test_configured_sources_are_taken_as_they_are(
+    run: Run, ready: Machine, native: Path, options: list[dict[str, str]], tmp_path: Path
+) -> None:
     """Sources that were configured in place are used directly."""
-    output = tmp_path / "out"
     tree = ready.sources("24.11.5")
     (tree / "config.h").touch()
     (tree / "slurm").mkdir()
     (tree / "slurm/slurm_version.h").write_text("#define SLURM_VERSION_NUMBER 0x180b05\n")
-    run("build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree)
-    options = json.loads((output / ".work/meson/.slurmhooks-options.json").read_text())
-    assert options["slurm_build"] == str(tree)
+    run("build", "--slurm-include", ready.include, "--output", tmp_path / "out", "--slurm-source", tree)
+    assert options[-1]["slurm_build"] == str(tree)
 
 
 def refused(run: Run, *arguments: object) -> str:

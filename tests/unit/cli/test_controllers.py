@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from slurmhooks import identity
 from slurmhooks.cli import embedded_python, forked
 from slurmhooks.worker import requests
 from tests.unit.cli.conftest import Machine, Site
@@ -24,6 +25,7 @@ ANSWER: dict[str, Any] = {
     "fault": None,
     "periodic": None,
     "log": None,
+    "build": identity.here(),
 }
 
 Call = Callable[..., Result]
@@ -63,6 +65,16 @@ def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> No
     assert "in force: job_submit handler limits:require_account (/etc/slurm/hooks.d/limits.py), warn\n" in result.output
     assert asked == [f"status {site.etc}"]
     assert json.loads(verb("--json").stdout)["running"] == [ANSWER]
+
+
+@pytest.mark.parametrize("loaded", ["0123456789abcdef", None])
+def test_another_build_is_loaded(monkeypatch: pytest.MonkeyPatch, verb: Call, loaded: str | None) -> None:
+    """A slurmctld that runs since before an upgrade of slurmhooks is a finding, which says what to do."""
+    answers(monkeypatch, ANSWER | {"build": loaded})
+    result = verb()
+    assert result.exit_code == 1
+    assert f"another build of slurmhooks ({loaded or 'an older one'})" in result.stderr
+    assert "restart slurmctld" in result.stderr
 
 
 def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import embedded_python
 
@@ -24,6 +25,7 @@ def python(**changes: Any) -> embedded_python.Python:
         "cffi": "2.0.0",
         "cffi_backend": "2.0.0",
         "slurmhooks": __version__,
+        "sources": identity.here(),
         "free_threaded": False,
     }
     return embedded_python.Python(**facts | changes)
@@ -38,7 +40,7 @@ def test_a_python_answers_as_it_will_be_embedded(monkeypatch: pytest.MonkeyPatch
     assert str(tmp_path) not in answer.paths
     assert str(embedded_python.FACTS.parent) not in answer.paths
     assert all(os.path.exists(path) for path in answer.paths)
-    assert answer.slurmhooks == __version__
+    assert (answer.slurmhooks, answer.sources) == (__version__, identity.here())
 
 
 def test_what_is_no_python_is_told(machine: Machine) -> None:
@@ -52,7 +54,7 @@ def test_what_is_no_python_is_told(machine: Machine) -> None:
 
 def test_a_complete_python_has_no_shortcomings() -> None:
     """A complete Python has no findings."""
-    assert embedded_python.shortcomings(python(), __version__) == []
+    assert embedded_python.shortcomings(python(), __version__, identity.here()) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_complete_python_has_no_shortcomings() -> None:
 )
 def test_each_shortcoming_is_one_line_with_its_remedy(changes: dict[str, Any], words: list[str]) -> None:
     """Each missing part is one line that names it and says what to do."""
-    [line] = embedded_python.shortcomings(python(**changes), __version__)
+    [line] = embedded_python.shortcomings(python(**changes), __version__, identity.here())
     assert "\n" not in line
     assert all(word in line for word in words)
 

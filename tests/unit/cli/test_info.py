@@ -66,7 +66,7 @@ def test_no_installation_is_a_finding(run: Run, machine: Machine) -> None:
     """On a machine without plugins, info says what to run."""
     result = run("info", "--sysconfdir", machine.etc)
     assert result.exit_code == 1
-    assert "slurmhooks install --from DIR" in result.stderr
+    assert "run 'slurmhooks build' and 'slurmhooks install'" in result.stderr
 
 
 def test_everything_that_does_not_fit_is_told(

@@ -10,6 +10,7 @@ from click.testing import Result
 from slurmhooks.cli import build_record
 
 from .conftest import Machine
+from .fake_plugin import plugin
 
 Run = Callable[..., Result]
 
@@ -56,11 +57,12 @@ def test_files_are_replaced_never_rewritten(run: Run, machine: Machine, build: P
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     run(*arguments)
     same = (plugins / "job_submit_python.so").stat()
-    (build / "spank_python.so").write_text("new")
-    with (plugins / "spank_python.so").open() as opened:
+    former = (build / "spank_python.so").read_bytes()
+    (build / "spank_python.so").write_bytes(former + b"new")
+    with (plugins / "spank_python.so").open("rb") as opened:
         result = run(*arguments)
-        assert opened.read() == "content of spank_python.so"
-    assert (plugins / "spank_python.so").read_text() == "new"
+        assert opened.read() == former
+    assert (plugins / "spank_python.so").read_bytes() == former + b"new"
     assert (plugins / "job_submit_python.so").stat().st_ino == same.st_ino
     assert "files written: 1, unchanged: 3" in result.output
 
@@ -88,12 +90,12 @@ def test_the_variant_that_compile_chose_stays(
     record = build_record.BuildRecord.load(build)
     assert record is not None
     if known:
-        (build / chosen).write_text("a variant")
+        (build / chosen).write_bytes(plugin("24.11.5") + b"a variant")
         replace(record, files=[*record.files, chosen]).save(build)
     (plugins / "spank_python.so").symlink_to(chosen)
     assert run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc).exit_code == 0
     assert (plugins / "spank_python.so").is_symlink() == known
-    assert (plugins / "spank_python.so").read_text() == ("a variant" if known else "content of spank_python.so")
+    assert (plugins / "spank_python.so").read_bytes().endswith(b"a variant") == known
 
 
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
@@ -113,7 +115,7 @@ def test_unknown_plugin_folder_is_asked_for(run: Run, machine: Machine, build: P
 def test_build_for_another_release_is_refused(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """Plugins of another micro release are not installed, and all mistakes are reported at once."""
     programs = [machine.program(name, "echo slurm-wlm 24.11.4") for name in ("slurmctld", "slurmd")]
-    (build / "spank_python.so").unlink()
+    (build / "scrun_python.so").unlink()
     record = build_record.BuildRecord.load(build)
     assert record is not None
     Path(record.python.libpython).unlink()
@@ -122,11 +124,59 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
     for words in (
         f"the plugins are built for Slurm 24.11.5, not for 24.11.4 ({programs[0]}, {programs[1]}): "
         "run 'slurmhooks build' and 'slurmhooks install' again",
-        "spank_python.so is missing",
+        "scrun_python.so is missing",
         "libpython.so no longer exists",
     ):
         assert words in result.stderr
     assert list(plugins.iterdir()) == []
+
+
+@pytest.mark.parametrize("record_is_of", ["24.11.4", "24.11.5"])
+def test_what_counts_is_in_the_plugins(
+    run: Run, machine: Machine, build: Path, plugins: Path, record_is_of: str
+) -> None:
+    """Plugins that were compiled for another Slurm are refused, whatever the record of the build says."""
+    machine.program("slurmctld", f"echo slurm-wlm {record_is_of}")
+    record = build_record.BuildRecord.load(build)
+    assert record is not None
+    replace(record, slurm=record_is_of).save(build)
+    (build / "job_submit_python.so").write_bytes(plugin("22.5.8"))
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert f"built for Slurm 22.05.8, and the record of the build says {record_is_of}" in result.stderr
+    assert f"the plugins are built for Slurm 22.05.8, not for {record_is_of}" in result.stderr
+    assert list(plugins.iterdir()) == []
+
+
+def test_an_upgrade_goes_where_the_plugins_are(run: Run, machine: Machine, build: Path, tmp_path: Path) -> None:
+    """Without --plugin-dir, plugins are replaced where they are; two installations that Slurm would mix are refused."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={first}:{second}\n")
+    arguments = ["install", "--from", build, "--sysconfdir", machine.etc]
+    assert run(*arguments, "--plugin-dir", second).exit_code == 0
+    (build / "spank_python.so").write_bytes(plugin("24.11.5") + b"new")
+    assert run(*arguments).exit_code == 0
+    assert (second / "spank_python.so").read_bytes().endswith(b"new")
+    assert list(first.iterdir()) == []
+    result = run(*arguments, "--plugin-dir", first)
+    assert result.exit_code == 1
+    assert f"{second} has plugins of slurmhooks, too" in result.stderr
+    assert list(first.iterdir()) == []
+
+
+def test_what_the_new_build_lacks_is_said(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """A build without job records, or without scrun, that replaces one with them is installed with a warning."""
+    arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
+    assert "warning" not in run(*arguments).stderr
+    record = build_record.BuildRecord.load(build)
+    assert record is not None
+    replace(record, tiers=build_record.Tiers(private=False), lua=None).save(build)
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert "warning: the installed plugins have job records" in result.stderr
+    assert "warning: the installed plugins include that for scrun" in result.stderr
 
 
 def test_folder_without_build_is_refused(run: Run, tmp_path: Path) -> None:

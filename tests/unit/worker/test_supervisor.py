@@ -9,7 +9,7 @@ import pytest
 
 from slurmhooks.wire.protocol import Control
 from tests.native.workers import below, wait_for
-from tests.unit.worker.supervisors import Supervisor
+from tests.unit.worker.supervisors import HURRIED, Supervisor
 
 pytestmark = pytest.mark.slow
 
@@ -121,3 +121,15 @@ def test_each_run_of_a_rule_happens_once(tmp_path: Path, user: str) -> None:
             each.end()
     assert len(runs()) == len(set(runs()))
     assert "Traceback" not in "".join(each.errors() for each in pair)
+
+
+def test_modules_of_another_build_serve_nobody(supervisor: Supervisor) -> None:
+    """If the package was replaced since slurmctld loaded the plugin, no hooks load, and the log says what to do."""
+    supervisor.put()
+    upgraded = "from slurmhooks import identity; identity.here = iter(('older', 'newer')).__next__;"
+    supervisor.start(hurried=f"{HURRIED} {upgraded}")
+    assert "the hooks could not be loaded" in supervisor.receive(Control.UNAVAILABLE).text
+    assert (
+        "(newer): build and install the plugins if that is not done yet, and restart slurmctld" in supervisor.errors()
+    )
+    supervisor.end()

@@ -59,15 +59,9 @@ static void start_workers(void)
                  slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
     }
     /* The modules on the disk may be replaced while slurmctld runs: they refuse to serve a plugin of another build. */
-    const char *const command[] = {ISOLATED_PYTHON,
-                                   "-X",
-                                   "slurmhooks_build=" SLURMHOOKS_IDENTITY,
-                                   "-X",
-                                   plugins,
-                                   "-m",
-                                   "slurmhooks.worker",
-                                   slurmhooks_point.entry,
-                                   NULL};
+    const char *const command[] = {
+        ISOLATED_PYTHON,        "-X", "slurmhooks_build=" SLURMHOOKS_IDENTITY, "-X", plugins, "-m", "slurmhooks.worker",
+        slurmhooks_point.entry, NULL};
     if (slurmhooks_point.prepare)
         slurmhooks_point.prepare();
     slurmhooks_point.client =

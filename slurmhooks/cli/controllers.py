@@ -5,14 +5,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from slurmhooks.cli import documents, parameters
+from slurmhooks.cli import configuration, documents, parameters
 from slurmhooks.files import slurm_conf
+from slurmhooks.hooks.points import POINTS
 
 NOBODY = (
     "no slurmctld with the plugin job_submit/python runs on this machine with this configuration: run this on the"
     " machine of slurmctld, and name the folder of its slurm.conf with --sysconfdir"
 )
 """The finding of commands that need slurmctld."""
+KEYS = {"JobSubmitPlugins": "job_submit"} | {each.key: each.name for each in POINTS.values() if each.key is not None}
+"""The keys of slurm.conf that name plugins of slurmctld, and their plugin points."""
 PATIENCE = 5.0
 """Seconds to wait for a supervisor, which answers at once unless it is stopped."""
 
@@ -79,6 +82,30 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         else:
             notes += [f"the hooks in force in slurmctld are unknown: {finding}" for finding in answer["findings"]]
     return running, notes
+
+
+def missing(sysconfdir: Path, host: str, running: list[Running]) -> list[str]:
+    """Return what should run on this machine, and has not answered: no answer is no agreement.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        host: the name of this machine.
+        running: who has answered.
+    """
+    conf = str(slurm_conf.file_in(str(sysconfdir)))
+    if host.partition(".")[0] not in (name.partition(".")[0] for name in slurm_conf.controllers(conf)):
+        return []
+    named = [name for key, name in KEYS.items() if configuration.has_plugin(slurm_conf.value(conf, key) or "", name)]
+    answered = {each.point for each in running}
+    if named and not answered:
+        return [
+            f"{conf} names this machine as a host of slurmctld, and no slurmctld with our plugins has answered here"
+        ]
+    return [
+        f"slurmctld, {name}: {conf} names the plugin, and the slurmctld that runs here has not loaded it: restart it"
+        for name in named
+        if name not in answered
+    ]
 
 
 def lines(running: list[Running]) -> list[str]:

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from slurmhooks.cli import build_record, embedded_python
-from slurmhooks.cli.build_record import AGAIN
+from slurmhooks.cli import build_record, configuration, embedded_python
+from slurmhooks.cli.build_record import AGAIN, BUILD
 
 
 def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
@@ -15,6 +15,23 @@ def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
         folder: their folder.
     """
     return build_record.misfits(build, folder) + _unfit_files(build, folder) + _unfit_python(build)
+
+
+def of_machine(sysconfdir: Path) -> list[str]:
+    """Return why launches or daemons of this machine cannot load the plugins that its configuration names.
+
+    Without a look at the Python that the plugins embed, which takes as long as the rest together.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+    """
+    folder = configuration.installed_in(sysconfdir)
+    build = build_record.BuildRecord.load(folder) if folder is not None else None
+    if folder is not None and build is not None:
+        return build_record.misfits(build, folder) + _unfit_files(build, folder)
+    settings = configuration.settings(sysconfdir, Path(configuration.UNKNOWN))
+    named = [each for each in settings if each.present and each.why.startswith("hook.")]
+    return [f"{each.file} has '{each.line}', and no folder of PluginDir has plugins: {BUILD}" for each in named]
 
 
 def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:

@@ -57,7 +57,7 @@ def controllers(path: str) -> list[str]:
     """Return the names of the hosts of slurmctld, the primary one first; none if slurm.conf cannot be read."""
     import re
 
-    host = re.compile(r"\s*SlurmctldHost\s*=\s*([^\s(]+)", re.IGNORECASE)
+    host = re.compile(r"\s*(?:SlurmctldHost|ControlMachine|BackupController)\s*=\s*([^\s(]+)", re.IGNORECASE)
     return [match.group(1) for line in lines(path) if (match := host.match(line)) is not None]
 
 

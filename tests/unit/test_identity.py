@@ -12,22 +12,23 @@ from slurmhooks import identity
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """Give a small package with C sources beside it."""
-    for name in ("slurmhooks/a.py", "slurmhooks/wire/b.py", "native/c.c", "native/wire/d.h"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
-    return tmp_path / "slurmhooks"
+    for folder, names in {"package": ("a.py", "wire/b.py"), "native": ("c.c", "wire/d.h")}.items():
+        for name in names:
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_text(name)
+    return tmp_path / "package"
 
 
 def test_every_change_of_a_source_counts(package: Path) -> None:
     """Another content, name or place of a source, a new one and a lost one each give another hash; times do not."""
-    root, seen = package.parent, {identity.of(str(package))}
+    native, seen = package.parent / "native", {identity.of(str(package))}
     steps: list[Callable[[], object]] = [
         lambda: (package / "a.py").write_text("changed"),
-        lambda: (root / "native/c.c").write_text("changed"),
+        lambda: (native / "c.c").write_text("changed"),
         lambda: (package / "a.py").rename(package / "e.py"),
         lambda: (package / "e.py").rename(package / "wire/e.py"),
         lambda: (package / "new.py").touch(),
-        lambda: (root / "native/wire/d.h").unlink(),
+        lambda: (native / "wire/d.h").unlink(),
     ]
     for step in steps:
         step()

@@ -65,7 +65,7 @@ class Machine:
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
-    from slurmhooks.cli import controllers
+    from slurmhooks.cli import controllers, fit
     from slurmhooks.cli.bundles import archive, contents
     from slurmhooks.cli.bundles.store import Store
     from slurmhooks.site import manifest, manifest_writer
@@ -89,9 +89,15 @@ def this(sysconfdir: Path) -> Machine:
         findings += error.findings
     except OSError as error:
         findings.append(f"{error.filename}: {error.strerror}")
+    try:
+        findings += fit.of_machine(sysconfdir)
+    except Findings as error:  # the record of the build is damaged
+        findings += error.findings
     running, notes = controllers.find_running(sysconfdir)
+    host = os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
+    findings += controllers.missing(sysconfdir, host, running)
     return Machine(
-        name=os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0],
+        name=host,
         at=datetime.now(UTC),
         bundle=bundle,
         deployed=deployed,
@@ -114,8 +120,8 @@ def _point(running: "controllers.Running", present: str | None, store: "Store") 
     return Point(point=running.point, bundle=bundle, fault=fault)
 
 
-def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[Machine]:
-    """Get reports from nodes by one step with a task on each node.
+def over_srun(options: Iterable[str], nodes: str | None, program: str) -> tuple[list[Machine], list[str]]:
+    """Get reports from nodes by one step with a task on each node; return them, and the nodes that were asked.
 
     Args:
         options: further options of srun.
@@ -127,7 +133,7 @@ def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[M
     """
     names = hostnames(nodes) if nodes is not None else _responding()
     if not names:
-        return []
+        return [], []
     command = ["srun", "--quiet", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1"]
     command += [f"--nodelist={','.join(names)}", "--job-name=slurmhooks-status", "--immediate=60", *options]
     command += [program, "status", "--report"]
@@ -137,7 +143,7 @@ def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[M
         said = done.stderr.strip().removeprefix("srun: ") or f"exit code {done.returncode}"
         advice = "--srun-option gives srun further options, such as those that a policy asks for"
         raise Finding(f"no node has answered: srun: {said}\n{advice}")
-    return machines
+    return machines, names
 
 
 def others(sources: Iterable[str]) -> list[Machine]:

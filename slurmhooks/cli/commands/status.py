@@ -84,7 +84,8 @@ def command(
 ) -> None:
     """Compare the hooks in force in slurmctld and on the nodes, and name machines that differ.
 
-    The exit code is 1 if a machine has other files than this one, or does not answer.
+    The exit code is 1 if a machine has other files than this one or plugins that do not fit its Slurm, if no slurmctld
+    answers on a machine that should have one, or if a machine does not answer.
     """
     from slurmhooks.cli.bundles import nodes as machines
 
@@ -93,13 +94,16 @@ def command(
         click.echo(machines.MARK + output.as_json(here))
         return
     others = machines.others(sources)
+    wanted = []
     if srun:
         program = os.path.abspath(sys.argv[0])
         from slurmhooks.cli import progress
 
         with progress.waiting("asking the nodes"):
-            others += machines.over_srun(options, nodes, program)
-    wanted = machines.hostnames(nodes) if nodes is not None else []
+            answers, wanted = machines.over_srun(options, nodes, program)
+        others += answers
+    elif nodes is not None:
+        wanted = machines.hostnames(nodes)
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
     names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
     if here.name in names:

@@ -127,6 +127,7 @@ class Site:
         self.hooks.mkdir(parents=True)
         (self.plugins / "slurmhooks").mkdir(parents=True)
         record.save(self.plugins)
+        (self.plugins / "slurmhooks" / "libcore.so").touch()
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
             (self.plugins / name).write_bytes(plugin("24.11.5"))
         for variant in VARIANTS:

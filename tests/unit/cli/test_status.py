@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from slurmhooks.cli import main
+from slurmhooks.cli import controllers, main
 from slurmhooks.cli.bundles import nodes
 from slurmhooks.cli.bundles.store import Store
 
@@ -175,7 +175,8 @@ def test_names_that_are_not_utf8(site: "Site", run: "Call", open_folder: Path) -
 def test_other_controllers(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
     """A controller that has not reported is named; --from asks it by ssh, and other files there are a finding."""
     here = nodes.this(site.etc).name
-    site.conf(f"SlurmctldHost={here}(10.0.0.1)", "SlurmctldHost = ctl2", "# SlurmctldHost=ctl3")
+    hosts = (f"SlurmctldHost={here}(10.0.0.1)", "SlurmctldHost = ctl2", "# SlurmctldHost=ctl3")
+    site.conf(f"PluginDir={site.plugins}", *hosts)
     report, code = status(site, run)
     assert (code, report["not_asked"]) == (0, ["ctl2"])
     assert (
@@ -207,3 +208,47 @@ def test_machines_that_do_not_answer(
     done = run("status", "--sysconfdir", site.etc, "--from", source)
     assert done.exit_code == 1
     assert text in done.output
+
+
+def test_a_controller_without_slurmctld(site: "Site", run: "Call", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where slurm.conf wants a slurmctld with our plugins and none answers, status fails; elsewhere it does not."""
+    site.file("@hook.job_submit\ndef f(job): pass\n")
+    here = nodes.this(site.etc).name
+    for host, plugins, code in ((here, "python", 1), (here, "lua", 0), ("other", "python", 0)):
+        site.conf(f"PluginDir={site.plugins}", f"SlurmctldHost={host}(10.0.0.1)", f"JobSubmitPlugins={plugins}")
+        report, found = status(site, run)
+        assert found == code, report
+        assert any("no slurmctld with our plugins has answered here" in text for text in report["findings"]) == code
+    running = controllers.Running("job_submit", 1, 1, [], [], fault=None)
+    monkeypatch.setattr(controllers, "find_running", lambda sysconfdir: ([running], []))
+    lines = (f"PluginDir={site.plugins}", f"SlurmctldHost={here}", "JobSubmitPlugins=python")
+    site.conf(*lines)
+    assert status(site, run)[1] == 0
+    site.conf(*lines, "JobCompType=jobcomp/python")
+    report, code = status(site, run)
+    assert code == 1
+    assert "slurmctld, jobcomp" in report["findings"][0]
+    assert "has not loaded it: restart it" in report["findings"][0]
+
+
+def test_plugins_that_do_not_fit(site: "Site", run: "Call", machine: "Machine") -> None:
+    """Plugins for another Slurm than the machine's are a finding, and so are plugins that are named and not there."""
+    site.file("@hook.job_submit\ndef f(job): pass\n")
+    assert status(site, run)[1] == 0
+    machine.program("slurmd", "echo slurm 24.11.6")
+    report, code = status(site, run)
+    assert code == 1
+    assert "the plugins are built for Slurm 24.11.5, not for 24.11.6" in report["findings"][0]
+    site.conf("JobSubmitPlugins=python")
+    report, code = status(site, run)
+    assert code == 1
+    assert "has 'JobSubmitPlugins=python', and no folder of PluginDir has plugins" in report["findings"][0]
+
+
+def test_a_node_that_was_asked_and_is_silent(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
+    """A node that can run jobs and whose task reports nothing is a finding, also if nobody named it."""
+    machine.program("sinfo", "echo n1; echo n2")
+    machine.program("srun", f"echo '{report_of('n1', bundles[2]).strip()}'")
+    report, code = status(site, run, "--srun")
+    assert code == 1
+    assert report["findings"] == ["n2: no answer"]

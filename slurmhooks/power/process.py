@@ -8,7 +8,6 @@ the spool until its handlers have passed, whatever is killed.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -21,8 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmhooks._version import __version__
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
-from slurmhooks.files import trusted
+from slurmhooks.files import locks, trusted
 from slurmhooks.files.bounded import bound
 from slurmhooks.files.watch import Watch
 from slurmhooks.hooks.points import POINTS
@@ -59,16 +59,18 @@ def main(spool: Path) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-    with (spool / LOCK).open("w") as lock:
+    with (spool / LOCK).open("a") as lock:
+        # Processes that handlers have forked, and left behind, would keep it.
+        os.register_at_fork(after_in_child=lock.close)
         while waits(spool):
-            try:
-                # Not flock(): processes that handlers have forked, and left behind, would keep it.
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not locks.take(lock.fileno()):
                 return
+            with suppress(OSError):  # a full disk
+                os.ftruncate(lock.fileno(), 0)
+                os.write(lock.fileno(), f"process {os.getpid()}, slurmhooks {__version__}\n".encode())
             deliver(spool)
             # A call that came since the last look found the lock taken, so look again without it.
-            fcntl.lockf(lock, fcntl.LOCK_UN)
+            locks.release(lock.fileno())
 
 
 def _line(level: int, text: str) -> None:

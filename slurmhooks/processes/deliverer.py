@@ -6,13 +6,12 @@ Each power program starts it. If it is killed, the supervisor of any plugin of s
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import time
 
 from slurmhooks.errors import ConfigError
-from slurmhooks.files import slurm_conf
+from slurmhooks.files import locks, slurm_conf
 from slurmhooks.files.bounded import bound
 from slurmhooks.log import log
 
@@ -120,8 +119,4 @@ class Watchdog:
 def _is_locked(spool: Path) -> bool:
     """Tell whether a process delivers; one that finds the lock taken by this look is replaced by the caller's."""
     with (spool / LOCK).open("a") as lock:
-        try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return not locks.take(lock.fileno())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Cluster, need_rootfs
-from tests.cluster.lab import places
+from tests.cluster.lab import places, releases
 
 pytestmark = [pytest.mark.one_release, pytest.mark.stopped]
 
@@ -94,13 +94,12 @@ class Machine:
         self.cluster.put(archive, "/opt/new.tar")
         self.shell("rm -rf /var/lib/slurm/slurmctld/*; xargs -0 rm -f </opt/old; tar -C / -xf /opt/new.tar; ldconfig")
         self.release = release
-        munge = release == "22.05"
-        self.cluster.put(
-            "JobSubmitPlugins=python\n" + ("AuthType=auth/munge\nCredType=cred/munge\n" if munge else ""),
-            "/etc/slurm/local.conf",
-        )
-        if munge:
+        lines, needs = "JobSubmitPlugins=python\n", releases.RELEASES[release]
+        if needs.auth == "munge":
+            lines += "AuthType=auth/munge\nCredType=cred/munge\n"
             self.shell(MUNGE)
+        self.cluster.put(lines, "/etc/slurm/local.conf")
+        self.cluster.put(f"CgroupPlugin={needs.cgroup_plugin}\n", "/etc/slurm/cgroup.conf")
 
     def by_hand(self) -> None:
         """Run the commands of the page that are not about systemd or apt."""

@@ -94,7 +94,7 @@ def command(
         click.echo(machines.MARK + output.as_json(here))
         return
     others = machines.others(sources)
-    wanted = []
+    wanted: list[str] = []
     if srun:
         program = os.path.abspath(sys.argv[0])
         from slurmhooks.cli import progress

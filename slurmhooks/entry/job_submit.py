@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing")
 """What only handlers with modes, and those that read bounds, need: see slurmhooks.worker.interface.complete."""
+RULES = ("slurmhooks.policies.source",)
+"""What only ready-made rules need."""
 
 
 def load(watch: Watch, announce: Announce) -> Service:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
 
 
+OTHERS = ("hooks", "collect", "has_model", "has_rules")
+"""What settings have besides tables of the configuration."""
+
+
 class Settings:
     """What the processes of a plugin point need of its configuration.
 
@@ -23,6 +27,8 @@ class Settings:
         policy: ``[policy]``, which is about texts of rules; other points than job_submit have no rules.
         hooks: hash of the files.
         collect: what the collector is to do (slurmhooks/collector/collector.py); empty: nothing.
+        has_model: the configuration is one that only its model reads.
+        has_rules: it has ready-made rules, for this plugin point.
     """
 
     def __init__(
@@ -31,6 +37,8 @@ class Settings:
         policy: PolicyTexts | None = None,
         hooks: str = "",
         collect: Mapping[str, Any] | None = None,
+        has_model: bool = False,
+        has_rules: bool = False,
     ) -> None:
         """Store them; the defaults are for tests and replays."""
         quiet = {"rule_ids": False, "notices": "always"}
@@ -38,21 +46,25 @@ class Settings:
         self.policy: PolicyTexts = plain.table("policy", quiet) if policy is None else policy
         self.hooks = hooks
         self.collect: Mapping[str, Any] = {} if collect is None else collect
+        self.has_model = has_model
+        self.has_rules = has_rules
 
     @classmethod
     def of(cls, config: Config, section: str, collect: Mapping[str, Any] | None = None) -> Settings:
         """Return the settings of a section, with orders for the collector."""
         own: Any = SimpleNamespace(**plain.values(section, getattr(config, section)))
+        has_model = not isinstance(config, plain.Plain)
         if section != "job_submit":
-            return cls(own, collect=collect)
-        return cls(own, plain.table("policy", plain.values("policy", config.policy)), collect=collect)
+            return cls(own, collect=collect, has_model=has_model)
+        policy = plain.table("policy", plain.values("policy", config.policy))
+        return cls(own, policy, collect=collect, has_model=has_model, has_rules=bool(config.policies))
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
         """Return the settings of another process, see :meth:`document`."""
         section: Any = SimpleNamespace(**document["section"])
         policy: Any = SimpleNamespace(**document["policy"])
-        return cls(section, policy, document["hooks"], document["collect"])
+        return cls(section, policy, **{name: document[name] for name in OTHERS})
 
     def document(self) -> dict[str, Any]:
         """Return the settings as values of JSON."""
@@ -60,7 +72,7 @@ class Settings:
 
     def with_hooks(self, hooks: str) -> Settings:
         """Return a copy with the hash of other files."""
-        return Settings(self.section, self.policy, hooks, self.collect)
+        return Settings(self.section, self.policy, **{name: getattr(self, name) for name in OTHERS} | {"hooks": hooks})
 
     @property
     def accept(self) -> bool:

@@ -143,15 +143,25 @@ def entry(name: str) -> Load:
     return load
 
 
-def complete(name: str) -> None:
+MODEL = "slurmhooks.config.model"
+
+
+def complete(name: str, settings: Settings) -> None:
     """Import what only some handlers need, for the generations to come, when slurmctld no longer waits.
 
-    The first generation imports it where it is needed; the files of the package cannot have been replaced so soon.
+    A generation imports it where it is needed, each one anew if its supervisor has not: a model and the rules take
+    longer than all else. The supervisor of a site without them is spared their memory.
 
     Args:
-        name: ``module:function``; the module's ``LATER`` has the names of the modules, if there are any.
+        name: ``module:function``; the module's ``LATER`` has the names of the modules, and its ``RULES`` those that
+            ready-made rules need, if there are any.
+        settings: of the generation that serves.
     """
-    for module in getattr(importlib.import_module(name.partition(":")[0]), "LATER", ()):
+    entry = importlib.import_module(name.partition(":")[0])
+    later = [*getattr(entry, "LATER", ())]
+    later += [MODEL] if settings.has_model else []
+    later += getattr(entry, "RULES", ()) if settings.has_rules else ()
+    for module in later:
         with suppress(Exception):  # a generation imports again what fails here, and reports why
             importlib.import_module(module)
 

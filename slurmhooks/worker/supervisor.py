@@ -257,12 +257,11 @@ class Supervisor:
         timeout = max(1, round(settings.section.timeout * 1000))
         self._to_client(Message(Control.SERVING, number, int(settings.accept), timeout))
         self._collector.serve(number, settings)
-        if before is None:
-            interface.complete(self._entry)
         if before is not None and before in self._children:
             old = self._children[before]
             old.send(Message(Control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).section.timeout
+        interface.complete(self._entry, settings)
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""

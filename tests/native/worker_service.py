@@ -18,6 +18,8 @@ from slurmhooks.processes.settings import Settings
 from slurmhooks.worker import worker
 from slurmhooks.worker.interface import Announce, Progress, Query, Turns
 
+RULES = ("colorsys",)
+"""A module that stands for those that ready-made rules need."""
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
 
@@ -26,7 +28,7 @@ def settings_of(state: dict[str, Any]) -> Settings:
     """Return the settings that a test has written: keys of ``[job_submit]``, and orders for the collector."""
     given = {**state.get("settings", {})}
     collect = given.pop("collect", {})
-    return Settings(plain.table("job_submit", given), collect=collect)
+    return Settings(plain.table("job_submit", given), collect=collect, **state.get("needs", {}))
 
 
 class Service:

@@ -75,6 +75,26 @@ def test_a_process_that_a_hook_file_has_forked(supervisor: Supervisor) -> None:
     assert supervisor.receive(Control.SERVING).generation == first.generation + 1
 
 
+@pytest.mark.parametrize(
+    ("needs", "imported"),
+    [({}, ""), ({"has_model": True}, "model"), ({"has_model": True, "has_rules": True}, "model rules")],
+    ids=["plain", "model", "rules"],
+)
+def test_what_rules_need_is_imported_once(
+    supervisor: Supervisor, tmp_path: Path, needs: dict[str, bool], imported: str
+) -> None:
+    """Once a set serves, a later generation finds what it needs of model and rules imported, and nothing else of it."""
+    seen, names = tmp_path / "seen", {"model": "slurmhooks.config.model", "rules": "colorsys"}
+    has = " + ".join(f"({word!r} in sys.modules) * '{short} '" for short, word in names.items())
+    load = f"import sys; open({str(seen)!r}, 'a').write(({has}).strip() + chr(10))"
+    supervisor.put(load=load, needs=needs)
+    supervisor.start()
+    for version in range(3):
+        supervisor.receive(Control.SERVING)
+        supervisor.put(load=load, needs=needs, version=version)
+    assert seen.read_text().splitlines()[:3] == ["", imported, imported]
+
+
 CLAIMS = """
 import builtins, time
 from slurmhooks.worker.claims import Claim

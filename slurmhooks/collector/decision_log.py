@@ -19,6 +19,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.collector import quick_json
+from slurmhooks.handlers.exempted import UNTIL
 from slurmhooks.log import log
 
 if TYPE_CHECKING:
@@ -256,10 +257,13 @@ class DecisionLog:
 def _unremarkable(decision: Decision) -> bool:
     """Tell whether a request passed without a message to the user, and every handler would have passed it.
 
-    A rule that did nothing because of an exemption might have refused it otherwise.
+    A rule that did nothing because of an exemption until a day might have refused it otherwise.
     """
     passed = decision.verdict is None or (decision.verdict == "accepted" and "text" not in decision.more)
-    return passed and not any(outcome in WOULD or "exempt" in more for _, outcome, _, _, more in decision.handlers)
+    return passed and not any(
+        outcome in WOULD or str(more.get("exempt", "")).startswith(UNTIL)
+        for _, outcome, _, _, more in decision.handlers
+    )
 
 
 class UserNames:

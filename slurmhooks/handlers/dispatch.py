@@ -11,6 +11,7 @@ import posix
 
 from slurmhooks.errors import HandlerError, Reject
 from slurmhooks.handlers import codes, trace
+from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.log import log
 
 TYPE_CHECKING = False
@@ -61,20 +62,6 @@ class Outcome:
 PASSED = Outcome(passed=True)
 
 
-class Exempted:
-    """What a rule returns that did nothing because of an exemption, although it is for such requests.
-
-    Attributes:
-        why: for the decision log.
-    """
-
-    __slots__ = ("why",)
-
-    def __init__(self, why: str) -> None:
-        """Store why."""
-        self.why = why
-
-
 PLAIN = (int, bool, float, complex, str, bytes)
 """Types of values that have no code of the site."""
 
@@ -112,13 +99,21 @@ class Around:
 
     def result(self, value: object) -> Exception | None:
         """Take what the handler returned; return an error, or None."""
+        if value is None:
+            return None
         if type(value) is Exempted:
             self.exempted(value.why)
             return None
-        return None if value is None else returned(value)
+        if value is NOT_CONCERNED:
+            self.not_concerned()
+            return None
+        return returned(value)
 
     def exempted(self, why: str) -> None:
         """Note why a rule did nothing, see Exempted."""
+
+    def not_concerned(self) -> None:
+        """Note that the handler is not for this request, see NOT_CONCERNED."""
 
     def end(self, handler: Handler, error: BaseException | None, view: View | None, before: object) -> Outcome | None:
         """Return the effect of a handler that has ended.

@@ -59,6 +59,7 @@ class Handler:
         after_refusal: whether it is tried on a request that is refused already, one of STOP, SKIP and TRY.
         informs: what it tells users of accepted requests are notices; see slurmhooks.slurmctld.notices.
         looks_ahead: of an update, its share depends only on what the job will have, not on what it has now.
+        scope: shared by handlers that are for the same requests, see slurmhooks.slurmctld.around; None: for all.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -98,12 +99,12 @@ class Handler:
         self.contexts = contexts
         self.label = label
         self.source = ""
-        self.path = path
-        self.line = line
+        self.path, self.line = path, line
         self.logged_code = False
         self.after_refusal = STOP
         self.informs = False
         self.looks_ahead = False
+        self.scope: object = None
 
     @property
     def where(self) -> str:

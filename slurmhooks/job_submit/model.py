@@ -101,6 +101,25 @@ class Job(JobFields, View):
         """The job that an update changes; None for submissions, and if slurmctld did not send it."""
         return self._state.record
 
+    @property
+    def _not_concerned(self) -> dict[object, Any]:
+        """Has the scopes of handlers that are not for the request as it is now; see slurmhooks.slurmctld.around."""
+        return self._state.facts()
+
+    def _once(self, name: object, ask: Callable[[], Any]) -> Any:
+        """Return what was worked out of the request as it is now, or work it out."""
+        facts = self._state.facts()
+        if name not in facts:
+            facts[name] = ask()
+        return facts[name]
+
+    def _asked_once(self, question: object, ask: Callable[[], Any]) -> Any:
+        """Return what was asked about this view and no write changes, or ask it."""
+        answers = self._state.lasting
+        if question not in answers:
+            answers[question] = ask()
+        return answers[question]
+
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Iterate as the base class does; environments and words are copied, too."""
         for name, value in super().__iter__():

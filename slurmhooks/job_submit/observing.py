@@ -97,6 +97,7 @@ class _Observed(Around):
         self._timeout = timeout
         self._trial = trial
         self._call = call
+        self._concerned = True
         self.after: object = None
 
     def begin(self, handler: Handler) -> bool:
@@ -107,8 +108,14 @@ class _Observed(Around):
     def exempted(self, why: str) -> None:
         self._call.exempt = why
 
+    def not_concerned(self) -> None:
+        self._concerned = False
+
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> Outcome | None:
         self._progress.end()
         self.after = before if error is not None else view.savepoint()
-        self._trial.end(handler, error, view, before)
+        if self._concerned:
+            self._trial.end(handler, error, view, before)
+        else:
+            self._trial.drop()
         return None

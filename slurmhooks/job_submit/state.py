@@ -27,9 +27,13 @@ class JobState(State):
         owner: user id of the job's owner, if the request does not have it.
         sender: user id of the sender, which Slurm has checked; None: not known.
         record: the job that an update changes; None for submissions, and if slurmctld did not send it.
+        lasting: what was asked about the request and cannot change while slurmctld waits: answers by their questions.
     """
 
-    __slots__ = ("argv", "cluster", "make_cluster", "mappings", "modify", "owner", "record", "sender")
+    __slots__ = (
+        *("_facts", "_facts_of", "argv", "cluster", "lasting", "make_cluster", "mappings", "modify", "owner"),
+        *("record", "sender"),
+    )
 
     def __init__(
         self,
@@ -51,6 +55,18 @@ class JobState(State):
         self.owner = owner
         self.sender = sender
         self.record = record
+        self.lasting: dict[object, Any] = {}
+        self._facts: dict[object, Any] = {}
+        self._facts_of: dict[str, Any] = {}
+
+    def facts(self) -> dict[object, Any]:
+        """Return what was worked out of the request as it is now; empty after its staged values have changed.
+
+        Values are compared, because handlers, rollbacks and Lua scripts write in different ways.
+        """
+        if self.writes != self._facts_of:
+            self._facts, self._facts_of = {}, self.writes.copy()
+        return self._facts
 
     def is_set(self, member: str) -> bool:
         """Tell whether a text is set, without asking slurmctld for a long one."""

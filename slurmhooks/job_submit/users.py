@@ -22,10 +22,8 @@ class Users:
     def user_name(self, job: Any) -> str | None:
         """Return the name of the user; None if the user does not exist."""
         user_id = owner_of(job)
-        try:
-            return None if user_id is None else pwd.getpwuid(user_id).pw_name
-        except KeyError:
-            return None
+        name: str | None = None if user_id is None else job._asked_once(("user", user_id), lambda: _name_of(user_id))
+        return name
 
     def group_name(self, job: Any) -> str | None:
         """Return the name of the job's group; None if the group does not exist."""
@@ -50,7 +48,10 @@ class Users:
         except KeyError:
             own = job if job._record is None else job._record
             group_id = own.group_id
-        return {} if group_id is None else _groups_of(name, group_id)
+        if group_id is None:
+            return {}
+        ids: dict[str, int] = job._asked_once(("groups", name, group_id), lambda: _groups_of(name, group_id))
+        return ids.copy()
 
 
 class Facts(Users):
@@ -70,8 +71,7 @@ class Facts(Users):
         # As in Slurm, the first of several partitions counts.
         first = next(iter(split_names(partition or self.default_partition(job))), None)
         texts = [text_to_c("text", text) if text else None for text in (account, first)]
-        fact_text: str | None = job._struct.asking.text(fact, user_id, *texts)
-        return fact_text
+        return _text(job, fact, user_id, *texts)
 
     def default_partition(self, job: Any) -> str | None:
         """Return the partition of a job that names none: that of its reservation, or the default one.
@@ -87,21 +87,17 @@ class Facts(Users):
 
     def _partition_of(self, job: Any, reservation: str | None) -> str | None:
         """Return the partition of a reservation, if it has one, or the default one."""
-        text = text_to_c("reservation", reservation) if reservation else None
-        partition: str | None = job._struct.asking.text(Fact.DEFAULT_PARTITION, 0, text)
-        return partition
+        return _text(job, Fact.DEFAULT_PARTITION, 0, text_to_c("reservation", reservation) if reservation else None)
 
     def user_name(self, job: Any) -> str | None:
         """Return the user's name, which newer releases of Slurm send with the request."""
         user_id = owner_of(job)
-        name: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
-        return name
+        return None if user_id is None else _text(job, Fact.USER_NAME, user_id)
 
     def default_account(self, job: Any) -> str | None:
         """Return the account that is charged if the request names none."""
         user_id = owner_of(job)
-        name: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
-        return name
+        return None if user_id is None else _text(job, Fact.DEFAULT_ACCOUNT, user_id)
 
     def charged_account(self, job: Any) -> str | None:
         """Return the account that is charged.
@@ -132,6 +128,19 @@ def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
     return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
 
 
+def _text(job: Any, fact: Fact, number: int, *texts: Any) -> str | None:
+    """Return a fact that slurmctld knows, which is asked for once for each view of a request."""
+    text: str | None = job._asked_once((fact, number, texts), lambda: job._struct.asking.text(fact, number, *texts))
+    return text
+
+
+def _name_of(user_id: int) -> str | None:
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return None
+
+
 def _groups_of(name: str, group_id: int) -> dict[str, int]:
     """Return the ids of a user's groups by their names; a group without a name has its number as name."""
     ids = {}
@@ -159,7 +168,7 @@ def fact_of_lua(job: Any, name: str) -> str | None:
     members = job.members()
     texts = [members.get(member) for member in ("account", "partition")]
     user_id = owner_of(job)
-    text = None if user_id is None else job._struct.asking.text(Fact[name.upper()], user_id, *texts)
+    text = None if user_id is None else _text(job, Fact[name.upper()], user_id, *texts)
     return _sorted(text) if name == "assoc_qos" else text
 
 

@@ -15,12 +15,12 @@ from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.log import log
-from slurmhooks.policies.kinds import Label, Url, Words, listed, matches, matches_any_case
+from slurmhooks.policies.kinds import Label, Url, Words, listed, matches, matches_any_case, may_be, must_be
 from slurmhooks.policies.options import option_of
 from slurmhooks.policies.placeholders import COMMON, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from typing import Self
 
     from slurmhooks.policies.exemptions import Exemption
@@ -34,6 +34,14 @@ _NAMES = (
     ("groups", "jobs of members of {}"),
 )
 """The keys that select jobs, in words."""
+
+
+ADMINISTRATOR = "administrator"
+"""The exception that a request of root or SlurmUser is."""
+
+
+class NotConcerned(Exception):  # noqa: N818 - no error
+    """A rule is not for a request."""
 
 
 class Rule(BaseModel):
@@ -212,28 +220,53 @@ class Rule(BaseModel):
         """Take the keys of ``[policy."LABEL"]`` that say for which jobs the rule has its mode."""
         self._share = frozenset(share)
 
-    def apply(self, request: Request) -> Exemption | None:
-        """Decide about a request; return the exemption because of which the rule does not, although it is for the job.
+    def selection(self, hook: str) -> Hashable:
+        """Return what decides for whom the rule is, besides exceptions: equal for rules that are for the same requests.
+
+        None: the rule is for all requests.
+        """
+        selected = self.partitions, self.qos, self.accounts, self.users, self.groups
+        if hook == "job_modify":
+            return type(self).is_for, self.updates == "refuse", self.fields, selected
+        return (type(self).is_for, selected) if any(selected) else None
+
+    def applied(self) -> Callable[[Request], str | None]:
+        """Return the function that decides about requests, for the rule as it is now.
+
+        It returns why the rule does not decide although it is for the job: an exception from it.
 
         Raises:
-            Reject: the request is refused.
+            NotConcerned: by the function: the rule is not for this request, nor is any rule with the same selection.
+            Reject: by the function: the request is refused.
         """
-        if request.is_admin and self.except_admins:
+        # Rules without these keys, which are the most, are spared the questions.
+        selects = bool(self.partitions or self.qos or self.accounts or self.users or self.groups)
+        excepts = any(getattr(self, f"except_{key}") for key, _ in _NAMES)
+        fields, exemptions, except_admins = self.fields, self._exemptions, self.except_admins
+        check, refuses = self.check, self.updates == "refuse"
+
+        def apply(request: Request) -> str | None:
+            modify = request.modify
+            if modify and not request.sets(fields):
+                raise NotConcerned
+            if except_admins and request.is_admin:
+                return ADMINISTRATOR
+            blind = modify and refuses  # slurmctld does not send the job
+            if selects and not (self._is_for_user(request) if blind else self.is_for(request)):
+                raise NotConcerned
+            if excepts:
+                reason = self._user_exception(request) if blind else self.exception(request)
+                if reason is not None:
+                    return reason
+            for exemption in exemptions:
+                if (exemption.only_users or not blind) and self.is_exempt(exemption, request):
+                    return exemption.shown
+            if blind:
+                self._refuse_update(request)
+            check(request)
             return None
-        blind = False
-        if request.modify:
-            if not request.sets(self.fields):
-                return None
-            blind = self.updates == "refuse"  # slurmctld does not send the job
-        if not (self._concerns_user(request) if blind else self.concerns(request)):
-            return None
-        for exemption in self._exemptions:
-            if (exemption.only_users or not blind) and self.is_exempt(exemption, request):
-                return exemption
-        if blind:
-            self._refuse_update(request)
-        self.check(request)
-        return None
+
+        return apply
 
     def check(self, request: Request) -> None:
         """Decide about a request that the rule applies to.
@@ -247,27 +280,41 @@ class Rule(BaseModel):
         """Tell whether an exemption from the rule covers a request."""
         return exemption.covers(request)
 
-    def concerns(self, request: Request) -> bool:
-        """Tell whether the rule applies to a request."""
+    def is_for(self, request: Request) -> bool:
+        """Tell whether the rule is for a job; it may have exceptions."""
         return (
-            _chosen(lambda: request.partitions, self.partitions, self.except_partitions, matches)
-            and _chosen(lambda: split_names(request.qos), self.qos, self.except_qos, matches_any_case)
-            and _chosen(lambda: (request.account,), self.accounts, self.except_accounts, matches_any_case)
-            and self._concerns_user(request)
+            may_be(lambda: request.partitions, self.partitions, matches)
+            and may_be(lambda: split_names(request.qos), self.qos, matches_any_case)
+            and may_be(lambda: (request.account,), self.accounts, matches_any_case)
+            and self._is_for_user(request)
         )
 
-    def _concerns_user(self, request: Request) -> bool:
+    def exception(self, request: Request) -> str | None:
+        """Return the exception from the rule that a job is, among those that the rule itself names."""
+        if must_be(lambda: request.partitions, self.except_partitions, matches):
+            return "except_partitions"
+        if must_be(lambda: split_names(request.qos), self.except_qos, matches_any_case):
+            return "except_qos"
+        if must_be(lambda: (request.account,), self.except_accounts, matches_any_case):
+            return "except_accounts"
+        return self._user_exception(request)
+
+    def _is_for_user(self, request: Request) -> bool:
         if self.users and request.user not in self.users:
             return False
+        if not self.groups or not (own := request.groups).isdisjoint(self.groups):
+            return True
+        if self._user_exception(request) is not None:
+            return True  # whatever the groups: it has an exception
+        self._be_sure(own)
+        return False
+
+    def _user_exception(self, request: Request) -> str | None:
         if self.except_users and not {request.user, *request.others[0]}.isdisjoint(self.except_users):
-            return False
-        if self.groups or self.except_groups:
-            own = request.groups
-            if self.groups and own.isdisjoint(self.groups):
-                self._be_sure(own)
-                return False
-            return not self.except_groups or (own | request.others[1]).isdisjoint(self.except_groups)
-        return True
+            return "except_users"
+        if self.except_groups and not (request.groups | request.others[1]).isdisjoint(self.except_groups):
+            return "except_groups"
+        return None
 
     def _be_sure(self, own: frozenset[str]) -> None:
         """Refuse the request if the user may be in one of the rule's groups, because a name of a group is missing.
@@ -344,24 +391,6 @@ def _is_group(name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def _chosen(
-    ask: Callable[[], Sequence[str | None]],
-    only: tuple[str, ...],
-    never: tuple[str, ...],
-    match: Callable[[str | None, tuple[str, ...]], bool],
-) -> bool:
-    """Tell whether a job is one of those that a rule is for.
-
-    A job may end up with any of several partitions or QOS, so one in ``only`` is enough, and only all exempt it.
-    """
-    if not only and not never:
-        return True
-    names = ask()
-    if only and not any(match(name, only) for name in names):
-        return False
-    return not (names and all(match(name, never) for name in names))
 
 
 def _named(what: str, names: Sequence[str]) -> str:

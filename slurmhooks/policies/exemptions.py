@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from slurmhooks.config import model as config
+from slurmhooks.handlers.exempted import UNTIL
 from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies.kinds import Word, Words, listed, matches, matches_any_case
 
@@ -73,7 +74,7 @@ class Exemption(BaseModel):
     @property
     def shown(self) -> str:
         """Its last day and its reason, for the decision log."""
-        return f"until {self.until}{f': {self.reason}' if self.reason else ''}"
+        return f"{UNTIL}{self.until}{f': {self.reason}' if self.reason else ''}"
 
     @property
     def who(self) -> str:

@@ -76,9 +76,17 @@ class GuardUpdates(Rule):
             names["reservation"] = None
         return with_end_time(tuple(names))
 
-    def concerns(self, request: Request) -> bool:
-        """Tell whether the rule applies to the job as it is, or as it would be."""
-        return super().concerns(request) or super().concerns(request.before())
+    def is_for(self, request: Request) -> bool:
+        """Tell whether the rule is for the job as it is, or as it would be."""
+        return super().is_for(request) or super().is_for(request.before())
+
+    def exception(self, request: Request) -> str | None:
+        """Return an exception if the job is one as it is and as it would be, as far as the rule is for it."""
+        reasons = [super(GuardUpdates, self).exception(each) for each in (request, request.before()) if self._has(each)]
+        return reasons[0] if all(reasons) else None
+
+    def _has(self, request: Request) -> bool:
+        return super().is_for(request)
 
     def is_exempt(self, exemption: Exemption, request: Request) -> bool:
         """Tell whether the job is exempt as it is, and as it would be: users could move it for the update."""

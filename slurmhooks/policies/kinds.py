@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -110,3 +110,21 @@ def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
 def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
     """Tell whether the name of an account or QOS matches a shell pattern, ignoring case as Slurm does."""
     return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
+
+
+def may_be(
+    ask: Callable[[], Sequence[str | None]],
+    patterns: tuple[str, ...],
+    match: Callable[[str | None, tuple[str, ...]], bool],
+) -> bool:
+    """Tell whether a job may end up with one of some names; without patterns, each job does."""
+    return not patterns or any(match(name, patterns) for name in ask())
+
+
+def must_be(
+    ask: Callable[[], Sequence[str | None]],
+    patterns: tuple[str, ...],
+    match: Callable[[str | None, tuple[str, ...]], bool],
+) -> bool:
+    """Tell whether a job can end up with none but some names; what Slurm will choose may not be known."""
+    return bool(patterns and (names := ask()) and all(match(name, patterns) for name in names))

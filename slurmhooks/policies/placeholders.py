@@ -48,14 +48,18 @@ class Values(dict[str, object]):
         """Return the value of a placeholder in COMMON."""
         request = self._request
         if name == "partition":
-            return ",".join(self._limiting()) or "(default)"
+            return ",".join(self._where()) or "(default)"
         if name == "where":
-            return named("partition", self._limiting()) or "the default partition"
+            return named("partition", self._where()) or "the default partition"
         if name == "option":
             return option_of(request, self._option)
         if name == "job":
             return request.get("name") or "(none)"
         return getattr(request, name) or "(default)"
+
+    def _where(self) -> Sequence[str]:
+        """Return the partitions that the rule is for; all of the job if it has just moved it out of these."""
+        return self._limiting() or self._request.partitions
 
 
 def named(what: str, names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.job_submit.bounds import Bounds, Range, computing
-from slurmhooks.job_submit.bounds.asked import FIELDS, read
+from slurmhooks.job_submit.bounds.asked import FIELDS
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def exceeds(request: Request, amount: Amount, ceiling: int) -> bool:
 
 def _narrowed(request: Request, amount: Amount, ceiling: int) -> bool:
     """Set the maximum number of nodes with which a job stays below a ceiling; return whether there is one."""
-    wanted = read(*request.job._as_stored(None))
+    wanted = computing.asked_by(request.job, None)
     if wanted.max_nodes is not None or max(wanted.named_nodes, wanted.featured_nodes) > 1:
         return False
     partitions = computing.partitions_of(request.job, None, nodes=True)
@@ -112,7 +112,7 @@ def asked(request: Request, of: Callable[[Bounds], Range], option: str, show: Ca
     known = bounds(request, nodes=True)
     amount = of(known)
     # A partition may give whole nodes to all jobs.
-    exclusive = not request.modify and read(*request.job._as_stored(request.record)).exclusive
+    exclusive = not request.modify and computing.asked_by(request.job, request.record).exclusive
     if isinstance(amount.most, Unlimited):
         if known.whole_nodes:
             return "whole nodes (--exclusive)" if exclusive else "whole nodes"

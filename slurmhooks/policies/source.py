@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.dispatch import Exempted
+from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.hooks.rollout import ENFORCE, Rollout
 from slurmhooks.policies import rules
+from slurmhooks.policies.base import NotConcerned
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from pathlib import Path
 
     from slurmhooks.config.model import Config
@@ -53,11 +54,13 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     made = []
     findings = []
     rollouts = read.rollouts()
+    scopes: dict[Hashable, object] = {None: None}
     for rule, line in zip(switched_on, lines + [1] * len(switched_on), strict=False):
         if rule.label in rollouts:
             rule.limit_to(rollouts[rule.label].conditions)
         for hook in rule.active_hooks():
             handler = _handler(rule, hook, site, str(path), line)
+            handler.scope = scopes.setdefault(rule.selection(hook), object())  # is found sooner than what it stands for
             made.append(handler)
             findings += _lacking(handler, default=rule.needs_partitions and site.default_partition is None)
     findings += [finding for rule in switched_on for program in rule.programs() for finding in _exposed(program)]
@@ -113,12 +116,21 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
 
 def _function(
     rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]
-) -> Callable[..., Exempted | None]:
-    def apply(job: Any, uid: int, *others: Any) -> Exempted | None:
+) -> Callable[..., object]:
+    apply_to = rule.applied()
+
+    def apply(job: Any, uid: int, *others: Any) -> object:
         record = others[0] if with_record else None
-        given = dict(zip(tables, others[with_record:], strict=True))
-        exemption = rule.apply(Request(job, uid, site, modify=modify, record=record, tables=given))
-        return None if exemption is None else Exempted(exemption.shown)
+
+        def request() -> Request:
+            given = dict(zip(tables, others[with_record:], strict=True))
+            return Request(job, uid, site, modify=modify, record=record, tables=given)
+
+        try:
+            why = apply_to(job._asked_once(("request", with_record, tables), request))
+        except NotConcerned:
+            return NOT_CONCERNED
+        return None if why is None else Exempted(why)
 
     return apply
 

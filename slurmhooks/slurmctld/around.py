@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
 from slurmhooks.handlers.registry import SKIP, STOP
@@ -38,6 +38,7 @@ class InWorker(Around):
 
     __slots__ = (
         "_call",
+        "_concerned",
         "_excluded",
         "_flags",
         "_max_seconds",
@@ -45,6 +46,7 @@ class InWorker(Around):
         "_notices",
         "_refuse_all",
         "_rule_ids",
+        "_view",
         "_warns",
         "process",
         "saves",
@@ -60,6 +62,7 @@ class InWorker(Around):
         refuse_all: bool = False,
         rule_ids: bool = False,
         max_seconds: float | None = None,
+        view: Any = None,
     ) -> None:
         """Prepare for the handlers of one call.
 
@@ -73,6 +76,7 @@ class InWorker(Around):
             refuse_all: try the rules that come after a refusal, and refuse with all their texts.
             rule_ids: end the first line of each refusal with the label of the handler.
             max_seconds: time limit in seconds of each handler; None: of those that have one of their own.
+            view: of the request, if handlers may have a scope, see Handler.
         """
         self._flags = flags
         self._excluded = excluded
@@ -82,12 +86,17 @@ class InWorker(Around):
         self._notices = notices
         self.process = 0
         self._warns = False
+        self._concerned = True
+        self._view = view
         self._refuse_all = refuse_all
         self._rule_ids = rule_ids
         self.saves = modes is not None or refuse_all
 
     def begin(self, handler: Handler) -> bool:
         """Prepare for a handler; return whether it runs: if it decides or warns, and is not excluded."""
+        scope, self._concerned = handler.scope, True
+        if scope is not None and scope in self._view._not_concerned and self._is_seen_by_all(handler):
+            return False
         self.process = os.getpid()
         lenient, modes = handler.lenient, self._modes
         if modes is not None:
@@ -108,6 +117,14 @@ class InWorker(Around):
             self._notices.begin()
         return True
 
+    def _is_seen_by_all(self, handler: Handler) -> bool:
+        """Tell whether a handler sees the request as it is now, whatever its mode: those that observe see more."""
+        return handler.rollout is None or self._call is None or not self._call.observers
+
+    def not_concerned(self) -> None:
+        """Note that the handler is not for the request, for all of its scope; see Around."""
+        self._concerned = False
+
     def exempted(self, why: str) -> None:
         """Note why a rule did nothing; see Around."""
         if self._call is not None:
@@ -117,11 +134,22 @@ class InWorker(Around):
         """Record what a handler did; see Around. One that only warns has no effect."""
         end_leftovers(handler, self.process)
         outcome = None
-        if self._modes is None or not self._modes.tried(handler, error, before):
+        if not self._concerned:
+            self._pass_over(handler)
+        elif self._modes is None or not self._modes.tried(handler, error, before):
             outcome = self._judged(handler, error, view, before)
         if self._notices is not None and (handler.informs or self._warns) and self._notices.end(handler):
             self._note_notice()
         return outcome
+
+    def _pass_over(self, handler: Handler) -> None:
+        """Note nothing of a handler that is not for the request, but for whom else it need not be asked again."""
+        if self._modes is not None:
+            self._modes.passed_over()
+        if handler.scope is not None:
+            self._view._not_concerned[handler.scope] = True
+        if self._call is not None:
+            self._call.passed_over()
 
     def _judged(
         self, handler: Handler, error: BaseException | None, view: View | None, before: object
@@ -165,6 +193,9 @@ class InWorker(Around):
                 before = view.savepoint()
                 error = called(handler, arguments, self)
                 end_leftovers(handler, self.process)
+                if not self._concerned:
+                    self._pass_over(handler)
+                    continue
                 also = self._judged(handler, error, view, before)
                 if also is not None:
                     self._undo(view, before)

@@ -158,6 +158,10 @@ class Call:
         self.steps.append(step)
         self._step = now
 
+    def passed_over(self) -> None:
+        """Note nothing of a handler that is not for the request but the time that it took, which is nobody's."""
+        self._step = time.perf_counter_ns()
+
     def undone(self) -> None:
         """Note that the writes of the last handler were discarded."""
         self._state = None if self._view is None else self._view.savepoint()

@@ -50,6 +50,10 @@ class Trial:
         elif self._user is not None:
             self._user(text)
 
+    def drop(self) -> None:
+        """End the trial of a handler that is not for the request: it has done nothing."""
+        log.divert(self._user)
+
     def end(self, handler: Handler, error: BaseException | None, view: Any, before: object) -> list[str]:
         """Discard what a handler wrote, log its bug, and record what it did.
 
@@ -112,6 +116,11 @@ class Modes:
         self._warning = mode == WARN
         if self._warning:
             self._trial.begin()
+
+    def passed_over(self) -> None:
+        """Note that the handler is not for the request."""
+        if self._warning:
+            self._trial.drop()
 
     def tried(self, handler: Handler, error: BaseException | None, savepoint: object) -> bool:
         """Return whether a handler only warns; if so, tell the user, and discard what it wrote. For dispatch."""

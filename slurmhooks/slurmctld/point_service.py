@@ -174,7 +174,7 @@ class PointService:
         notices = None
         if has_notices and quiet is not None and self.settings.policy.notices == "daily":
             notices = Notices(self._messages, sender, partial(quiet, view))
-        around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids)
+        around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids, view=view)
         try:
             outcome = dispatch.run(handlers, arguments, view, around)
         finally:

@@ -90,12 +90,18 @@ UNKNOWN = (Partition(),)
 
 
 class Cluster:
-    """Looks up partitions and nodes in the tables of slurmctld, as far as a request needs them; or in slurm.conf."""
+    """Looks up partitions and nodes in the tables of slurmctld, as far as a request needs them; or in slurm.conf.
+
+    It asks once: while slurmctld waits for the answer, its locks keep them as they are.
+    """
 
     def __init__(self, table: Callable[[str], Table] | None = None) -> None:
         """Take the function that returns a table by its name; None: slurmctld sends none to this build."""
         self._table = table
         self._nodes: dict[str, list[Node]] | None = None
+        self._partitions: dict[tuple[str, bool], Partition] = {}
+        self._rows: dict[str, Any] = {}
+        self._flags: list[QosFlag] | None = None
 
     def partitions(self, job: Request, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
         """Return the partitions that a request may run in.
@@ -107,7 +113,10 @@ class Cluster:
         """
         names = self._names(job, record)
         release = release_of(job._release)
-        return tuple(self._partition(name, release, nodes=nodes) for name in names) or UNKNOWN
+        for name in names:
+            if (name, nodes) not in self._partitions:
+                self._partitions[name, nodes] = self._partition(name, release, nodes=nodes)
+        return tuple(self._partitions[name, nodes] for name in names) or UNKNOWN
 
     def accepting(self, names: Iterable[str]) -> list[str]:
         """Return the partitions to which slurmctld assigns a job that is for some.
@@ -121,7 +130,7 @@ class Cluster:
             while name not in passed:
                 passed.add(name)
                 alternate = defaults.of_partition(name).alternate
-                row = self._table("partitions").get(name) if alternate is not None and self._table is not None else None
+                row = self._row(name) if alternate is not None else None
                 if row is not None and not row.state_up & ACCEPTS_JOBS:
                     name = row.alternate or name
                 elif alternate is not None and row is None:
@@ -146,7 +155,7 @@ class Cluster:
     def _partition(self, name: str, release: tuple[int, int], *, nodes: bool) -> Partition:
         known = defaults.of_partition(name)
         linear = release < CONS_TRES if known.linear is None else known.linear
-        row = None if self._table is None else self._table("partitions").get(name)
+        row = self._row(name)
         if row is None:
             return Partition(known.min_nodes or 1, exclusive=known.exclusive or linear, defaults=known)
         if row.def_mem_per_cpu or row.def_mem_per_node:
@@ -167,10 +176,18 @@ class Cluster:
             nodes=tuple(self._nodes_of(name)) if nodes else None,
         )
 
+    def _row(self, name: str) -> Any:
+        """Return the row of a partition; None if there is none, or slurmctld sends none."""
+        if self._table is not None and name not in self._rows:
+            self._rows[name] = self._table("partitions").get(name)
+        return self._rows.get(name)
+
     def _keep(self, flag: QosFlag) -> bool:
         """Return whether jobs of all QOS must keep a limit of their partition, which a flag lifts."""
         assert self._table is not None
-        return not any(flag in row.flags for row in self._table("qos").values())
+        if self._flags is None:
+            self._flags = [row.flags for row in self._table("qos").values()]
+        return not any(flag in flags for flags in self._flags)
 
     def _nodes_of(self, partition: str) -> list[Node]:
         if self._nodes is None:

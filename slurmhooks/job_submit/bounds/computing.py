@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks.job_submit.bounds.asked import Request, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
@@ -19,7 +19,7 @@ from slurmhooks.job_submit.bounds.model import ENDLESS, Bounds, Range
 from slurmhooks.job_submit.bounds.nodes import WHOLE_GPUS, Nodes, quotient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
     from slurmhooks.job_submit.bounds.cluster import Cluster, Partition
@@ -36,6 +36,9 @@ class Job(Request, Protocol):
     def _as_stored(self, record: Record | None) -> tuple[Job, Record | None]:
         """Return the request, and the job that it changes."""
 
+    def _once(self, name: object, ask: Callable[[], Any]) -> Any:
+        """Return what was worked out of the request as it is now, or work it out."""
+
 
 def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     """Return the bounds of a request.
@@ -48,14 +51,28 @@ def of_request(job: Job, record: Record | None, *, nodes: bool) -> Bounds:
     Raises:
         NotationError: a list in the request is invalid.
     """
-    job, record = job._as_stored(record)
-    return bounds(read(job, record), partitions_of(job, record, nodes=nodes))
+    known: Bounds = job._once(
+        ("bounds", record is None, nodes),
+        lambda: bounds(asked_by(job, record), partitions_of(job, record, nodes=nodes)),
+    )
+    return known
+
+
+def asked_by(job: Job, record: Record | None) -> Asked:
+    """Return what a request asks for; see :func:`of_request`."""
+    asked: Asked = job._once(("asked", record is None), lambda: read(*job._as_stored(record)))
+    return asked
 
 
 def partitions_of(job: Job, record: Record | None, *, nodes: bool) -> tuple[Partition, ...]:
     """Return what is known of the partitions of a request; see :func:`of_request`."""
-    job, record = job._as_stored(record)
-    return UNKNOWN if job._cluster is None else job._cluster.partitions(job, record, nodes=nodes)
+
+    def partitions() -> tuple[Partition, ...]:
+        stored, present = job._as_stored(record)
+        return UNKNOWN if stored._cluster is None else stored._cluster.partitions(stored, present, nodes=nodes)
+
+    known: tuple[Partition, ...] = job._once(("bounds in", record is None, nodes), partitions)
+    return known
 
 
 def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:

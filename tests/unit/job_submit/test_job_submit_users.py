@@ -34,7 +34,9 @@ def test_groups_of_a_user_whom_only_the_client_knows(
     monkeypatch.setattr(grp, "getgrgid", missing)
     monkeypatch.setattr(os, "getgrouplist", lambda name, group: [group, 7])
     record = None if recorded is None else SimpleNamespace(group_id=recorded)
-    job = SimpleNamespace(user_id=1000, group_id=own, _owner=None, _record=record)
+    job = SimpleNamespace(
+        user_id=1000, group_id=own, _owner=None, _record=record, _asked_once=lambda question, ask: ask()
+    )
     assert FromTheClient().groups(job) == {"100": 100, "7": 7}
 
 

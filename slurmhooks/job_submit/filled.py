@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A job as it would be: what a submission or an update asks for, and what Slurm fills in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit.bounds.asked import Reader
+from slurmhooks.job_submit.users import split_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmhooks.job_submit.bounds import Range
+    from slurmhooks.job_submit.model import Job, Record
+
+
+class Filled:
+    """A job as it would be.
+
+    What is worked out is kept in the view of the request until a handler writes, so several of these cost one.
+
+    Attributes:
+        job: the request.
+        record: for an update, the job as it is now; None for a submission, or if slurmctld cannot send it.
+        modify: it is an update.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        record: Record | None,
+        *,
+        modify: bool = False,
+        present: bool = False,
+        default_partition: str | None = None,
+    ) -> None:
+        """Store the request.
+
+        Args:
+            job: the request.
+            record: see the class.
+            modify: it is an update.
+            present: the job as it is now, as if the request changed nothing.
+            default_partition: the partition of jobs that name none; None: ask slurmctld.
+        """
+        self.job = job
+        self.record = record
+        self.modify = modify
+        self._present = present
+        self._default = default_partition
+        self._reader = Reader(job, record, modify=modify, present=present)
+
+    def _once(self, name: object, ask: Callable[[], Any]) -> Any:
+        """Return what was worked out of the job as it would be now."""
+        return self.job._once((name, self._present, self.record is None), ask)
+
+    def get(self, name: str) -> Any:
+        """Return a field; None if it is unset, or the update clears it."""
+        return self._reader.get(name)
+
+    def sets(self, names: Iterable[str]) -> bool:
+        """Tell whether the request itself sets at least one of the given fields."""
+        return self._reader.sets(names)
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that the job may run in; empty if it names none and the default is not known."""
+        names: tuple[str, ...] = self._once(("partitions", self._default), self._partitions)
+        return names
+
+    def _partitions(self) -> tuple[str, ...]:
+        chosen = self._default_partition() if self._reader.leaves_partition else None
+        names = dict.fromkeys((*split_names(self.get("partition")), *split_names(chosen)))
+        cluster = self.job._cluster if self._reader.assigns_partition else None
+        return tuple(names if cluster is None else cluster.accepting(names))
+
+    def _default_partition(self) -> str | None:
+        """Return the partition that Slurm chooses: that of the reservation, or the default one."""
+        if self._default is not None and self.get("reservation") is None:
+            return self._default
+        return getattr(self.job, "default_partition", None) or self._default
+
+    @property
+    def account(self) -> str | None:
+        """The account that is charged, by default that of the user; None if slurmctld did not send that."""
+        name: str | None = self._once("account", self._account)
+        return name
+
+    def _account(self) -> str | None:
+        named: str | None = self.get("account")
+        if self._present:
+            return named
+        return self._of_association("charged_account") or named or self._of_association("default_account")
+
+    @property
+    def qos(self) -> str | None:
+        """The QOS, several separated by commas, by default that of the user; None if slurmctld did not send that."""
+        name: str | None = self._once("qos", lambda: self.get("qos") or self._of_association("default_qos"))
+        return name
+
+    def _of_association(self, name: str) -> str | None:
+        try:
+            value: str | None = getattr(self.job, name)
+        except AttributeError:  # a build without Slurm's sources
+            return None
+        return value or None
+
+    @property
+    def time_limit(self) -> Range:
+        """The time limit in minutes that the job gets: of its request, or of its partitions; see Bounds.time.
+
+        Raises:
+            NotationError: a list in the request is invalid.
+        """
+        from slurmhooks.job_submit.bounds import computing
+
+        return computing.of_request(self.job, self.record, nodes=False).time

@@ -50,8 +50,8 @@ static int is_handlers;
 
 /*
  * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as
- * deeply as a stack of 8 MiB allows, so it crashes on a smaller one; json.loads() of a user's text is enough. 3.11 has
- * a lower limit, and 3.14 measures the stack.
+ * deeply as a stack of 8 MiB allows, which a smaller one does not hold. 3.11 has a lower limit, and 3.14 measures the
+ * stack.
  */
 #define C_RECURSION_LIMIT 1000
 

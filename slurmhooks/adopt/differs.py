@@ -59,14 +59,14 @@ def _of_job_submit(script: Script) -> Iterator[str]:
             " of its log: write full ones"
         )
     if _lines(script, "job_desc", "assoc_qos"):
-        yield "assoc_qos is nil without accounting, where Slurm 24.11 ends slurmctld"
+        yield "assoc_qos is nil without accounting, where Slurm's own plugin may fail"
     for kind in ("to_yaml", "from_yaml"):
         if where := _lines(script, "slurm", kind):
             yield f"slurm.{kind} ({where}): to_yaml writes JSON, which is valid YAML; from_yaml needs PyYAML"
     if script.keeps_request:
         yield (
             f"job_desc is kept in a variable (line {script.keeps_request}): in a later call it raises an error, and"
-            " reads freed memory under job_submit/lua"
+            " has no defined value under job_submit/lua"
         )
     if any(isinstance(text, str) and "\\n" in text for text in script.constants):
         yield "line feeds in a message to the log begin a line with '|', and are dropped at its end"

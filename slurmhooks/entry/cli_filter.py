@@ -26,7 +26,7 @@ FAILED = -1
 """SLURM_ERROR: the command ends."""
 
 TELLS_ARGV = (23, 2)
-"""The first release in which every command can read the option ``argv``: in 22.05, only sbatch can; others crash."""
+"""The first release in which every command can read the option ``argv``: in 22.05, only sbatch can."""
 
 _registry: Registry | None = None
 _defaults: set[tuple[str, str]] = set()

@@ -50,7 +50,7 @@ _lines: dict[tuple[str, ...], Line | None] = {}
 _options: Options | None = None
 _context = "local"
 _control_lost = False
-"""Whether Slurm would crash if it were asked for the job control environment."""
+"""Whether Slurm itself has lost the job control environment, and must not be asked for it."""
 
 
 _log = lib.slurmhooks_log  # cffi creates each function at its first use, which may be in a process without memory
@@ -149,8 +149,8 @@ def callback(
 
     def body() -> tuple[int, bytes | None, int]:
         global _context, _control_lost
-        # srun keeps the length of the job control environment of the last component, but moves its content
-        # (src/srun/opt.c:_opt_copy): a call would follow a null pointer.
+        # srun moves the job control environment of each component away when it has read its options
+        # (src/srun/opt.c:_opt_copy).
         _control_lost = components > 1 and name != "init_post_opt"
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         pointer = ffi.cast("struct spank_handle *", handle)

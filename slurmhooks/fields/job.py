@@ -55,7 +55,7 @@ class JobFields:
     default_partition = Computed(str, "Partition if the request names none: that of its reservation, or the default.",
                                  lua=NO_LUA, secret=None)  # fmt: skip
     default_qos = Computed(str, "QOS that Slurm chooses if the request names none.", lua=R, secret=None)
-    # In 22.05 slurmctld stores the pointer itself and also frees it with the request: it aborts at the second time.
+    # In 22.05 slurmctld does not copy a text that a plugin has set, as it does with all others.
     extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).", since="23.02", lua=RW,
                  secret=None)  # fmt: skip
     group_id = Identity(32, "Group that the job runs as.", writable=False, lua=R)

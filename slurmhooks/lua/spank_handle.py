@@ -120,7 +120,7 @@ class View:
         return int(function(self._handle, name))
 
     def _no_control(self) -> int:
-        # In prolog and epilog, Slurm would call the function of this name in slurmstepd, and crash.
+        # Slurm's functions for this are made for slurmstepd, and must not be called elsewhere.
         return int(self._lib.ESPANK_NOT_AVAIL)
 
     def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:

@@ -94,7 +94,7 @@ class ControlEnvironment(Environment):
     __slots__ = ("_lost",)
 
     def __init__(self, calls: Calls, lost: bool = False) -> None:
-        """Read and write by the functions of one callback; ``lost``: Slurm would crash if it were asked."""
+        """Read and write by the functions of one callback; ``lost``: Slurm must not be asked."""
         super().__init__(calls)
         self._lost = lost
 

@@ -63,7 +63,7 @@ class Spank(OfACall, Items):
             callback: name of the callback.
             args: see the class.
             state: returns the state, at its first use; None for Lua scripts, which cannot use it.
-            control_lost: Slurm would crash if it were asked for the job control environment.
+            control_lost: Slurm itself has lost the job control environment, and must not be asked for it.
         """
         self._calls = calls = Calls(native, handle, context, callback)
         self._alive = True

@@ -111,34 +111,19 @@ CHANGES = [
     "Prefer=c", "TimeLimit=+3", "Partition=old",
 ]  # fmt: skip
 
-CRASHES = ((24, 5), (25, 5))
-"""The first release in which slurmctld itself crashes, and the first one in which it does not, if a job spreads."""
-OF_WHOLE_JOB = re.compile(r"--gpus=|--gpus-per-task|--tres-per-task=\S*gpu|--ntasks-per-gpu|TresPerJob|TresPerTask")
-"""The GPUs of a job that spreads, or of an update of it, with which it crashes.
-
-_eval_nodes_spread() of these releases passes a null pointer to eval_nodes_gres() for each node that the job does not
-name, if the job has GPUs in total: named, or computed from those of a task or the tasks of one. A user's plain
-`sbatch --spread-job --gpus=2` ends slurmctld 24.11.5, without JobSubmitPlugins.
-"""
-DIVIDES = ((23, 2), (26, 5))
-"""The releases between which slurmctld itself divides by zero: those whose sources show it, and their neighbours."""
-TASKLESS = re.compile(
-    r"(?=.*(--ntasks-per-node|TasksPerNode))(?=.*(--gpus-per-task|--tres-per-task=\S*gpu|TresPerTask=gres))"
-    r".*(\*\d|=wide|-p wide|-w n\[)"
+UNSTEADY = ((23, 2), (26, 5))
+"""The releases between which slurmctld itself ends by a signal while it places some jobs, without JobSubmitPlugins."""
+GPUS = re.compile(r"--\S*gpu|--gres|Tres\w+=")
+PLACES = re.compile(
+    r"--(spread-job|exclusive|ntasks-per-(node|core|socket)|use-min-nodes|mincpus|threads)|TasksPerNode"
 )
-"""A job with GPUs and a number of tasks per node that may get nodes for which it has no task.
-
-_build_tasks_per_node_sock() divides by the number of tasks of each node. A user's plain
-`sbatch -n1 --ntasks-per-node=1 --gpus-per-task=1 --constraint='a*2'` ends slurmctld 24.11.5, without JobSubmitPlugins.
-"""
+"""Options and changes by which a user says how tasks lie on nodes, many of which are always safe."""
 
 
-def crashes(release: tuple[int, int], given: str, changes: str = "") -> bool:
-    """Return whether a job with given options, and an update of it, would crash slurmctld."""
+def left_out(release: tuple[int, int], given: str, changes: str = "") -> bool:
+    """Return whether a job, with an update of it, is not tried: some releases get only plain jobs with GPUs."""
     text = f"{given} {changes}"
-    if DIVIDES[0] <= release < DIVIDES[1] and TASKLESS.match(text):
-        return True
-    return "--spread-job" in given and CRASHES[0] <= release < CRASHES[1] and bool(OF_WHOLE_JOB.search(text))
+    return UNSTEADY[0] <= release < UNSTEADY[1] and bool(GPUS.search(text) and PLACES.search(text))
 
 
 def options(generator: random.Random, release: tuple[int, int]) -> str:
@@ -151,7 +136,7 @@ def options(generator: random.Random, release: tuple[int, int]) -> str:
         components = [re.sub(r"-a\S+ ?", "", component) for component in components]
     text = " : ".join(components)
     # An update of all components gives some of one to another.
-    return re.sub("--(spread-job|ntasks-per-node=.) ?", "", text) if crashes(release, text) else text
+    return re.sub(rf"({PLACES.pattern})\S* ?", "", text) if left_out(release, text) else text
 
 
 def _options(generator: random.Random, release: tuple[int, int]) -> str:
@@ -208,7 +193,7 @@ def changes(generator: random.Random, site: Site, given: str) -> str:
     """Return changes by scontrol of a job with given options; Slurm refuses some."""
     while True:
         text = " ".join(f"'{change}'" for change in generator.sample(CHANGES, generator.choice([1, 1, 2])))
-        if not crashes(site.release, given, text):
+        if not left_out(site.release, given, text):
             break
     return text if site.release >= (23, 11) else text.replace("gres/", "gres:")
 
@@ -298,8 +283,8 @@ def run(
 def finish(site: Site) -> None:
     """Wait until all jobs have ended that can start; cancel those that wait while all nodes are idle.
 
-    Slurm 24.11 starts some jobs with GPUs by an update, such as TresPerTask in a partition with DefCpuPerGPU, without
-    CPUs, and never launches their scripts: if the same jobs keep running, they are cancelled, too.
+    Slurm 24.11 never launches the scripts of some jobs that got GPUs by an update: if the same jobs keep running, they
+    are cancelled, too.
     """
     idle = same = 0
     running: set[str] = set()

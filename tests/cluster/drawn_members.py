@@ -52,6 +52,8 @@ MEMBERS: dict[str, Sequence[object]] = {
     "bitflags": (),
 }
 """The members, with values that Slurm may accept."""
+PLACES = ("bitflags", "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "task_dist", "shared")
+"""Those that say how tasks lie on nodes."""
 
 
 def members(generator: random.Random, release: tuple[int, int]) -> str:
@@ -60,10 +62,8 @@ def members(generator: random.Random, release: tuple[int, int]) -> str:
         name: generator.choice(MEMBERS[name] or (_flags(generator),))
         for name in generator.sample(list(MEMBERS), generator.randint(1, 6))
     }
-    if drawn_jobs.CRASHES[0] <= release < drawn_jobs.CRASHES[1] and "bitflags" in drawn:
-        drawn["bitflags"] = int(str(drawn["bitflags"])) & ~SPREADS
-    if drawn_jobs.DIVIDES[0] <= release < drawn_jobs.DIVIDES[1]:
-        drawn.pop("ntasks_per_node", None)
+    if drawn_jobs.UNSTEADY[0] <= release < drawn_jobs.UNSTEADY[1]:
+        drawn = {name: value for name, value in drawn.items() if name not in PLACES} or {"num_tasks": 2}
     if release < (23, 11):
         # slurmctld computes neither tasks nor GPUs from it, as newer ones do: the least of the bounds is too large.
         drawn.pop("ntasks_per_tres", None)

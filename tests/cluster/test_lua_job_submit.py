@@ -148,8 +148,7 @@ def names_module(release: str) -> str:
         names: set[str] = set()
         for year, month in ((22, 5), (24, 11), (26, 5)):
             names |= set(job_fields.names(kind, (year, month)))
-        # Without accounting, 24.11's own plugin crashes slurmctld when a script reads assoc_qos.
-        names.discard("assoc_qos")
+        names.discard("assoc_qos")  # Slurm's own plugin needs accounting for it
         if release.startswith("22.05"):
             names.discard("extra")  # its row says why
         if not has_sources(release):

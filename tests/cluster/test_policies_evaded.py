@@ -191,9 +191,6 @@ TRIES = [
     Try(SHORT, "-t30 --time-min=5 -p gpu"),
     Try(SHORT, "--deadline=now+30minutes -t20 -p debug,gpu"),
     Try(SHORT, "-t5 -p gpu", update="TimeLimit=+30"),
-    # Nodes of a job that spreads, each of which gives a GPU.
-    Try(GPUS, "--gpus=1 --spread-job"),
-    Try(NODES, "--gpus=1 --spread-job"),
     # Nodes of other weights than those that a job that spreads needs.
     Try(PAIR, "-N2 -n2 --spread-job"),
     Try(PAIR, "-n2 --spread-job"),
@@ -290,7 +287,7 @@ def tries(site: Site, some: Sequence[Try] = TRIES) -> dict[str, Try]:
         f"t{number}": each
         for number, each in enumerate(some)
         if (known or not (each.update or each.plain or "--reservation" in each.options))
-        and not drawn_jobs.crashes(site.release, each.options)
+        and not drawn_jobs.left_out(site.release, each.options)
     }
 
 

@@ -19,6 +19,12 @@ def test_shows_a_whole_hook_file() -> None:
     assert file.split("\n", 1)[1] == shown.group(1)
 
 
+def test_the_first_screen_names_both_commands() -> None:
+    """Somebody with a fresh machine finds the two commands that do all the set-up before the first example."""
+    start = README[: README.index("```python")]
+    assert all(f"`make {target}`" in start for target in ("demo", "test"))
+
+
 def test_names_targets_that_exist() -> None:
     """Every `make` target that the README and CONTRIBUTING name is in the Makefile."""
     texts = README + (PROJECT / "CONTRIBUTING.md").read_text()

@@ -163,7 +163,7 @@ def test_environments(site: Site) -> None:
 
 
 def test_job_control_environment_of_prolog(site: Site) -> None:
-    """The job control environment can be read in prolog and epilog, but not written, because Slurm would crash."""
+    """The job control environment can be read in prolog and epilog, but not written, and Slurm is not asked to."""
     site.native.job_control_env["X"] = "y"
     site.native.spank_job_control_setenv = site.native.spank_job_control_unsetenv = None  # type: ignore[assignment,method-assign]
     site.native.context = "job_script"

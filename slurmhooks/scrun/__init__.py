@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.scrun.binds import Bind, copy_binds, inside, return_binds
+    from slurmhooks.scrun.binds import Bind, copy_binds, return_binds
     from slurmhooks.scrun.commands import CommandResult
     from slurmhooks.scrun.configs import (
         drop_cgroup,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from slurmhooks.scrun.errors import BundleError, CancelledError, StagingError
     from slurmhooks.scrun.model import Container
+    from slurmhooks.scrun.mount_points import inside
     from slurmhooks.scrun.oci import Config
     from slurmhooks.scrun.staging import Staging
     from slurmhooks.scrun.trees import CopyResult, copy_file, copy_tree, remove_tree
@@ -51,10 +52,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "binds": ("Bind", "copy_binds", "inside", "return_binds"),
+    "binds": ("Bind", "copy_binds", "return_binds"),
     "commands": ("CommandResult",),
     "errors": ("BundleError", "CancelledError", "StagingError"),
     "model": ("Container",),
+    "mount_points": ("inside",),
     "oci": ("Config",),
     "staging": ("Staging",),
     "trees": ("CopyResult", "copy_file", "copy_tree", "remove_tree"),

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replace bind mounts by copies, for nodes that do not have the files of scrun's machine."""
+"""Copy the sources of bind mounts, for nodes that do not have the files of scrun's machine.
+
+The list of mounts is a stack, and only the runtime knows what lies on top of what, and which option wins. So the list
+stays as it is, and only sources change.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 import time
@@ -15,9 +18,9 @@ from slurmhooks.scrun.entries import copy_opened_file
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.folders import explained, is_folder, open_below, open_folder
 from slurmhooks.scrun.lookup import HANDLE, opened
+from slurmhooks.scrun.mount_points import make_mount_points
 from slurmhooks.scrun.origins import origin_again, origin_of
-from slurmhooks.scrun.removal import make_folder
-from slurmhooks.scrun.trees import copy_opened_tree, open_top
+from slurmhooks.scrun.trees import copy_opened_tree, open_target, open_top
 from slurmhooks.values import several
 
 TYPE_CHECKING = False
@@ -29,28 +32,33 @@ if TYPE_CHECKING:
 
 KERNEL_TREES = ("/proc", "/sys")
 """Folders of the host whose bind mounts stay by default."""
-MAX_LINKS = 40
-"""Symbolic links in a path before it counts as a loop, as in Linux."""
 CLOCK_SECONDS = 3.0
 """Seconds to wait for the next time of a file system's clock: the coarsest clocks have steps of two seconds."""
 
 
+READ_ONLY = ("ro", "rro")
+"""Options with which nothing is returned, also beside ``rw``, which crun and runc understand differently."""
+COPIES = ".binds"
+"""Added to the path of a root file system: the folder with the copies for it."""
+
+
 class Bind:
-    """A bind mount that was replaced by a copy.
+    """A bind mount whose source was replaced by a copy.
 
     Attributes:
         source: the file or folder on the host.
         destination: its path in the container.
-        read_only: the mount was read-only.
+        read_only: one of the mount's options is ``ro`` or ``rro``.
         copied_at: when the copies were complete, in nanoseconds of their file system's clock. 0: unknown, so every file
             counts as changed by the container.
         inodes: inode numbers of the copy, with the path ``""``, and of the folders in it, by their paths in it.
         host: device and inode number of the source, or of the folder of a file. None: unknown, so nothing is returned.
+        copy: path of the copy, below the folder of the copies. None: unknown, so nothing is returned.
         origin: the open source, in the process that has copied it. None: the path is opened again, and must lead to
             ``host``.
     """
 
-    __slots__ = ("copied_at", "destination", "host", "inodes", "origin", "read_only", "source")
+    __slots__ = ("copied_at", "copy", "destination", "host", "inodes", "origin", "read_only", "source")
 
     def __init__(
         self,
@@ -60,6 +68,7 @@ class Bind:
         copied_at: int = 0,
         inodes: dict[str, int] | None = None,
         host: Sequence[int] | None = None,
+        copy: str | None = None,
     ) -> None:
         """Set all attributes except ``origin``."""
         self.source = source
@@ -68,55 +77,74 @@ class Bind:
         self.copied_at = copied_at
         self.inodes = inodes or {}
         self.host = host
+        self.copy = copy
         self.origin: Origin | None = None
 
 
 def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
-    """Copy the sources of bind mounts into the root file system, and remove the mounts from the configuration.
+    """Copy the sources of bind mounts, and let the mounts have the copies as their sources.
 
-    For nodes that do not have the files of scrun's machine. Bind mounts of devices and sockets stay, and so do those of
-    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it; root does
-    not follow links of other users. A mount below another one hides what the other has there, as real mounts do.
+    For nodes that do not have the files of scrun's machine. The copies are in a new folder beside the root file system,
+    ``ROOTFS.binds``, which only this user can enter: stage both in one folder, and remove both in the end. The mounts
+    stay as they are, so the runtime applies them in their order and with their options. Of sources of which one is in
+    another one, there is one copy, so the container sees the same files at both places.
+
+    Bind mounts of devices and sockets keep their sources, and so do those of sources below ``keep``. If a source is a
+    symbolic link, its target is copied, as a mount would show it; root does not follow links of other users. A
+    relative source is in the bundle of the configuration, and becomes absolute. Missing mount points are made in the
+    root file system, because folders in it may belong to users whom the runtime of a job does not have.
 
     Args:
         config: the configuration to change.
-        rootfs: path of the staged root file system; links in it cannot lead the copy out of it.
-        keep: folders of the host whose bind mounts stay.
+        rootfs: path of the staged root file system.
+        keep: folders of the host whose bind mounts keep their sources.
 
     Returns:
-        the copied mounts, for :func:`return_binds`. Writable sources stay open as long as
+        the mounts that have copies, for :func:`return_binds`. Writable sources stay open as long as
         these objects exist.
 
     Raises:
-        StagingError: a source is missing or cannot be copied, or only one of source and destination is a folder.
+        StagingError: a source is missing or cannot be copied.
         TypeError: ``keep`` is a str.
     """
-    to_copy: list[tuple[Bind, Origin]] = []
-    kept: list[Mount] = []
+    mounts: list[tuple[Mount, Bind, Origin]] = []
+    points: list[tuple[str, bool]] = []
     host_folders = several("keep", keep)
     for mount in config.mounts:
-        if not mount.is_bind or mount.source is None or _below(mount.source, host_folders):
-            kept.append(mount)
+        if not mount.is_bind or mount.source is None:
+            points.append((mount.destination, True))
+            continue
+        mount.source = os.path.join(config.bundle, mount.source)
+        points.append((mount.destination, os.path.isdir(mount.source)))
+        if _below(mount.source, host_folders):
             continue
         try:
             origin = origin_of(mount.source)
         except OSError as error:
             raise StagingError(f"bind mount of {mount.source!r}: {error.strerror}") from error
-        if origin is None:
-            kept.append(mount)
-            continue
-        to_copy.append((Bind(mount.source, mount.destination, "ro" in mount.options), origin))
-    binds = [bind for bind, _ in to_copy]
-    places = _places(binds, rootfs)
-    for bind, origin in to_copy:
-        bind.inodes = _copy_in(bind.source, rootfs, bind.destination, origin, places)
+        if origin is not None:
+            read_only = any(option in READ_ONLY for option in mount.options)
+            mounts.append((mount, Bind(mount.source, mount.destination, read_only), origin))
+    make_mount_points(rootfs, points)
+    if not mounts:
+        return []
+    place = _place(rootfs)
+    copies = Copies(place)
+    for _, bind, origin in sorted(mounts, key=lambda each: len(each[2].path)):
+        copies.add(bind, origin)
+    copied_at = _time_after_copying(place)
+    for mount, bind, origin in mounts:
+        assert bind.copy is not None
+        mount.source = os.path.join(place, bind.copy)
+        bind.copied_at = copied_at
         if not bind.read_only:
             bind.origin, bind.host = origin, list(origin.identity)
-    config.mounts = kept
-    copied_at = _time_after_copying(rootfs) if binds else 0
-    for bind in binds:
-        bind.copied_at = copied_at
-    return binds
+    return [bind for _, bind, _ in mounts]
+
+
+def _place(rootfs: str) -> str:
+    """Return the path of the folder with the copies for a root file system."""
+    return os.path.abspath(rootfs) + COPIES
 
 
 def _time_after_copying(rootfs: str) -> int:
@@ -146,45 +174,62 @@ def _touch(folder: int) -> int:
     return os.fstat(folder).st_ctime_ns
 
 
-def _copy_in(source: str, rootfs: str, destination: str, origin: Origin, places: list[list[str]]) -> dict[str, int]:
-    """Copy a file or folder; return its inode numbers, see :class:`Bind`."""
-    parts = _resolved(rootfs, destination)
-    target = os.path.join(rootfs, *parts)
-    log.debug("copying the source of a bind mount", source=source, target=target)
-    if not parts:
-        raise StagingError(f"bind mount of {source!r}: {destination!r} is the container's whole root file system")
-    with opened(open_top(rootfs)) as root:
+class Copies:
+    """The copies of the sources of bind mounts, in one folder, by numbers."""
+
+    def __init__(self, place: str) -> None:
+        """Make the folder, if it does not exist."""
+        self._place = place
+        with opened(open_target(place)) as folder:
+            self._next = len(os.listdir(folder))
+        self._made: list[tuple[str, Bind]] = []
+        """The binds that have copies of their own, with the real paths of the sources."""
+
+    def add(self, bind: Bind, origin: Origin) -> None:
+        """Set where the copy of a source is and its inode numbers; copy it, unless the copy of a folder has it."""
+        for path, other in self._made:
+            inner = os.path.relpath(origin.path, path).split("/")
+            if inner[0] != ".." and self._has(bind, origin, other, [name for name in inner if name != "."]):
+                return
+        bind.copy = str(self._next)
+        self._next += 1
+        target = os.path.join(self._place, bind.copy)
+        log.debug("copying the source of a bind mount", source=bind.source, target=target)
+        with opened(open_top(self._place)) as parent:
+            try:
+                bind.inodes = _copy_in(bind.source, parent, bind.copy, origin, target)
+            except OSError as error:
+                raise explained(error, target) from error
+        self._made.append((origin.path, bind))
+
+    def _has(self, bind: Bind, origin: Origin, other: Bind, inner: list[str]) -> bool:
+        """Tell whether a copy has a source in it, and set where."""
+        names = [*(other.copy or "").split("/"), *inner]
         try:
-            with opened(open_below(root, parts[:-1], make=True)) as parent:
-                if origin.name is None:
-                    with (
-                        opened(open_folder(".", origin.folder)) as reading,
-                        opened(make_folder(parts[-1], parent)) as writing,
-                    ):
-                        exclude = _below_place(parts, places)
-                        return copy_opened_tree(reading, writing, source, target, exclude=exclude)
-                with origin.opened_file() as handle, opened(contents.open_handle(handle, source)) as reading:
-                    copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
-                return {"": os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_ino}
-        except OSError as error:
-            raise explained(error, target) from error
+            with opened(open_top(self._place)) as top, opened(open_below(top, names[:-1])) as parent:
+                status = os.stat(names[-1], dir_fd=parent, follow_symlinks=False)
+        except OSError:
+            return False
+        if not (stat.S_ISDIR if origin.name is None else stat.S_ISREG)(status.st_mode):
+            return False
+        bind.copy = "/".join(names)
+        above = "".join(f"{name}/" for name in inner)
+        bind.inodes = {
+            path.removeprefix(above): inode for path, inode in other.inodes.items() if path.startswith(above)
+        }
+        bind.inodes[""] = status.st_ino
+        return True
 
 
-def _places(binds: Iterable[Bind], rootfs: str) -> list[list[str]]:
-    """Return the components of the destinations, with all links resolved."""
-    places: list[list[str]] = []
-    for bind in binds:
-        with contextlib.suppress(StagingError):  # raised again if this mount is copied
-            places.append(_resolved(rootfs, bind.destination))
-    return places
-
-
-def _below_place(parts: list[str], places: list[list[str]]) -> list[str]:
-    """Return patterns for the destinations below another one, which hide what it has there."""
-    from glob import escape
-
-    depth = len(parts)
-    return [escape("/".join(other[depth:])) for other in places if len(other) > depth and other[:depth] == parts]
+def _copy_in(source: str, parent: int, name: str, origin: Origin, target: str) -> dict[str, int]:
+    """Copy a file or folder; return its inode numbers, see :class:`Bind`."""
+    if origin.name is None:
+        os.mkdir(name, 0o700, dir_fd=parent)
+        with opened(open_folder(".", origin.folder)) as reading, opened(open_folder(name, parent)) as writing:
+            return copy_opened_tree(reading, writing, source, target)
+    with origin.opened_file() as handle, opened(contents.open_handle(handle, source)) as reading:
+        copy_opened_file(reading, name, parent, (source, target), cancel.requested)
+    return {"": os.stat(name, dir_fd=parent, follow_symlinks=False).st_ino}
 
 
 def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
@@ -199,29 +244,29 @@ def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
 
     Args:
         binds: the result of :func:`copy_binds`.
-        rootfs: path of the root file system with the copies; links in it cannot lead out of it.
+        rootfs: path of the root file system; the copies are beside it.
 
     Raises:
         StagingError: a file could not be copied; the text names it, and both paths if only one of them is a folder. Or
             the source is not there any more, or nobody knows which folder was copied; the text names the copy.
     """
-    copied_binds = list(binds)
-    places = _places(copied_binds, rootfs)
-    for bind in copied_binds:
+    place = _place(rootfs)
+    for bind in binds:
         if not bind.read_only:
-            _copy_back(bind, rootfs, places)
+            _copy_back(bind, place)
 
 
-def _copy_back(bind: Bind, rootfs: str, places: list[list[str]]) -> None:
-    parts = _resolved(rootfs, bind.destination)
-    if not parts:
+def _copy_back(bind: Bind, place: str) -> None:
+    if bind.copy is None:
         raise StagingError(
-            f"{bind.destination!r} in the container is now a link to its root, which is not copied to {bind.source!r}"
+            f"nothing tells which copy of {bind.source!r} below {place!r} is to be returned: keep the binds of "
+            "copy_binds(), or store all their attributes, with 'copy'"
         )
-    copied = os.path.join(rootfs, *parts)
+    copied = os.path.join(place, bind.copy)
+    *folders, name = bind.copy.split("/")
     try:
-        with opened(open_top(rootfs)) as root, opened(open_below(root, parts[:-1])) as parent:
-            copy = os.open(parts[-1], HANDLE, dir_fd=parent)
+        with opened(open_top(place)) as top, opened(open_below(top, folders)) as parent:
+            copy = os.open(name, HANDLE, dir_fd=parent)
     except FileNotFoundError:
         return  # the container removed it
     except OSError as error:
@@ -241,7 +286,7 @@ def _copy_back(bind: Bind, rootfs: str, places: list[list[str]]) -> None:
             )
         try:
             if origin.name is None:
-                _folder_back(bind, origin, copy, copied, _below_place(parts, places))
+                _folder_back(bind, origin, copy, copied)
             else:
                 _file_back(bind, origin, copy, copied)
         except OSError as error:
@@ -258,14 +303,13 @@ def _is_folder(origin: Origin) -> bool:
         return False
 
 
-def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str, exclude: list[str]) -> None:
+def _folder_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
     with (
         opened(open_folder(".", copy)) as reading,
         opened(open_folder(".", origin.folder, writable=True)) as writing,
     ):
         copy_opened_tree(
             *(reading, writing, copied, bind.source),
-            exclude=exclude,
             update=True,
             copied_at=bind.copied_at,
             originals=bind.inodes,
@@ -298,51 +342,3 @@ def _file_back(bind: Bind, origin: Origin, copy: int, copied: str) -> None:
 def _below(path: str, folders: Iterable[str]) -> bool:
     real = os.path.normpath(path)
     return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
-
-
-def inside(rootfs: str, path: str) -> str:
-    """Return the path on the host of a path in the container.
-
-    Symbolic links are followed as the container would follow them, so the result is always below the root file system.
-    Components that do not exist yet stay as they are.
-
-    Args:
-        rootfs: path of the root file system.
-        path: path in the container; a relative path starts at its root.
-
-    Raises:
-        StagingError: the links form a loop.
-    """
-    return os.path.join(rootfs, *_resolved(rootfs, path))
-
-
-def _resolved(rootfs: str, path: str) -> list[str]:
-    """Return the components of a path in the container, with all links resolved."""
-    from collections import deque
-
-    done: list[str] = []
-    todo = deque(_parts(path))
-    links = 0
-    while todo:
-        part = todo.popleft()
-        if part == "..":
-            del done[-1:]
-            continue
-        try:
-            goal = os.readlink("/".join((rootfs, *done, part)))
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
-                raise StagingError(f"{path!r} in the container: {error.strerror}") from error
-            done.append(part)
-            continue
-        links += 1
-        if links > MAX_LINKS:
-            raise StagingError(f"{path!r} in the container: {os.strerror(errno.ELOOP)}")
-        if goal.startswith("/"):
-            done = []
-        todo.extendleft(reversed(_parts(goal)))
-    return done
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in ("", ".")]

@@ -9,6 +9,7 @@ pydantic, so only ``container.config`` imports it.
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -259,6 +260,13 @@ class Config(Object):
     annotations: TextMap = Field(default_factory=dict)
     linux: Linux | None = None
 
+    _bundle: str = PrivateAttr(default="")
+
+    @property
+    def bundle(self) -> str:
+        """The folder that relative sources of bind mounts are in: that of the file which was read."""
+        return os.path.abspath(self._bundle)
+
 
 def read(path: str) -> Config:
     """Read and validate a config.json.
@@ -290,7 +298,9 @@ def parse(raw: bytes, path: str) -> Config:
         raise BundleError(f"{path}: not JSON: {error}") from error
     except RecursionError as error:
         raise BundleError(f"{path}: nested too deeply") from error
-    return _validated(content, path)
+    config = _validated(content, path)
+    config._bundle = os.path.dirname(path)
+    return config
 
 
 def _refuse_constant(name: str) -> None:

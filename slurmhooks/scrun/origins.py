@@ -46,6 +46,11 @@ class Origin:
         """Device and inode of the folder."""
         return identity(os.fstat(self.folder))
 
+    @property
+    def path(self) -> str:
+        """The path of the source now, without links."""
+        return os.path.join(os.readlink(handle_path(self.folder)), self.name or "").rstrip("/") or "/"
+
     @contextlib.contextmanager
     def opened_file(self) -> Iterator[int]:
         """Open the file, without any permission for it."""

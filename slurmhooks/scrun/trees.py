@@ -95,7 +95,6 @@ def copy_opened_tree(
     shown: str,
     shown_target: str,
     *,
-    exclude: Iterable[str] = (),
     update: bool = False,
     copied_at: int = 0,
     originals: Mapping[str, int] | None = None,
@@ -107,7 +106,6 @@ def copy_opened_tree(
         target: descriptor of the folder to fill.
         shown: path of the source, for messages.
         shown_target: path of the target, for messages.
-        exclude: see :func:`copy_tree`.
         update: see :func:`copy_tree`.
         copied_at: if the source is a copy, the time when it was complete, by the clock of its file system: files that
             have not changed since are skipped.
@@ -118,7 +116,7 @@ def copy_opened_tree(
     Returns:
         the inode numbers of the folders of the target, by their paths in it.
     """
-    copy = TreeCopy(shown, shown_target, list(exclude), cancel.requested)
+    copy = TreeCopy(shown, shown_target, [], cancel.requested)
     copy.copier.update = update
     copy.copied_at = copied_at
     copy.originals = originals or {}

@@ -90,3 +90,19 @@ def test_podman_with_a_volume(podman: User) -> None:
     output = run(podman, "/bin/sh", "-c", "cat /v/in; echo made > /v/out", options="-v ~/bundle-volume:/v")
     assert "input" in output
     podman.wait(lambda: podman.sh("cat bundle-volume/out", check=False) == "made\n", "the changed volume")
+
+
+@pytest.mark.one_release
+def test_podman_with_mounts_on_mounts(podman: User) -> None:
+    """Shared memory and a volume below a tmpfs are what they are without Slurm, and the volume's changes come back."""
+    script = "echo x > /dev/shm/x && cat /dev/shm/x /run/a/in && echo made > /run/a/out; ls /dev /run/a"
+    seen = {}
+    for runtime in ("crun", "scrun"):
+        podman.sh("rm -rf volume; mkdir volume; echo input > volume/in")
+        plain = "--runtime=/usr/bin/crun" if runtime == "crun" else ""
+        seen[runtime] = run(podman, "/bin/sh", "-c", script, options=f"{plain} --tmpfs /run -v ~/volume:/run/a")
+        podman.wait(lambda: podman.sh("cat volume/out", check=False) == "made\n", "the changed volume")
+    assert seen["crun"].startswith("x\ninput\n")
+    plain_lines = seen["crun"].splitlines()
+    # scrun's own lines are in the same stream.
+    assert [line for line in seen["scrun"].splitlines() if line in plain_lines] == plain_lines

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Copies in place of bind mounts."""
 
+import contextlib
 import json
 import os
 import socket
@@ -19,40 +20,52 @@ from slurmhooks.testing.anchor import FakeAnchor
 PROJECT = Path(__file__).resolve().parents[3]
 
 
+@pytest.fixture(autouse=True)
+def rootfs(tmp_path: Path) -> Path:
+    """An empty root file system."""
+    (tmp_path / "rootfs").mkdir()
+    return tmp_path / "rootfs"
+
+
 def config(*binds: tuple[Path | str, str], **more: Any) -> oci.Config:
     """Return a configuration with bind mounts."""
     mounts = [{"destination": where, "type": "bind", "source": str(source)} for source, where in binds]
     return oci.parse(json.dumps({"ociVersion": "1.2.0", "mounts": mounts, **more}).encode(), "config.json")
 
 
-def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
-    """Files and folders are copied in and their mounts removed; changes are copied back, except to read-only mounts."""
+def copied(made: oci.Config, number: int = 0) -> Path:
+    """Return the path of the copy that is the source of a mount now."""
+    return Path(made.mounts[number].source or "")
+
+
+def test_sources_become_copies_and_come_back(tmp_path: Path) -> None:
+    """Mounts have copies of files and folders as sources; changes are copied back, except to read-only mounts."""
     rootfs, data, fixed, name = tmp_path / "rootfs", tmp_path / "my data", tmp_path / "fixed", tmp_path / "resolv"
-    for folder in (rootfs / "run", data, fixed):
-        folder.mkdir(parents=True)
+    for folder in (data, fixed):
+        folder.mkdir()
     (data / "in").write_text("in")
     (fixed / "x").write_text("x")
     name.write_text("nameserver")
-    (rootfs / "etc").mkdir()
-    (rootfs / "etc" / "resolv.conf").symlink_to("/run/resolv.conf")
-    made = config(
-        mounts=[
-            {"destination": "/proc", "type": "proc"},
-            {"destination": "/data", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
-            {"destination": "/fixed", "type": "none", "source": str(fixed), "options": ["bind", "ro"]},
-            {"destination": "/etc/resolv.conf", "type": "bind", "source": str(name)},
-            {"destination": "/sys", "type": "bind", "source": "/sys"},
-            {"destination": "/dev/null", "type": "bind", "source": "/dev/null"},
-        ]
-    )
+    mounts: list[dict[str, Any]] = [
+        {"destination": "/proc", "type": "proc"},
+        {"destination": "/data", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
+        {"destination": "/fixed", "type": "none", "source": str(fixed), "options": ["bind", "ro"]},
+        {"destination": "/etc/resolv.conf", "type": "bind", "source": str(name)},
+        {"destination": "/sys", "type": "bind", "source": "/sys"},
+        {"destination": "/dev/null", "type": "bind", "source": "/dev/null"},
+    ]
+    made = config(mounts=mounts)
     binds = scrun.copy_binds(made, str(rootfs))
-    assert [mount.destination for mount in made.mounts] == ["/proc", "/sys", "/dev/null"]
-    assert (rootfs / "data" / "in").read_text() == "in"
-    assert (rootfs / "run" / "resolv.conf").read_text() == "nameserver"
-    assert not Path("/run/resolv.conf").exists()
-    (rootfs / "data" / "out").write_text("out")
-    (rootfs / "fixed" / "x").write_text("changed")
-    (rootfs / "run" / "resolv.conf").write_text("other")
+    kept = made.to_json()["mounts"]
+    assert [mount | {"source": ""} for mount in kept[1:]] == [mount | {"source": ""} for mount in mounts[1:]]
+    assert [mount.source for mount in made.mounts[4:]] == ["/sys", "/dev/null"]
+    assert sorted(os.listdir(rootfs)) == ["data", "dev", "etc", "fixed", "proc", "sys"]
+    assert (tmp_path / "rootfs.binds").stat().st_mode & 0o7777 == 0o700
+    assert (copied(made, 1) / "in").read_text() == "in"
+    assert copied(made, 3).read_text() == "nameserver"
+    (copied(made, 1) / "out").write_text("out")
+    (copied(made, 2) / "x").write_text("changed")
+    copied(made, 3).write_text("other")
     (data / "later").write_text("stays")
     scrun.return_binds(binds, str(rootfs))
     assert (data / "out").read_text() == "out"
@@ -61,10 +74,56 @@ def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
     assert name.read_text() == "other"
 
 
+@pytest.mark.parametrize("options", [["ro"], ["rro"], ["ro", "rw"], ["rw", "ro"], ["rro", "rw"]])
+def test_what_may_be_read_only_is_not_returned(tmp_path: Path, options: list[str]) -> None:
+    """With ``ro`` or ``rro`` nothing is returned, also beside ``rw``: crun then mounts read-only, runc perhaps not."""
+    data = tmp_path / "data"
+    data.mkdir()
+    made = config(mounts=[{"destination": "/d", "source": str(data), "options": ["rbind", *options]}])
+    binds = scrun.copy_binds(made, str(tmp_path / "rootfs"))
+    (copied(made) / "new").write_text("x")
+    scrun.return_binds(binds, str(tmp_path / "rootfs"))
+    assert os.listdir(data) == []
+    assert made.mounts[0].options == ["rbind", *options]
+
+
+def test_a_relative_source_is_in_the_bundle(tmp_path: Path) -> None:
+    """As for runtimes, a relative source begins at the bundle, and not where scrun runs, also if it stays."""
+    data = tmp_path / "bundle" / "data"
+    data.mkdir(parents=True)
+    os.mkfifo(tmp_path / "bundle" / "fifo")
+    mounts = [{"destination": f"/{name}", "source": name, "options": ["bind"]} for name in ("data", "fifo")]
+    content = json.dumps({"ociVersion": "1.2.0", "mounts": mounts})
+    (tmp_path / "bundle" / "config.json").write_text(content)
+    made = oci.read(str(tmp_path / "bundle" / "config.json"))
+    binds = scrun.copy_binds(made, str(tmp_path / "rootfs"))
+    (copied(made) / "new").write_text("x")
+    scrun.return_binds(binds, str(tmp_path / "rootfs"))
+    assert os.listdir(data) == ["new"]
+    assert made.mounts[1].source == str(tmp_path / "bundle" / "fifo")
+
+
+def test_sources_within_each_other_have_one_copy(host: Path, tmp_path: Path) -> None:
+    """What the container writes at one place it sees at the others, as with real mounts, and all of it is returned."""
+    sources = (host / "data" / "file", host / "data", host, host / "data", host / "edited")
+    made = config(*((source, f"/{number}") for number, source in enumerate(sources)))
+    binds = scrun.copy_binds(made, str(tmp_path / "rootfs"))
+    copied(made, 0).write_text("changed")
+    copied(made, 4).write_text("changed")
+    assert {(copied(made, 2) / name).read_text() for name in ("edited", "data/file")} == {"changed"}
+    assert {(copied(made, number) / "file").read_text() for number in (1, 3)} == {"changed"}
+    (copied(made, 3) / "new").write_text("new")
+    for some in (binds, binds[:2], binds[2:3], binds[3:]):
+        (copied(made, 1) / "again").write_text("again")
+        scrun.return_binds(some, str(tmp_path / "rootfs"))
+        names = sorted(os.listdir(host / "data"))
+        assert names == ["again", "file", "new"]
+        (host / "data" / "again").unlink()
+
+
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
     """Folders and files of the host, and a root file system beside them."""
-    (tmp_path / "rootfs").mkdir()
     host = tmp_path / "host"
     for name in ("old/file", "swapped/file", "data/file", "edited", "removed", "both"):
         (host / name).parent.mkdir(parents=True, exist_ok=True)
@@ -76,14 +135,15 @@ def host(tmp_path: Path) -> Path:
 def test_what_only_the_host_changed_stays(host: Path, tmp_path: Path) -> None:
     """Files and links that the container did not change are not copied back, even right after copying in."""
     rootfs = tmp_path / "rootfs"
-    binds = scrun.copy_binds(config((host, "/a"), (host / "edited", "/file"), (host / "both", "/both")), str(rootfs))
+    made = config((host, "/a"), (host / "edited", "/file"), (host / "both", "/both"))
+    binds = scrun.copy_binds(made, str(rootfs))
     for name in ("edited", "both"):
         (host / name).write_text("later")
     for name in ("removed", "link"):
         (host / name).unlink()
     (host / "link").symlink_to("elsewhere")
-    (rootfs / "a" / "both").write_text("of the container")
-    (rootfs / "a" / "old" / "result").write_text("result")
+    (copied(made) / "both").write_text("of the container")
+    (copied(made) / "old" / "result").write_text("result")
     scrun.return_binds(binds, str(rootfs))
     assert (host / "edited").read_text() == "later"
     assert not (host / "removed").exists()
@@ -92,36 +152,28 @@ def test_what_only_the_host_changed_stays(host: Path, tmp_path: Path) -> None:
     assert (host / "old" / "result").read_text() == "result"
 
 
-def test_a_file_that_two_binds_show(host: Path, tmp_path: Path) -> None:
-    """The copy that the container changed is returned, whichever bind mount comes first."""
-    rootfs = tmp_path / "rootfs"
-    for changed in ("data/file", "home/data/file"):
-        binds = scrun.copy_binds(config((host / "data", "/data"), (host, "/home")), str(rootfs))
-        (rootfs / changed).write_text(changed)
-        scrun.return_binds(binds, str(rootfs))
-        assert (host / "data" / "file").read_text() == changed
-
-
 def test_what_a_container_renamed_comes_back(host: Path, tmp_path: Path) -> None:
     """Files in a folder that was renamed are returned under the new name, although they did not change."""
     rootfs = tmp_path / "rootfs"
     (host / "old" / "same").write_text("of the old folder")
     (host / "swapped" / "same").write_text("of the other folder")
-    binds = scrun.copy_binds(config((host, "/a"), (host / "edited", "/b")), str(rootfs))
-    inside = rootfs / "a"
+    (tmp_path / "single").write_text("of the host")
+    made = config((host, "/a"), (tmp_path / "single", "/b"))
+    binds = scrun.copy_binds(made, str(rootfs))
+    inside, single = copied(made), copied(made, 1)
     (inside / "data").rename(inside / "new")
     (inside / "edited").rename(inside / "renamed")
     (inside / "old").rename(inside / "aside")
     (inside / "swapped").rename(inside / "old")
     (inside / "aside").rename(inside / "swapped")
-    (rootfs / "b").unlink()
-    (inside / "both").rename(rootfs / "b")
+    single.unlink()
+    (inside / "both").rename(single)
     scrun.return_binds(binds, str(rootfs))
     assert (host / "new" / "file").read_text() == "data/file of the host"
     assert (host / "renamed").read_text() == "edited of the host"
     assert (host / "old" / "same").read_text() == "of the other folder"
     assert (host / "swapped" / "same").read_text() == "of the old folder"
-    assert (host / "edited").read_text() == "both of the host"
+    assert (tmp_path / "single").read_text() == "both of the host"
 
 
 @pytest.mark.parametrize("lost", ["clock", "bind"])
@@ -134,7 +186,7 @@ def test_without_times_all_files_count_as_changed(
         monkeypatch.setattr(binds_module, "CLOCK_SECONDS", 0)
     binds = scrun.copy_binds(config((host, "/a")), str(rootfs))
     if lost == "bind":
-        binds = [scrun.Bind(bind.source, bind.destination, bind.read_only, host=bind.host) for bind in binds]
+        binds = [scrun.Bind(bind.source, bind.destination, False, host=bind.host, copy=bind.copy) for bind in binds]
     (host / "removed").unlink()
     scrun.return_binds(binds, str(rootfs))
     assert (host / "removed").exists()
@@ -153,57 +205,13 @@ def test_the_example_returns_changes(host: Path, tmp_path: Path) -> None:
         outcome = trial.stage_in()
         assert outcome.passed, outcome.text
         (host / "edited").write_text("later")
-        (tmp_path / "x" / "rootfs" / "a" / "both").write_text("of the container")
+        (tmp_path / "x" / "rootfs.binds" / "0" / "both").write_text("of the container")
         (tmp_path / "x" / "rootfs" / "b").write_text("of the container")
         assert trial.stage_out().passed
     assert (host / "edited").read_text() == "later"
     assert (host / "both").read_text() == "of the container"
     assert (bundle / "rootfs" / "b").exists()
-
-
-@pytest.mark.parametrize("below", ["scratch", "s?[c]*"])
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_bind_below_another(tmp_path: Path, below: str, order: int) -> None:
-    """Each source gets only what the container wrote below its own destination, in both directions."""
-    rootfs, home, scratch = tmp_path / "rootfs", tmp_path / "home", tmp_path / "scratch"
-    for folder in (rootfs, home / below, home / "scratch", scratch):
-        folder.mkdir(parents=True, exist_ok=True)
-    (home / below / "data").write_text("of home")
-    (home / below / "hidden").write_text("of home")
-    (scratch / "data").write_text("of scratch")
-    (home / below).chmod(0o711)
-    binds = scrun.copy_binds(config(*[(home, "/home"), (scratch, f"/home/{below}")][::order]), str(rootfs))
-    inside = rootfs / "home" / below
-    assert os.listdir(inside) == ["data"]
-    (inside / "data").write_text("changed")
-    (inside / "new").write_text("new")
-    (rootfs / "home" / "mine").write_text("mine")
-    scrun.return_binds(binds, str(rootfs))
-    assert sorted(os.listdir(home / below)) == ["data", "hidden"]
-    assert (home / below / "data").read_text() == "of home"
-    assert (home / below).stat().st_mode & 0o777 == 0o711
-    assert (home / "mine").exists()
-    assert (home / "scratch").exists()
-    assert (scratch / "data").read_text() == "changed"
-    assert (scratch / "new").exists()
-    assert not (scratch / "mine").exists()
-
-
-def test_a_link_to_the_root(tmp_path: Path) -> None:
-    """A container that replaces a destination by a link to its root gets an error, and nothing is copied."""
-    rootfs, data = tmp_path / "rootfs", tmp_path / "data"
-    for folder in (rootfs, data):
-        folder.mkdir()
-    binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
-    (rootfs / "data").rmdir()
-    (rootfs / "data").symlink_to("/")
-    with pytest.raises(StagingError, match=r"'/data' in the container is now a link to its root.*/data'"):
-        scrun.return_binds(binds, str(rootfs))
-    assert os.listdir(data) == []
-    binds[0].read_only = True
-    (rootfs / "data").unlink()
-    (rootfs / "data").symlink_to("data")
-    scrun.return_binds(binds, str(rootfs))  # a loop of links concerns only its own mount
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_bind_of_nothing(tmp_path: Path) -> None:
@@ -256,19 +264,18 @@ def test_inside_in_circles(tmp_path: Path) -> None:
 def test_a_bind_of_a_link_is_one_of_its_target(tmp_path: Path) -> None:
     """A link such as /etc/localtime is copied as a mount shows it, and changes are written to its target."""
     rootfs, zone, name = tmp_path / "rootfs", tmp_path / "zone", tmp_path / "localtime"
-    rootfs.mkdir()
     zone.write_text("zone")
     name.symlink_to("zone")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").write_text("x")
     (tmp_path / "to folder").symlink_to("folder")
-    binds = scrun.copy_binds(config((name, "/etc/localtime"), (tmp_path / "to folder", "/data")), str(rootfs))
-    copied = rootfs / "etc" / "localtime"
-    assert not copied.is_symlink()
-    assert copied.read_text() == "zone"
-    assert (rootfs / "data" / "file").exists()
-    copied.write_text("other zone")
-    (rootfs / "data" / "new").write_text("x")
+    made = config((name, "/etc/localtime"), (tmp_path / "to folder", "/data"))
+    binds = scrun.copy_binds(made, str(rootfs))
+    assert not copied(made).is_symlink()
+    assert copied(made).read_text() == "zone"
+    assert (copied(made, 1) / "file").exists()
+    copied(made).write_text("other zone")
+    (copied(made, 1) / "new").write_text("x")
     scrun.return_binds(binds, str(rootfs))
     assert name.is_symlink()
     assert zone.read_text() == "other zone"
@@ -279,29 +286,33 @@ def test_localtime(tmp_path: Path) -> None:
     """The machine's own /etc/localtime, usually a link, can be copied."""
     if not os.path.isfile("/etc/localtime"):
         pytest.skip("NOT TESTED: this machine has no /etc/localtime")
-    scrun.copy_binds(config(("/etc/localtime", "/etc/localtime")), str(tmp_path))
-    assert (tmp_path / "etc" / "localtime").read_bytes() == Path("/etc/localtime").read_bytes()
+    made = config(("/etc/localtime", "/etc/localtime"))
+    scrun.copy_binds(made, str(tmp_path / "rootfs"))
+    assert copied(made).read_bytes() == Path("/etc/localtime").read_bytes()
 
 
 @pytest.mark.parametrize("by", ["file", "fifo", "folder"])
 def test_what_a_container_replaced_is_not_returned(tmp_path: Path, by: str) -> None:
     """A folder that became a file, or vice versa, is an error that names both, and the host's entry stays."""
     rootfs, host = tmp_path / "rootfs", tmp_path / "host"
-    rootfs.mkdir()
     if by == "folder":
         host.write_text("mine")
     else:
         host.mkdir()
         (host / "precious").write_text("mine")
-    binds = scrun.copy_binds(config((host, "/data")), str(rootfs))
-    scrun.remove_tree(rootfs / "data")
-    if by == "file":
-        (rootfs / "data").write_text("x")
-    elif by == "fifo":
-        os.mkfifo(rootfs / "data")
+    made = config((host, "/data"))
+    binds = scrun.copy_binds(made, str(rootfs))
+    if by == "folder":
+        copied(made).unlink()
     else:
-        (rootfs / "data").mkdir()
-    with pytest.raises(StagingError, match=r"rootfs/data'.*unlike.*/host'.*neither is replaced"):
+        scrun.remove_tree(copied(made))
+    if by == "file":
+        copied(made).write_text("x")
+    elif by == "fifo":
+        os.mkfifo(copied(made))
+    else:
+        copied(made).mkdir()
+    with pytest.raises(StagingError, match=r"rootfs.binds/0'.*unlike.*/host'.*neither is replaced"):
         scrun.return_binds(binds, str(rootfs))
     assert (host if by == "folder" else host / "precious").read_text() == "mine"
 
@@ -309,60 +320,79 @@ def test_what_a_container_replaced_is_not_returned(tmp_path: Path, by: str) -> N
 def test_what_a_container_replaced_within_a_bind_is_not_returned(tmp_path: Path) -> None:
     """The same holds inside a folder; a FIFO in place of a file does not empty the file of the host."""
     rootfs, host, file = tmp_path / "rootfs", tmp_path / "host", tmp_path / "file"
-    rootfs.mkdir()
     (host / "sub").mkdir(parents=True)
     (host / "sub" / "precious").write_text("mine")
     file.write_text("mine")
-    binds = scrun.copy_binds(config((host, "/data"), (file, "/file")), str(rootfs))
-    scrun.remove_tree(rootfs / "data" / "sub")
-    (rootfs / "data" / "sub").write_text("x")
-    with pytest.raises(StagingError, match=r"host/sub'.*rootfs/data/sub'"):
+    made = config((host, "/data"), (file, "/file"))
+    binds = scrun.copy_binds(made, str(rootfs))
+    scrun.remove_tree(copied(made) / "sub")
+    (copied(made) / "sub").write_text("x")
+    with pytest.raises(StagingError, match=r"host/sub'.*rootfs.binds/0/sub'"):
         scrun.return_binds(binds[:1], str(rootfs))
     assert (host / "sub" / "precious").read_text() == "mine"
-    (rootfs / "file").unlink()
-    os.mkfifo(rootfs / "file")
-    with pytest.raises(StagingError, match=r"rootfs/file'.*not a regular file"):
+    copied(made, 1).unlink()
+    os.mkfifo(copied(made, 1))
+    with pytest.raises(StagingError, match=r"rootfs.binds/1'.*not a regular file"):
         scrun.return_binds(binds[1:], str(rootfs))
     assert file.read_text() == "mine"
 
 
-def test_what_a_container_removed_stays(tmp_path: Path) -> None:
-    """Nothing is deleted on the host, even if the copy or a folder above it is gone, or is a dangling link."""
-    rootfs, file = tmp_path / "rootfs", tmp_path / "file"
-    rootfs.mkdir()
-    file.write_text("mine")
-    for gone in ("a/b/file", "a/b", "a"):
-        binds = scrun.copy_binds(config((file, "/a/b/file")), str(rootfs))
-        scrun.remove_tree(rootfs / gone)
-        scrun.return_binds(binds, str(rootfs))
-        (rootfs / gone).symlink_to("/nowhere")
-        scrun.return_binds(binds, str(rootfs))
-        (rootfs / gone).unlink()
-        assert file.read_text() == "mine"
-
-
-def test_links_of_a_container_lead_nowhere_else(tmp_path: Path) -> None:
-    """Links of the image or the container in the path of a destination cannot lead out of the root file system."""
-    rootfs, outside, file = tmp_path / "rootfs", tmp_path / "outside", tmp_path / "file"
-    rootfs.mkdir()
-    outside.mkdir()
-    (outside / "file").write_text("secret")
-    file.write_text("mine")
-    (rootfs / "etc").symlink_to(outside)
-    binds = scrun.copy_binds(config((file, "/etc/file")), str(rootfs))
-    assert (outside / "file").read_text() == "secret"
-    assert (rootfs / str(outside).lstrip("/") / "file").read_text() == "mine"
-    scrun.remove_tree(rootfs)
-    rootfs.mkdir()
-    (rootfs / "etc").symlink_to(outside)
+@pytest.mark.parametrize("gone", ["a/file", "a", ""])
+def test_what_a_container_removed_stays(tmp_path: Path, gone: str) -> None:
+    """Nothing is deleted on the host if the copy or a folder above it is gone, and no link leads anywhere else."""
+    rootfs, host = tmp_path / "rootfs", tmp_path / "host"
+    (host / "a").mkdir(parents=True)
+    (host / "a" / "file").write_text("mine")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_text("secret")
+    made = config((host, "/data"), (host / "a" / "file", "/file"))
+    binds = scrun.copy_binds(made, str(rootfs))[1:]
+    place = copied(made) / gone
+    if place.is_dir():
+        scrun.remove_tree(place)
+    else:
+        place.unlink()
     scrun.return_binds(binds, str(rootfs))
-    assert file.read_text() == "mine"
+    for goal in ("/nowhere", str(tmp_path / gone)):
+        place.symlink_to(goal)
+        with contextlib.suppress(StagingError):
+            scrun.return_binds(binds, str(rootfs))
+        place.unlink()
+        assert (host / "a" / "file").read_text() == "mine"
 
 
-def test_a_bind_onto_the_root(tmp_path: Path) -> None:
-    """A bind mount that would hide the whole root file system is refused."""
-    with pytest.raises(StagingError, match="whole root file system"):
-        scrun.copy_binds(config((tmp_path, "/")), str(tmp_path))
+@pytest.mark.parametrize("made", [True, False])
+def test_mount_points_are_made(tmp_path: Path, rootfs: Path, made: bool) -> None:
+    """Missing mount points are in the image, also through its links, but not those on an earlier mount."""
+    outside, file = tmp_path / "outside", tmp_path / "file"
+    outside.mkdir()
+    file.write_text("x")
+    (rootfs / "out").symlink_to(outside)
+    (rootfs / "loop").symlink_to("loop")
+    wanted = {"run": True, "data/a": True, "etc/hosts": False, "etc/none": True, "only": True, f"{outside}/b"[1:]: True}
+    if made:
+        for name, folder in wanted.items():
+            (rootfs / name).parent.mkdir(parents=True, exist_ok=True)
+            (rootfs / name).mkdir() if folder else (rootfs / name).write_text("of the image")
+    mounts = [
+        {"destination": "/run", "type": "tmpfs"},
+        {"destination": "/run/sub/file", "type": "bind", "source": str(file)},
+        {"destination": "/data/a", "type": "bind", "source": str(outside)},
+        {"destination": "/data/a/b", "type": "bind", "source": str(outside)},
+        {"destination": "/data/a", "type": "tmpfs"},
+        {"destination": "/etc/hosts", "type": "bind", "source": str(file)},
+        {"destination": "/etc/hosts/b", "type": "tmpfs"},
+        {"destination": "/etc/none", "type": "bind", "source": "/sys"},
+        {"destination": "/out/b", "type": "tmpfs"},
+        {"destination": "/loop/b", "type": "tmpfs"},
+        {"destination": "only", "type": "tmpfs"},
+    ]
+    scrun.copy_binds(config(mounts=mounts), str(rootfs))
+    paths = [path for path in rootfs.rglob("*") if not path.is_symlink()]
+    leaves = [path for path in paths if path.is_file() or not any(path.iterdir())]
+    assert {str(path.relative_to(rootfs)): path.is_dir() for path in leaves} == wanted
+    assert os.listdir(outside) == []
+    assert (rootfs / "etc" / "hosts").read_text() == ("of the image" if made else "")
 
 
 def test_one_text_is_no_list_of_folders(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def write_config(path: Path) -> None:
 
 def return_from(path: Path, root: Path) -> None:
     """Copy a bind mount and return it."""
-    return_binds(copy_binds(config((root / "sub", "/data")), str(path)), str(path))
+    rootfs = str(path / "sub")
+    return_binds(copy_binds(config((root / "sub", "/data")), rootfs), rootfs)
 
 
 FOLDER_TOOLS: dict[str, Callable[[Path, Path], object]] = {
@@ -71,7 +72,7 @@ FOLDER_TOOLS: dict[str, Callable[[Path, Path], object]] = {
     "copy_tree into": lambda path, root: copy_tree(root, path, delete=True),
     "copy_tree into a new one": lambda path, root: copy_tree(root, path / "new" / "er"),
     "copy_binds from": lambda path, root: copy_binds(config((path, "/data")), str(root)),
-    "copy_binds into": lambda path, root: copy_binds(config((root / "sub", "/data")), str(path)),
+    "copy_binds into": lambda path, root: copy_binds(config((root / "sub", "/data")), str(path / "sub")),
     "return_binds from": return_from,
 }
 FILE_TOOLS: dict[str, Callable[[Path, Path], object]] = {

@@ -35,9 +35,14 @@ def place() -> Iterator[Path]:
         yield top
 
 
+def copied(rootfs: Path) -> Path:
+    """Return the path of the copy of the only bind mount."""
+    return rootfs.with_name(f"{rootfs.name}.binds") / "0"
+
+
 def again(binds: list[scrun.Bind]) -> list[scrun.Bind]:
     """Return binds as another process reads them from a file."""
-    names = ("source", "destination", "read_only", "copied_at", "inodes", "host")
+    names = ("source", "destination", "read_only", "copied_at", "inodes", "host", "copy")
     rows = json.dumps([[getattr(bind, name) for name in names] for bind in binds])
     return [scrun.Bind(*row) for row in json.loads(rows)]
 
@@ -78,9 +83,9 @@ def test_the_path_leads_elsewhere(place: Path, swap: str, what: str, process: st
     (place / "data").symlink_to("outside")
     with kept_open(source) as folder:
         SWAPS[swap](place)
-        changed = rootfs / "data" / ("" if what else "file")
+        changed = copied(rootfs) / ("" if what else "file")
         changed.write_text("of the container")
-        (rootfs / "data" if what else rootfs / "data" / "sub" / "new").write_text("of the container")
+        (copied(rootfs) if what else copied(rootfs) / "sub" / "new").write_text("of the container")
         if process == "same":
             scrun.return_binds(binds, str(rootfs))
             assert Path(f"/proc/self/fd/{folder}/file").read_text() == "of the container"
@@ -108,7 +113,7 @@ def test_the_file_became_something_else(place: Path, by: str) -> None:
     """A file that is a link, a FIFO or a folder by now is not replaced, and nothing is written through it."""
     file = place / "home" / "p" / "data" / "file"
     binds = scrun.copy_binds(config((file, "/data")), str(place / "rootfs"))
-    (place / "rootfs" / "data").write_text("of the container")
+    copied(place / "rootfs").write_text("of the container")
     file.unlink()
     if by == "link":
         file.symlink_to(place / "outside" / "precious")
@@ -116,7 +121,7 @@ def test_the_file_became_something_else(place: Path, by: str) -> None:
         os.mkfifo(file)
     else:
         file.mkdir()
-    with pytest.raises(StagingError, match=r"rootfs/data'"):
+    with pytest.raises(StagingError, match=r"rootfs.binds/0'"):
         scrun.return_binds(binds, str(place / "rootfs"))
     outside_is_whole(place)
 
@@ -127,7 +132,7 @@ def test_a_folder_that_is_gone(place: Path, what: str, process: str) -> None:
     """A removed folder is not made again, not even if the path has a new one; the text says where the files are."""
     source, rootfs = place / "home" / "p" / "data", place / "rootfs"
     binds = scrun.copy_binds(config((source / what, "/data")), str(rootfs))
-    (rootfs / "data" / ("" if what else "file")).write_text("of the container")
+    (copied(rootfs) / ("" if what else "file")).write_text("of the container")
     scrun.remove_tree(source)
     for made in (False, True):
         if made:
@@ -143,20 +148,22 @@ def test_a_file_that_is_gone_comes_back(place: Path) -> None:
     file = place / "home" / "p" / "data" / "file"
     for change in (list, again):
         binds = scrun.copy_binds(config((file, "/data")), str(place / "rootfs"))
-        (place / "rootfs" / "data").write_text("of the container")
+        copied(place / "rootfs").with_name(binds[0].copy or "").write_text("of the container")
         file.unlink()
         scrun.return_binds(change(binds), str(place / "rootfs"))
         assert file.read_text() == "of the container"
 
 
 def test_nobody_knows_the_folder(place: Path) -> None:
-    """Without the identity of the source nothing is returned, and the text says what to store."""
+    """Without the identity of the source or the copy nothing is returned, and the text says what to store."""
     rootfs = place / "rootfs"
     binds = scrun.copy_binds(config((place / "home" / "p" / "data", "/data")), str(rootfs))
-    (rootfs / "data" / "new").write_text("x")
-    old = [scrun.Bind(bind.source, bind.destination, bind.read_only, bind.copied_at, bind.inodes) for bind in binds]
-    with pytest.raises(StagingError, match="store all their attributes, with 'host'"):
-        scrun.return_binds(old, str(rootfs))
+    (copied(rootfs) / "new").write_text("x")
+    for name in ("host", "copy"):
+        old = again(binds)
+        setattr(old[0], name, None)
+        with pytest.raises(StagingError, match=f"store all their attributes, with '{name}'"):
+            scrun.return_binds(old, str(rootfs))
     assert not (place / "home" / "p" / "data" / "new").exists()
 
 
@@ -165,9 +172,9 @@ def test_a_user_replaces_the_copy(place: Path) -> None:
     etc, rootfs = place / "etc", place / "rootfs"
     etc.mkdir(0o750)
     binds = scrun.copy_binds(config((etc, "/etc")), str(rootfs))
-    (rootfs / "etc").rename(rootfs / "aside")
-    (rootfs / "etc").mkdir(0o777)
-    os.chown(rootfs / "etc", NOBODY, NOBODY)
+    copied(rootfs).rename(copied(rootfs).with_name("aside"))
+    copied(rootfs).mkdir(0o777)
+    os.chown(copied(rootfs), NOBODY, NOBODY)
     scrun.return_binds(binds, str(rootfs))
     status = etc.stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (0, 0, 0o750)
@@ -217,7 +224,8 @@ def test_a_user_exchanges_folders_of_root(place: Path, where: str) -> None:
     else:
         binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
         if where == "in the container":
-            as_user(instead(rootfs / "data" / "root's"))
+            copied(rootfs).parent.chmod(0o755)  # a container is always in there
+            as_user(instead(copied(rootfs) / "root's"))
             kept = data / "root's"
         else:
             as_user(turned(data / "sub", data / "root's"))
@@ -232,9 +240,9 @@ def test_a_user_keeps_what_is_the_users(place: Path) -> None:
     """Folders of the user, and new ones, get the owner and mode that they have in the container."""
     data, rootfs = place / "home" / "p" / "data", place / "rootfs"
     binds = scrun.copy_binds(config((data, "/data")), str(rootfs))
-    (rootfs / "data" / "new" / "below").mkdir(0o750, parents=True)
-    os.chown(rootfs / "data" / "new" / "below", NOBODY, NOBODY)
-    (rootfs / "data" / "sub").chmod(0o711)
+    (copied(rootfs) / "new" / "below").mkdir(0o750, parents=True)
+    os.chown(copied(rootfs) / "new" / "below", NOBODY, NOBODY)
+    (copied(rootfs) / "sub").chmod(0o711)
     scrun.return_binds(binds, str(rootfs))
     assert (data / "sub").stat().st_mode & 0o7777 == 0o711
     assert ((data / "new").stat().st_uid, (data / "new" / "below").stat().st_uid) == (0, NOBODY)
@@ -244,24 +252,23 @@ def test_a_user_keeps_what_is_the_users(place: Path) -> None:
 @pytest.mark.parametrize("by", ["the user", "root"])
 def test_a_user_replaces_the_copy_of_a_file(place: Path, by: str) -> None:
     """A file that was mounted gets the content of the container, and is given to nobody, also not by an access list."""
-    hosts, copied = place / "hosts", place / "rootfs" / "home" / "hosts"
+    hosts, replaces = place / "hosts", copied(place / "rootfs")
     hosts.write_text("of root")
     hosts.chmod(0o640)
-    copied.parent.mkdir()
-    os.chown(copied.parent, NOBODY, NOBODY)
     binds = scrun.copy_binds(config((hosts, "/home/hosts")), str(place / "rootfs"))
+    os.chown(replaces.parent, NOBODY, NOBODY)
 
     def replaced() -> None:
-        copied.unlink()
-        copied.write_text("of the container")
-        copied.chmod(0o666)
-        os.setxattr(copied, "user.from", b"container")
+        replaces.unlink()
+        replaces.write_text("of the container")
+        replaces.chmod(0o666)
+        os.setxattr(replaces, "user.from", b"container")
 
     if by == "the user":
         as_user(replaced)
     else:
-        copied.write_text("of the container")
-        os.chown(copied, NOBODY, NOBODY)
+        replaces.write_text("of the container")
+        os.chown(replaces, NOBODY, NOBODY)
     scrun.return_binds(binds, str(place / "rootfs"))
     assert hosts.read_text() == "of the container"
     status = hosts.stat()
@@ -304,11 +311,10 @@ def test_a_racing_user(place: Path, what: str) -> None:
         for number in range(ROUNDS):
             with contextlib.suppress(StagingError):
                 binds = scrun.copy_binds(config((data / what, "/data")), str(rootfs))
-                target = rootfs / "data" if what else rootfs / "data" / "file"
+                target = copied(rootfs) if what else copied(rootfs) / "file"
                 with contextlib.suppress(OSError):
                     target.unlink()  # it may be a copied link
                     target.write_text(f"of the container {number}")
                 scrun.return_binds(binds if number % 2 else again(binds), str(rootfs))
-            scrun.remove_tree(rootfs)
-            rootfs.mkdir()
+            scrun.remove_tree(copied(rootfs).parent)
     outside_is_whole(place)

@@ -49,6 +49,8 @@ KINDS = {
 _PROPAGATIONS = {"private": 1 << 18, "slave": 1 << 19, "shared": 1 << 20, "unbindable": 1 << 17}
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND, _REC = 1, 2, 4, 8, 32, 4096, 16384
 _DETACH, _NOFOLLOW = 2, 8
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "%": 1 << 30}
+"""Bytes, at least, of what a letter stands for in the size of a tmpfs."""
 _CLONE_FS = 0x200
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -122,7 +124,8 @@ def tmpfs(
 
     Args:
         target: the folder.
-        size: its limit in bytes, or a text as mount(8) takes it: "2g", "10%" of the memory. None: half of the memory.
+        size: its limit in bytes, more than 0, or a text as mount(8) takes it: "2g", "10%" of the memory. None: half of
+            the memory.
         mode: permissions of its root folder.
         uid: owner of its root folder. None: the effective user.
         gid: group of its root folder. None: the effective group.
@@ -130,10 +133,15 @@ def tmpfs(
 
     Raises:
         OSError: the target is missing, is a link or no folder, or the process may not mount.
-        ValueError: the size is not valid.
+        ValueError: the size is not valid, or 0, which would be no limit.
     """
-    if isinstance(size, str) and not (size[:-1].isdecimal() and size[-1:] in "0123456789kKmMgG%"):
-        raise ValueError(f"tmpfs: size takes a number of bytes, or a text such as '2g' or '10%', not {size!r}")
+    if size is not None:
+        digits, unit = (size[:-1], size[-1:]) if isinstance(size, str) and not size.isdecimal() else (str(size), "")
+        if not (digits.isascii() and digits.isdecimal()) or unit.lower() not in _UNITS:
+            raise ValueError(f"tmpfs: size takes a number of bytes, or a text such as '2g' or '10%', not {size!r}")
+        # What does not fit wraps in the kernel, perhaps to 0, which is no limit.
+        if not 0 < int(digits) * _UNITS[unit.lower()] < 1 << 62:
+            raise ValueError(f"tmpfs: size takes 1 byte to 4 EiB, not {size!r}; for the kernel, 0 is no limit at all")
     values = {"size": size, "mode": f"{mode:o}", "uid": uid, "gid": gid}
     options = ",".join(f"{name}={value}" for name, value in values.items() if value is not None)
     mount("tmpfs", target, options=options, follow_links=follow_links)

@@ -5,6 +5,7 @@ Set SCRATCH to a folder that the job's nodes share and in which users may create
 bundle there, with a copy of its root file system; changes of the container are copied back when it has ended.
 """
 
+import glob
 import os
 
 from slurmhooks import hook, log
@@ -51,6 +52,8 @@ def stage_out(container):
         log.info("nothing was staged, so nothing is staged out", container=container.id)
         return
     return_binds(binds, container.root_path)
-    done = copy_tree(container.root_path, container.orig_root_path, exclude=NOT_STAGED, update=True, delete=True)
+    copies = [glob.escape(bind.destination.strip("/")) for bind in binds]
+    hidden = (*NOT_STAGED, *copies, *(f"{name}/*" for name in copies))
+    done = copy_tree(container.root_path, container.orig_root_path, exclude=hidden, update=True, delete=True)
     remove_tree(container.bundle)
     log.info("staged out", container=container.id, copied=done)

@@ -108,14 +108,11 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         TypeError: ``keep`` is a str.
     """
     mounts: list[tuple[Mount, Bind, Origin]] = []
-    points: list[tuple[str, bool]] = []
     host_folders = several("keep", keep)
     for mount in config.mounts:
         if not mount.is_bind or mount.source is None:
-            points.append((mount.destination, True))
             continue
         mount.source = os.path.join(config.bundle, mount.source)
-        points.append((mount.destination, os.path.isdir(mount.source)))
         if _below(mount.source, host_folders):
             continue
         try:
@@ -125,7 +122,7 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
         if origin is not None:
             read_only = any(option in READ_ONLY for option in mount.options)
             mounts.append((mount, Bind(mount.source, mount.destination, read_only), origin))
-    make_mount_points(rootfs, points)
+    make_mount_points(rootfs, config.mounts)
     if not mounts:
         return []
     place = _place(rootfs)

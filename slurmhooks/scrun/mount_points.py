@@ -8,7 +8,7 @@ import errno
 import os
 
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.scrun.folders import open_below
+from slurmhooks.scrun.folders import open_below, open_folder
 from slurmhooks.scrun.lookup import opened
 from slurmhooks.scrun.trees import open_top
 
@@ -16,35 +16,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from slurmhooks.scrun.oci import Mount
+
 MAX_LINKS = 40
 """Symbolic links in a path before it counts as a loop, as in Linux."""
 
 
-def make_mount_points(rootfs: str, mounts: Iterable[tuple[str, bool]]) -> None:
-    """Make missing mount points, except those that are on an earlier mount.
+def make_mount_points(rootfs: str, mounts: Iterable[Mount]) -> None:
+    """Make missing mount points in the root file system, except those that are on an earlier mount.
 
     What cannot be made is left to the runtime, which says why.
 
     Args:
         rootfs: path of the root file system; links in it do not lead out of it.
-        mounts: the destinations in the order of the mounts, each with whether a folder is mounted.
+        mounts: the mounts in their order; sources of bind mounts are absolute.
     """
     covered: list[list[str]] = []
     with opened(open_top(rootfs)) as root:
-        for destination, folder in mounts:
-            with contextlib.suppress(OSError, StagingError):
-                parts = _resolved(rootfs, destination)
-                if not any(parts[: len(other)] == other for other in covered):
-                    _make_mount_point(root, parts, folder)
+        for mount in mounts:
+            with contextlib.suppress(OSError, ValueError, StagingError):
+                parts = _resolved(rootfs, mount.destination)
+                on_another = any(parts[: len(other)] == other for other in covered)
                 covered.append(parts)
+                if not on_another:
+                    _make_mount_point(root, parts, mount)
 
 
-def _make_mount_point(root: int, parts: list[str], folder: bool) -> None:
-    if folder:
-        os.close(open_below(root, parts, make=True))
-        return
+def _make_mount_point(root: int, parts: list[str], mount: Mount) -> None:
     with opened(open_below(root, parts[:-1], make=True)) as parent:
-        os.close(os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=parent))
+        if mount.is_bind and not os.path.isdir(mount.source or ""):
+            os.close(os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=parent))
+            return
+        os.mkdir(parts[-1], dir_fd=parent)
+        if mount.type == "tmpfs":
+            # Runtimes give a tmpfs the mode of its mount point, if that exists, runc also despite of mode=.
+            modes = [option[5:] for option in mount.options if option.startswith("mode=")]
+            with opened(open_folder(parts[-1], parent)) as folder:
+                os.fchmod(folder, int(modes[-1], 8) if modes else 0o1777)
 
 
 def inside(rootfs: str, path: str) -> str:

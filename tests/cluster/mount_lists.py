@@ -165,7 +165,7 @@ def files(place: str) -> dict[str, str]:
 
 
 def _even_mount_points(found: dict[str, str], staged: dict[str, str], mounts: list[dict[str, Any]], top: str) -> None:
-    """Leave out modes of new empty files and folders, and mount points that are in read-only sources."""
+    """Leave out mount points: those in the image, those in read-only sources, and the modes of all others."""
     make(f"{top}/before")
     before = files(f"{top}/before")
     fixed = [
@@ -173,12 +173,16 @@ def _even_mount_points(found: dict[str, str], staged: dict[str, str], mounts: li
         for each in mounts
         if {"ro", "rro"}.intersection(each["options"])
     ]
-    for name, what in list(found.items()):
+    for name, what in [*found.items(), *staged.items()]:
         if name in before:
+            continue
+        if name.startswith("rootfs/") and what.endswith(("/", " ")):
+            found.pop(name, None)
+            staged.pop(name, None)
             continue
         if what.endswith(("/", " ")) and name in staged and staged[name][-1] == what[-1]:
             staged[name] = what  # runtimes give them modes of their own
-        if name not in staged and any(name.startswith(f"{folder}/") for folder in fixed):
+        if name in found and name not in staged and any(name.startswith(f"{folder}/") for folder in fixed):
             assert what.endswith(("/", " ")), f"{name} was written in a read-only source: {what}"
             del found[name]
 

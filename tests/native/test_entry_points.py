@@ -150,3 +150,25 @@ def test_entry_points_leave_errno_as_it_was(host: Host, plugin: str, site: str) 
     run = host.run(START + lines)
     if site == "passes":
         assert run.said("at work") or plugin in WITHOUT_HANDLERS, run.lines()
+
+
+@pytest.mark.parametrize("components", [1, 2])
+def test_srun_is_not_asked_for_what_it_has_lost(host: Host, components: int) -> None:
+    """After srun has read the options of several components, the job control environment is refused, not asked for."""
+    host.site(
+        """
+        from slurmhooks import SpankError
+        @hook.spank.init_post_opt
+        def write(spank):
+            spank.job_control_env["A"] = "1"
+        @hook.spank.local_user_init
+        def read(spank):
+            try:
+                log.info("read %s", spank.job_control_env.get("A"))
+            except SpankError as error:
+                log.info("refused %s", error.code)
+        """
+    )
+    calls = "call sp init_post_opt\n" * components
+    run = host.run(f"open sp $spank hooks.py\ncontext local\ncall sp init\n{calls}call sp local_user_init")
+    assert ("read 1" if components == 1 else "refused ESPANK_NOT_AVAIL") in run

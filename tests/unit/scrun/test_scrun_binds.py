@@ -231,36 +231,6 @@ def test_a_bind_of_a_socket_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert len(made.mounts) == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/a/b", "a/b"),
-        ("a//./b/", "a/b"),
-        ("/../../etc/passwd", "etc/passwd"),
-        ("/out/passwd", "etc/passwd"),
-        ("/up/x", "x"),
-        ("/deep/out2/x", "etc/x"),
-        ("/nothing/../y", "y"),
-    ],
-)
-def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
-    """Links are followed as in the container; none leads out of the root file system."""
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "out").symlink_to("/etc")
-    (tmp_path / "up").symlink_to("../../../..")
-    (tmp_path / "deep" / "out2").symlink_to("../../out")
-    assert scrun.inside(str(tmp_path), path) == os.path.join(tmp_path, expected)
-
-
-def test_inside_in_circles(tmp_path: Path) -> None:
-    """A loop of links is an error and ends."""
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    with pytest.raises(StagingError, match="symbolic links"):
-        scrun.inside(str(tmp_path), "/a/x")
-
-
 def test_a_bind_of_a_link_is_one_of_its_target(tmp_path: Path) -> None:
     """A link such as /etc/localtime is copied as a mount shows it, and changes are written to its target."""
     rootfs, zone, name = tmp_path / "rootfs", tmp_path / "zone", tmp_path / "localtime"
@@ -359,40 +329,6 @@ def test_what_a_container_removed_stays(tmp_path: Path, gone: str) -> None:
             scrun.return_binds(binds, str(rootfs))
         place.unlink()
         assert (host / "a" / "file").read_text() == "mine"
-
-
-@pytest.mark.parametrize("made", [True, False])
-def test_mount_points_are_made(tmp_path: Path, rootfs: Path, made: bool) -> None:
-    """Missing mount points are in the image, also through its links, but not those on an earlier mount."""
-    outside, file = tmp_path / "outside", tmp_path / "file"
-    outside.mkdir()
-    file.write_text("x")
-    (rootfs / "out").symlink_to(outside)
-    (rootfs / "loop").symlink_to("loop")
-    wanted = {"run": True, "data/a": True, "etc/hosts": False, "etc/none": True, "only": True, f"{outside}/b"[1:]: True}
-    if made:
-        for name, folder in wanted.items():
-            (rootfs / name).parent.mkdir(parents=True, exist_ok=True)
-            (rootfs / name).mkdir() if folder else (rootfs / name).write_text("of the image")
-    mounts = [
-        {"destination": "/run", "type": "tmpfs"},
-        {"destination": "/run/sub/file", "type": "bind", "source": str(file)},
-        {"destination": "/data/a", "type": "bind", "source": str(outside)},
-        {"destination": "/data/a/b", "type": "bind", "source": str(outside)},
-        {"destination": "/data/a", "type": "tmpfs"},
-        {"destination": "/etc/hosts", "type": "bind", "source": str(file)},
-        {"destination": "/etc/hosts/b", "type": "tmpfs"},
-        {"destination": "/etc/none", "type": "bind", "source": "/sys"},
-        {"destination": "/out/b", "type": "tmpfs"},
-        {"destination": "/loop/b", "type": "tmpfs"},
-        {"destination": "only", "type": "tmpfs"},
-    ]
-    scrun.copy_binds(config(mounts=mounts), str(rootfs))
-    paths = [path for path in rootfs.rglob("*") if not path.is_symlink()]
-    leaves = [path for path in paths if path.is_file() or not any(path.iterdir())]
-    assert {str(path.relative_to(rootfs)): path.is_dir() for path in leaves} == wanted
-    assert os.listdir(outside) == []
-    assert (rootfs / "etc" / "hosts").read_text() == ("of the image" if made else "")
 
 
 def test_one_text_is_no_list_of_folders(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_a_node_without_configuration(site: Site) -> None:
         # Its slurmstepd waits forever for an answer of auth/slurm, even without a plugin or a prolog of slurmhooks.
         pytest.skip("NO CONFIGLESS NODE OF 23.11 WAS TESTED: steps do not end on a node with its own /run/slurm")
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")
-    site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
+    site.root("slurmhooks deploy /root/1.tar --prolog /etc/slurm/slurmhooks-prolog")
     site.root("printf 'required spank_python.so\\n' > /etc/slurm/plugstack.conf")
     site.root("sed -i '/^PlugStackConfig/d; s|^Include /etc/slurm/|Include |' /etc/slurm/slurm.conf")
     site.root("printf 'SlurmctldParameters=enable_configless\\nProlog=slurmhooks-prolog\\n' >> /etc/slurm/local.conf")
@@ -260,8 +260,7 @@ def test_a_node_without_configuration(site: Site) -> None:
         report = status(site, "--srun")
         assert report["findings"] == []
         assert [row["where"] for row in report["rows"] if row["state"] == "current"][:3] == ["ctl", "n1", "n2"]
-        site.root("cd /root; slurmhooks bundle site2 --output 2.tar --prolog /etc/slurm/slurmhooks-prolog")
-        site.root("slurmhooks deploy /root/2.tar")
+        site.root("slurmhooks deploy /root/2.tar --prolog /etc/slurm/slurmhooks-prolog")
         report = status(site, "--srun", "--nodes", "n[1-2]")
         assert [text for text in report["findings"] if "n2" in text] == [f"n2: behind: has {report['kept'][-2]}"]
         site.root("scontrol reconfigure")
@@ -269,8 +268,7 @@ def test_a_node_without_configuration(site: Site) -> None:
         assert status(site, "--srun")["findings"] == []
         lock = "/var/spool/slurm/n2/conf-cache/slurmhooks.d/.lock"
         site.root(f"rm {lock}; mkdir {lock}")
-        site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
-        site.root("cd /root; slurmhooks deploy 1.tar; scontrol reconfigure")
+        site.root("slurmhooks deploy /root/1.tar --prolog /etc/slurm/slurmhooks-prolog; scontrol reconfigure")
         site.cluster.wait(lambda: not step_on_n2(site), what="prolog that fails")
         assert "drain" in site.root("sinfo -h -n n2 -o %T")
     finally:

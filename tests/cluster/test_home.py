@@ -103,8 +103,8 @@ def test_deploy_into_the_home(sealed: Cluster) -> None:
 
 def test_a_prolog_deploys_into_the_home(sealed: Cluster) -> None:
     """A Prolog that carries a bundle puts it in force in the home before the job's tasks; later ones change nothing."""
-    bundle = ("slurmhooks", "bundle", "/root/2", "--output", "/root/prolog.tar", "--prolog", "/opt/prolog")
-    sealed.root(*bundle, check=True)
+    carry = "slurmhooks deploy /root/2.tar --prolog /opt/carrier; slurmhooks rollback; mv /opt/carrier /opt/prolog"
+    sealed.root("sh", "-ec", carry, check=True)
     done = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION")
     assert done.stdout == "2\n", done.stderr + sealed.log("n1")
     assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]

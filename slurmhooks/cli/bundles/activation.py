@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slurmhooks.cli import compiling, configuration, controllers, manifests
-from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli.bundles import archive, contents, history
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.checks import report
 from slurmhooks.cli.findings import Findings
@@ -34,16 +34,16 @@ def complete(store: Store, plugin_dir: Path | None) -> list[str]:
     left = store.unfinished
     if left is None:
         return []
-    bundle, before = left
+    bundle, before = left.bundle, left.before
     if store.deployed != bundle:
         # It was killed before the switch, or while it went back: all but these two things is as before.
         in_child(_compile, store.sysconfdir, plugin_dir or configuration.installed_in(store.sysconfdir))
         refused = _reload(store.sysconfdir)
-        store.end()
+        store.end(happened=False)
         return [f"{bundle}: its deployment was killed, and {before or 'no bundle'} stays in force", *refused]
     done = f"{bundle}: its deployment was killed, and is finished now"
     try:
-        return [done, *_finish(store, bundle, before, plugin_dir or configuration.installed_in(store.sysconfdir))]
+        return [done, *_finish(store, left, plugin_dir or configuration.installed_in(store.sysconfdir))]
     except Findings as error:
         return error.findings
 
@@ -67,17 +67,17 @@ def keep_present(store: Store) -> str | None:
         ) from error
     data = archive.pack(files)
     present = store.put(data, files)
-    store.record(present)
+    if history.latest(store.events())[-1:] != [present]:
+        store.note(history.now(history.Event(bundle=present, verb="present")))
     return present
 
 
-def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | None) -> list[str]:
+def activate(store: Store, event: history.Event, plugin_dir: Path | None) -> list[str]:
     """Put a bundle of the store in force; if it is in force already, write the manifest and reload slurmctld.
 
     Args:
         store: the bundles of this machine, which is locked.
-        bundle: the id.
-        before: the id of the bundle that stays in force if this fails; None if there is none.
+        event: the bundle, what the history is to say about it, and the bundle that stays in force if this fails.
         plugin_dir: folder of the plugins; None: that of slurm.conf.
 
     Returns:
@@ -87,6 +87,7 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
         Findings: the daemons would not load the bundle, or slurmctld has not loaded it; the previous bundle is in
             force.
     """
+    bundle, before = event.bundle, event.before
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
     if store.deployed == bundle:
@@ -95,27 +96,29 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
             raise Findings(refused)
         return notes
     with store.staged(bundle) as stage:
-        callbacks, notes, findings = in_child(_examine, stage, folder)
+        handlers, callbacks, notes, findings = in_child(_examine, stage, folder)
         findings += _other_lines(store, bundle)
+        if event.undo and not handlers:
+            findings.append(f"{bundle} has no handlers: 'slurmhooks rollback {bundle}' puts it in force all the same")
         if findings:
             # The stage no longer exists when the user reads these findings.
             findings = [text.replace(str(stage), str(store.sysconfdir)) for text in findings]
             raise Findings([*findings, _stays(bundle, before)])
-    store.begin(bundle, before)
+    store.begin(history.now(event))
     try:
         if folder is not None:
             _offer(folder, callbacks)
         store.switch(bundle, before)
     except (OSError, Findings) as error:
         if store.deployed != bundle:
-            store.end()
+            store.end(happened=False)
             if isinstance(error, Findings):
                 raise Findings([*error.findings, _stays(bundle, before)]) from error
         raise
-    return [*notes, *_finish(store, bundle, before, folder)]
+    return [*notes, *_finish(store, event, folder)]
 
 
-def _finish(store: Store, bundle: str, before: str | None, folder: Path | None) -> list[str]:
+def _finish(store: Store, event: history.Event, folder: Path | None) -> list[str]:
     """Write the manifest, and let slurmctld load a bundle whose files are in force; if it refuses, go back.
 
     Returns:
@@ -127,13 +130,13 @@ def _finish(store: Store, bundle: str, before: str | None, folder: Path | None) 
     notes = in_child(_compile, store.sysconfdir, folder)
     refused = _reload(store.sysconfdir)
     if refused:
-        if before is None:
+        if event.before is None:
             store.withdraw()
         else:
-            store.switch(before, bundle)
+            store.switch(event.before, event.bundle)
         in_child(_compile, store.sysconfdir, folder)
-        refused += [_stays(bundle, before), *_reload(store.sysconfdir)]
-    store.end()
+        refused += [_stays(event.bundle, event.before), *_reload(store.sysconfdir)]
+    store.end(happened=not refused)
     if refused:
         raise Findings(refused)
     return notes
@@ -144,12 +147,12 @@ def _stays(bundle: str, before: str | None) -> str:
     return f"{bundle} is not deployed; " + (f"{before} stays in force" if before else "nothing has changed")
 
 
-def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], list[str]]:
-    """Return the callbacks of SPANK with handlers, notes, and the reasons why the daemons would not load a site."""
+def _examine(stage: Path, folder: Path | None) -> tuple[int, set[str], list[str], list[str]]:
+    """Return how many handlers a site has, the callbacks of SPANK with handlers, notes, and why it would not load."""
     result = report.of_site(stage, folder, staged=True)
     callbacks = {row.hook.removeprefix("hook.spank.") for row in result.handlers if row.hook.startswith("hook.spank.")}
     # What is said about the folder of the stage is said again about that of the site, when the manifest is written.
-    return callbacks, [text for text in result.notes if str(stage) not in text], result.findings
+    return len(result.handlers), callbacks, [text for text in result.notes if str(stage) not in text], result.findings
 
 
 def _other_lines(store: Store, bundle: str) -> list[str]:

@@ -5,9 +5,10 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from slurmhooks.cli.findings import Finding
+from slurmhooks.files import durable
 
 SUFFIX = ".slurmhooks.tar"
 ID_DIGITS = 16
@@ -56,6 +57,19 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
 def identity(data: bytes) -> str:
     """Return the id of a bundle."""
     return hashlib.sha256(data).hexdigest()[:ID_DIGITS]
+
+
+def write(path: Path, data: bytes, mode: int) -> None:
+    """Write an archive, or a script that carries one.
+
+    Raises:
+        Finding: its folder does not exist.
+        OSError: it cannot be written for another reason.
+    """
+    try:
+        durable.write(path, data, mode)
+    except FileNotFoundError as error:
+        raise Finding(f"{path}: its folder does not exist: create it") from error
 
 
 def _is_plain(name: str) -> bool:

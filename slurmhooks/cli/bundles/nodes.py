@@ -47,7 +47,8 @@ class Machine:
         at: time of the report.
         bundle: the id of the files that launches load now, deployed or not; None if they could not be collected.
         deployed: the id of the deployed bundle, which differs from ``bundle`` if its files were changed.
-        kept: the bundles that `rollback` can go back to, the last one deployed last.
+        kept: the bundles that `rollback` can go back to, the one that came into force last at the end.
+        before: the one that it goes back to if none is named; None if that is not known.
         slurmctld: the plugins of a slurmctld on this machine.
         findings: reasons why something is unknown.
         manifest: why launches do not use the hook manifest; None if they do, or if it is not known.
@@ -61,12 +62,13 @@ class Machine:
     slurmctld: list[Point] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     manifest: str | None = None
+    before: str | None = None
 
 
 def this(sysconfdir: Path) -> Machine:
     """Return the report of this machine."""
     from slurmhooks.cli import controllers, fit
-    from slurmhooks.cli.bundles import archive, contents
+    from slurmhooks.cli.bundles import archive, contents, prolog
     from slurmhooks.cli.bundles.store import Store
     from slurmhooks.site import manifest, manifest_writer
 
@@ -75,7 +77,7 @@ def this(sysconfdir: Path) -> Machine:
     left = store.unfinished
     if left is not None:
         findings.append(
-            f"the deployment of {left[0]} has not ended: it still runs, or was killed; 'slurmhooks deploy' or"
+            f"the deployment of {left.bundle} has not ended: it still runs, or was killed; 'slurmhooks deploy' or"
             " 'rollback' finishes it"
         )
     bundle = None
@@ -102,8 +104,9 @@ def this(sysconfdir: Path) -> Machine:
         bundle=bundle,
         deployed=deployed,
         kept=store.kept(),
+        before=store.before(),
         slurmctld=[_point(each, bundle, store) for each in running],
-        findings=[*findings, *(text for text in notes if "unknown" in text)],
+        findings=[*findings, *prolog.others(sysconfdir, deployed), *(text for text in notes if "unknown" in text)],
         manifest=manifest_writer.outdated(str(store.home / manifest.FILE_NAME)),
     )
 

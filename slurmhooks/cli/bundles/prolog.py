@@ -3,17 +3,22 @@
 
 import base64
 import os
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 from slurmhooks.cli.bundles import archive, contents, signature
-from slurmhooks.files import home
+from slurmhooks.files import home, slurm_conf
 from slurmhooks.site import sources as site
 
+CARRIED = re.compile(rb"deploys bundle ([0-9a-f]+) on a node")
+LONGEST_HEAD = 1024
+"""Bytes of a script in which its first lines are."""
 HEAD = """\
 #!/bin/sh
-# Made by 'slurmhooks bundle': deploys bundle {bundle} on a node before the next job starts there.
+# Made by 'slurmhooks deploy': deploys bundle {bundle} on a node before the next job starts there.
 # If that fails, Slurm drains the node and requeues the job.
 set -eu
 conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
@@ -55,6 +60,29 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
     text += f"program=$(command -v slurmhooks) || program={quote(os.path.abspath(sys.argv[0]))}\n"
     text += f'"$program" deploy --sysconfdir "$conf" "$new/{archive_name}"\n'
     return text.encode()
+
+
+def others(sysconfdir: Path, present: str | None) -> list[str]:
+    """Return a text for each Prolog of slurm.conf that carries another bundle than the one in force.
+
+    Args:
+        sysconfdir: the folder of slurm.conf.
+        present: the id of the bundle in force.
+    """
+    texts = []
+    for line in slurm_conf.lines(slurm_conf.file_in(str(sysconfdir))):
+        name = slurm_conf.value_in(line, "Prolog")
+        path = sysconfdir / name if name else None
+        carried = None
+        if path is not None:
+            with suppress(OSError), path.open("rb") as file:
+                carried = CARRIED.search(file.read(LONGEST_HEAD))
+        if carried is not None and carried[1].decode() != present:
+            texts.append(
+                f"{path} carries {carried[1].decode()}, which comes back with the next job on this machine and on the"
+                " nodes: deploy what is to stay with --prolog, then run 'scontrol reconfigure'"
+            )
+    return texts
 
 
 def _file(name: str, content: bytes) -> str:

@@ -19,13 +19,18 @@ LARGEST = 1 << 16
 """Maximum bytes of a signature."""
 
 
+def beside(bundle: Path) -> Path:
+    """Return the path of the signature of a bundle."""
+    return bundle.with_name(bundle.name + SUFFIX)
+
+
 def sign(bundle: Path, key: Path) -> Path:
     """Sign a bundle; return the path of the signature.
 
     Raises:
         Finding: ssh-keygen failed; it has printed the reason.
     """
-    signature = bundle.with_name(bundle.name + SUFFIX)
+    signature = beside(bundle)
     signature.unlink(missing_ok=True)  # ssh-keygen would ask before it replaces the file
     # ssh-keygen may ask for a passphrase on the terminal.
     done = _run(["-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(bundle)], None)
@@ -57,7 +62,7 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
             return None
         raise Finding(f"{allowed}: {error.strerror}; without it no bundle is accepted") from error
     try:
-        signature = regular.read(bundle.with_name(bundle.name + SUFFIX), LARGEST)
+        signature = regular.read(beside(bundle), LARGEST)
     except OSError as error:
         raise Finding(
             f"{bundle}: refused: {allowed} exists, so it must be signed: {bundle}{SUFFIX}: {error.strerror}"

@@ -6,7 +6,6 @@ bundle is in force.
 """
 
 import errno
-import json
 import os
 import shutil
 import tempfile
@@ -15,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from slurmhooks.cli import manifests
-from slurmhooks.cli.bundles import archive, contents, lock
+from slurmhooks.cli.bundles import archive, contents, history, lock
 from slurmhooks.cli.findings import Finding
 from slurmhooks.files import durable, home
 from slurmhooks.site import sources as site
@@ -106,25 +105,40 @@ class Store:
         """Return the folder of a bundle."""
         return self._bundles / bundle
 
-    def kept(self) -> list[str]:
-        """Return the ids of the bundles in the store, in the order in which they were deployed.
+    def events(self) -> list[history.Event]:
+        """Return what was in force on this machine, in the order in which it came into force.
 
         Raises:
             Finding: the history is damaged.
         """
+        return self._read_events(self._history)
+
+    def _read_events(self, path: Path) -> list[history.Event]:
         try:
-            ids = [str(bundle) for bundle in json.loads(self._history.read_bytes())]
+            return history.parse(path.read_bytes())
         except FileNotFoundError:
             return []
         except (ValueError, TypeError, RecursionError) as error:
-            raise Finding(f"{self._history}: damaged: {error}; remove it, and deploy again") from error
-        return [bundle for bundle in ids if self.place(bundle).is_dir()]
+            raise Finding(f"{path}: damaged: {error}; remove it, and deploy again") from error
+
+    def kept(self) -> list[str]:
+        """Return the ids of the bundles in the store, the one that came into force last at the end.
+
+        Raises:
+            Finding: the history is damaged.
+        """
+        return [bundle for bundle in history.latest(self.events()) if self.place(bundle).is_dir()]
 
     def before(self) -> str | None:
-        """Return the id of the bundle that was deployed before the present one; None if none is kept."""
-        kept, present = self.kept(), self.deployed
-        earlier = kept[: kept.index(present)] if present in kept else kept
-        return earlier[-1] if earlier else None
+        """Return the id of the bundle that was in force before the present one came into force; None: not known.
+
+        It may no longer be in the store.
+        """
+        return history.before(self.events(), self.deployed)
+
+    def note(self, event: history.Event) -> None:
+        """Add an event to the history."""
+        durable.write(self._history, history.render([*self.events(), event]), 0o644)
 
     def put(self, data: bytes, files: Mapping[str, bytes]) -> str:
         """Store the files of a bundle, replacing files that were changed by hand; return its id.
@@ -170,27 +184,32 @@ class Store:
             raise Finding(f"{place}: its files were changed by hand; put another bundle in force, then deploy it again")
 
     @property
-    def unfinished(self) -> tuple[str, str | None] | None:
-        """The deployment that has begun and not ended: the new bundle and the one before; None if there is none.
+    def unfinished(self) -> history.Event | None:
+        """The deployment that has begun and not ended; None if there is none.
 
         Raises:
             Finding: the note about it is damaged.
         """
-        try:
-            bundle, before = json.loads(self._unfinished.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError, RecursionError) as error:
-            raise Finding(f"{self._unfinished}: damaged: {error}; remove it, and deploy again") from error
-        return str(bundle), None if before is None else str(before)
+        events = self._read_events(self._unfinished)
+        return events[-1] if events else None
 
-    def begin(self, bundle: str, before: str | None) -> None:
-        """Note that a deployment begins, so that the next command can finish it if this one is killed."""
-        durable.write(self._unfinished, json.dumps([bundle, before]).encode() + b"\n", 0o644)
+    def begin(self, event: history.Event) -> None:
+        """Note that a deployment begins, so that the next command can finish it if this one is killed.
 
-    def end(self) -> None:
-        """Note that the deployment has ended, whatever is in force now."""
-        self._unfinished.unlink(missing_ok=True)
+        The note is the history as it will be, so that its end needs no room on the disk.
+        """
+        durable.write(self._unfinished, history.render([*self.events(), event]), 0o644)
+
+    def end(self, happened: bool) -> None:
+        """Note that the deployment has ended.
+
+        Args:
+            happened: its bundle is in force.
+        """
+        if happened:
+            self._unfinished.rename(self._history)
+        else:
+            self._unfinished.unlink(missing_ok=True)
         durable.force(self.folder)
 
     def switch(self, bundle: str, before: str | None) -> None:
@@ -203,26 +222,20 @@ class Store:
         Raises:
             OSError: a file or link cannot be replaced; what has been replaced before is as it was.
         """
-        kept = self.kept()
         current = os.readlink(self._current) if self._current.is_symlink() else None
         try:
             self._switch(bundle, before)
         except OSError:
             if self.deployed != bundle:
                 with suppress(OSError):  # those that could not be replaced
-                    self._write_history(kept)
-                    if current is None:
-                        self._current.unlink(missing_ok=True)
-                    else:
+                    if current is not None:
                         durable.link(self._current, current)
+                    elif self.deployed is None:
+                        self._current.unlink(missing_ok=True)
             raise
 
     def _switch(self, bundle: str, before: str | None) -> None:
-        kept, present = self.kept(), self.deployed
-        if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
-            earlier = kept[: kept.index(present) + 1] if present in kept else kept
-            self._write_history([*(name for name in earlier if name != bundle), bundle])
-        if present is None and before is not None:
+        if self.deployed is None and before is not None:
             # The same files come into force as a bundle, so that the last rename changes all of them.
             self._set_current(before)
             durable.link(self.toml, self._target)
@@ -232,13 +245,6 @@ class Store:
 
     def _set_current(self, bundle: str) -> None:
         durable.link(self._current, f"bundles/{bundle}")
-
-    def record(self, bundle: str) -> None:
-        """Note that a bundle has the same files that are in force, although it is not deployed."""
-        self._write_history([*(name for name in self.kept() if name != bundle), bundle])
-
-    def _write_history(self, bundles: list[str]) -> None:
-        durable.write(self._history, json.dumps(bundles).encode() + b"\n", 0o644)
 
     def withdraw(self) -> None:
         """Remove the link to the bundle in force, so that no bundle is in force."""

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.bundles import archive, contents, prolog, signature
-from slurmhooks.cli.findings import Finding, shown
+from slurmhooks.cli.bundles import archive, contents, signature
+from slurmhooks.cli.findings import shown
 from slurmhooks.cli.progress import note
-from slurmhooks.files import durable
 
 
 @dataclass(kw_only=True)
@@ -22,14 +21,12 @@ class Report:
         bundle: the id.
         path: of the archive.
         signature: path of the signature.
-        prolog: path of the prolog.
         files: the names of the files in it.
     """
 
     bundle: str
     path: Path
     signature: Path | None = None
-    prolog: Path | None = None
     files: list[str]
 
 
@@ -37,11 +34,8 @@ class Report:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default="/etc/slurm")
 @click.option("--output", "path", type=click.Path(path_type=Path), help=f"The archive; by default ID{archive.SUFFIX}.")
 @click.option("--sign", "key", type=click.Path(path_type=Path, exists=True), help="Sign it with this key of OpenSSH.")
-@click.option(
-    "--prolog", "script", type=click.Path(path_type=Path), help="Also write a Prolog by which nodes get the bundle."
-)
 @output.json_option(Report)
-def command(folder: Path, path: Path | None, key: Path | None, script: Path | None) -> None:
+def command(folder: Path, path: Path | None, key: Path | None) -> None:
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
     FOLDER has slurmhooks.toml, and may have a plugstack.conf with lines for spank_python.so; by default it is
@@ -52,21 +46,11 @@ def command(folder: Path, path: Path | None, key: Path | None, script: Path | No
     data = archive.pack(files)
     bundle = archive.identity(data)
     path = path or Path(f"{bundle}{archive.SUFFIX}")
-    _write(path, data, 0o644)
+    archive.write(path, data, 0o644)
     report = Report(bundle=bundle, path=path, files=sorted(files))
     if key is not None:
         report.signature = signature.sign(path, key)
-    if script is not None:
-        _write(script, prolog.render(bundle, data, report.signature), 0o755)
-        report.prolog = script
     for text in notes:
         note(text)
     text = f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"
     output.result(report, lambda _: click.echo(shown(text)))
-
-
-def _write(path: Path, data: bytes, mode: int) -> None:
-    try:
-        durable.write(path, data, mode)
-    except FileNotFoundError as error:
-        raise Finding(f"{path}: its folder does not exist: create it") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import output, parameters
-from slurmhooks.cli.bundles import activation, archive, signature
+from slurmhooks.cli.bundles import activation, archive, history, prolog, signature
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
@@ -23,12 +23,14 @@ class Report:
     Attributes:
         bundle: the id of the bundle that is in force.
         before: the id of the bundle that was in force before.
+        prolog: path of the Prolog that was written.
         signer: who has signed the bundle; None if this machine requires no signatures.
         notes: what may be a mistake.
     """
 
     bundle: str
     before: str | None
+    prolog: Path | None = None
     signer: str | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -37,8 +39,11 @@ class Report:
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@click.option(
+    "--prolog", "script", type=click.Path(path_type=Path), help="Then write a Prolog by which nodes get the bundle."
+)
 @output.json_option(Report)
-def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None) -> None:
+def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, script: Path | None) -> None:
     """Put a bundle in force on this machine, as root.
 
     The command checks the bundle as `check` does, puts it in force by one rename, writes the manifest, and waits until
@@ -54,9 +59,16 @@ def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None) -> None:
             notes = activation.complete(store, plugin_dir)
             before = activation.keep_present(store)
             report = Report(bundle=store.put(data, files), before=before, signer=signer)
-            report.notes = notes + activation.activate(store, report.bundle, before, plugin_dir)
+            event = history.Event(bundle=report.bundle, verb="deploy", before=before)
+            report.notes = notes + activation.activate(store, event, plugin_dir)
         finally:
             store.prune()
+    if script is not None:
+        # Only now: a Prolog in use is in force on the nodes once it is written.
+        signed = signature.beside(bundle)
+        archive.write(script, prolog.render(report.bundle, data, signed if signed.exists() else None), 0o755)
+        report.prolog = script
+    report.notes += prolog.others(sysconfdir, report.bundle)
     output.result(report, show)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put the previously deployed bundle back in force."""
+"""Put back in force what was in force before."""
 
 from pathlib import Path
 
 import click
 
 from slurmhooks.cli import output, parameters
-from slurmhooks.cli.bundles import activation
+from slurmhooks.cli.bundles import activation, history, prolog
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
 from slurmhooks.cli.findings import Finding
@@ -19,10 +19,11 @@ from slurmhooks.files import trusted
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(deploy.Report)
 def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> None:
-    """Put the previously deployed bundle back in force, as root.
+    """Put back in force what was in force before the present bundle, as root.
 
-    BUNDLE is the id of another kept bundle; `slurmhooks status` shows them. As `deploy` does, the command checks the
-    bundle, and changes nothing if the check fails.
+    Called again, the command goes back further. BUNDLE is the id of any kept bundle; `slurmhooks status` shows them. As
+    `deploy` does, the command checks the bundle, and changes nothing if the check fails. Without BUNDLE it refuses a
+    bundle that has no handlers.
     """
     trusted.guard()
     store = Store(sysconfdir)
@@ -36,8 +37,16 @@ def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None) -> No
         target = bundle or store.before()
         if target is None or target not in store.kept():
             kept = ", ".join(store.kept()) or "none"
-            what = "no bundle was deployed before this one" if bundle is None else f"there is no bundle {bundle}"
+            what = (
+                f"there is no bundle {bundle}"
+                if bundle is not None
+                else "nothing was in force before this bundle"
+                if target is None
+                else f"{target} was in force before, and is no longer kept: name another one"
+            )
             raise Finding(f"{store.folder}: {what}; kept: {kept}")
         report = deploy.Report(bundle=target, before=before)
-        report.notes = notes + activation.activate(store, target, before, plugin_dir)
+        event = history.Event(bundle=target, verb="rollback", before=before, undo=bundle is None)
+        report.notes = notes + activation.activate(store, event, plugin_dir)
+    report.notes += prolog.others(sysconfdir, target)
     output.result(report, deploy.show)

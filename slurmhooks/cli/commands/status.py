@@ -43,7 +43,8 @@ class Report:
 
     Attributes:
         expected: the id that all should have in force.
-        kept: the bundles that this machine keeps, the last one deployed last.
+        kept: the bundles that this machine keeps, the one that came into force last at the end.
+        before: the bundle that `rollback` puts in force; None if that is not known.
         rows: this machine, its slurmctld, and the nodes that were asked.
         findings: machines that have something else in force, or are unknown.
         not_asked: other controllers of the cluster that have not reported.
@@ -55,6 +56,7 @@ class Report:
     rows: list[Row]
     findings: list[str]
     not_asked: list[str] = field(default_factory=list)
+    before: str | None = None
     manifests: list[str] = field(default_factory=list)
 
 
@@ -105,6 +107,7 @@ def command(
     elif nodes is not None:
         wanted = machines.hostnames(nodes)
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
+    report.before = here.before
     names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
     if here.name in names:
         report.not_asked = [name for name in names if name not in {each.name for each in (here, *others)}]
@@ -173,4 +176,4 @@ def show(report: Report) -> None:
     for name in report.not_asked:
         click.echo(f"{shown(name)}: another controller of this cluster, not asked: slurmhooks status --from {name}")
     if report.kept:
-        click.echo(f"kept for rollback: {', '.join(map(shown, report.kept))}")
+        click.echo(f"kept for rollback: {', '.join(map(shown, report.kept))}; before: {shown(report.before or 'none')}")

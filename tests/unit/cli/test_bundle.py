@@ -105,7 +105,6 @@ def test_special_files(folder: Path, run: "Call", monkeypatch: pytest.MonkeyPatc
         ("--output nowhere/x", "nowhere/x: its folder does not exist"),
         ("--output .", ".: Device or resource busy"),
         ("--output site", "site: Is a directory"),
-        ("--output b.tar --prolog site", "site: Is a directory"),
         (f"--output {'x' * 300}", "x: File name too long"),
         ("--output loop/x", "loop/x: Too many levels of symbolic links"),
     ],
@@ -238,50 +237,3 @@ def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> No
     result = run("deploy", keys / "b.tar", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "without it no bundle is accepted" in result.output
-
-
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["beside slurm.conf", "in the home"])
-def test_the_prolog_carries_a_bundle(
-    folder: Path, run: "Call", machine: object, open_folder: Path, elsewhere: bool
-) -> None:
-    """The script passes the bundle and its signature to `deploy`, unless the bundle is in force and nothing is left.
-
-    The folder of slurm.conf may be read-only, so nothing is written there if slurmhooks.home names another one.
-    """
-    bundle, script = open_folder / "b.tar", open_folder / "prolog"
-    result = run("bundle", folder, "--output", bundle, "--prolog", script, "--json")
-    identity = json.loads(result.stdout)["bundle"]
-    etc = open_folder / "conf"
-    etc.mkdir()
-    conf = open_folder / "home" if elsewhere else etc
-    conf.mkdir(exist_ok=True)
-    if elsewhere:
-        (etc / "slurmhooks.home").write_text(f"{conf}\n")
-        etc.chmod(0o555)
-    machine.program("slurmhooks", f'cp "$4" {open_folder}/got; echo "$@" >{open_folder}/called')  # type: ignore[attr-defined]
-    environment = {"PATH": os.environ["PATH"], "SLURM_CONF": str(etc / "slurm.conf")}
-    subprocess.run([script], env=environment, check=True)
-    assert (open_folder / "got").read_bytes() == bundle.read_bytes()
-    assert (open_folder / "called").read_text().startswith(f"deploy --sysconfdir {etc} {conf}/.slurmhooks-deploy.")
-    assert list(conf.iterdir()) == []
-
-    def deploys() -> bool:
-        (open_folder / "called").unlink(missing_ok=True)
-        subprocess.run([script], env=environment, check=True)
-        return (open_folder / "called").exists()
-
-    place = conf / "slurmhooks.d" / "bundles" / identity
-    place.mkdir(parents=True)
-    (conf / "slurmhooks.d" / "current").symlink_to(f"bundles/{identity}")
-    (place / "slurmhooks.toml").write_text("")
-    assert deploys()
-    (conf / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
-    assert not deploys()
-    (conf / "slurmhooks.d" / "unfinished").write_text("")
-    assert deploys()
-    (conf / "slurmhooks.d" / "unfinished").unlink()
-    (place / "slurmhooks.toml").unlink()
-    assert deploys()
-    machine.program("slurmhooks", "exit 1")  # type: ignore[attr-defined]
-    (conf / "slurmhooks.d" / "current").unlink()
-    assert subprocess.run([script], env=environment, check=False).returncode == 1

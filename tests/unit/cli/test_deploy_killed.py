@@ -316,8 +316,11 @@ def test_a_prolog_that_is_killed(
     """Wherever `deploy` is killed in a Prolog, the next Prolog ends with 0 only when the bundle is in force."""
     (site.etc / "slurmhooks.toml").unlink()
     script, program, number = open_folder / "prolog", open_folder / "bin" / "slurmhooks", open_folder / "step"
-    made = run("bundle", open_folder / "2", "--output", open_folder / "b.tar", "--prolog", script)
-    assert made.exit_code == 0
+    (open_folder / "elsewhere").mkdir()
+    shutil.copytree(site.etc, open_folder / "elsewhere" / "etc")
+    elsewhere = ("--sysconfdir", open_folder / "elsewhere" / "etc", "--plugin-dir", site.plugins)
+    made = run("deploy", open_folder / "2.tar", *elsewhere, "--prolog", script)
+    assert made.exit_code == 0, made.output
     program.parent.mkdir()
     root = str(Path(__file__).parents[3])
     text = PROLOG.format(python=sys.executable, tests=root, step=str(number), events=events, plugins=str(site.plugins))

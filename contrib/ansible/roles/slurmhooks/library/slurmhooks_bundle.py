@@ -138,18 +138,16 @@ def call(module: AnsibleModule, verb: str, *arguments: str) -> dict:
 
 
 def previous(module: AnsibleModule) -> str:
-    """Return the id of the bundle that was deployed before the present one; end this module if there is none."""
+    """Return the id of the bundle that was in force before the present one; end this module if there is none."""
     command = [module.params["executable"], "status", "--json", "--sysconfdir", module.params["sysconfdir"]]
     _, out, err = module.run_command(command)
     try:
-        kept = json.loads(out)["kept"]
+        before = json.loads(out)["before"]
     except (ValueError, KeyError):
         module.fail_json(msg=err.strip() or out.strip())
-    present = os.path.basename(os.path.realpath(os.path.join(module.params["sysconfdir"], "slurmhooks.d", "current")))
-    earlier = kept[: kept.index(present)] if present in kept else kept
-    if not earlier:
-        module.fail_json(msg="no bundle was deployed before this one")
-    return earlier[-1]
+    if before is None:
+        module.fail_json(msg="nothing was in force before this bundle")
+    return before
 
 
 def of_archive(data: bytes) -> dict[str, str]:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was in force on this machine, and since when: a list of events, in the order in which they happened."""
+
+import json
+import os
+import pwd
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slurmhooks.cli import documents, output
+
+MOST = 1000
+"""Number of events that are kept."""
+NOBODY = 2**32 - 1
+"""The login user id of a process that no login has started."""
+
+
+@dataclass(kw_only=True)
+class Event:
+    """A bundle came into force.
+
+    Attributes:
+        bundle: the id.
+        verb: the command that put it in force; "present" for the files that were there before the first deployment.
+        before: the id of what was in force when it happened; None if nothing was, or if that is not known.
+        undo: the command undid the event before, which brought back what had been in force before that.
+        at: the time; None for events that an earlier release has recorded.
+        by: the name of the user who ran the command; None as for ``at``.
+        message: the user's words about it, if any.
+        revision: the revision of the checkout that the bundle was made of, if any.
+    """
+
+    bundle: str
+    verb: str
+    before: str | None = None
+    undo: bool = False
+    at: datetime | None = None
+    by: str | None = None
+    message: str | None = None
+    revision: str | None = None
+
+
+def now(event: Event) -> Event:
+    """Return an event with the time and the user of this command."""
+    return replace(event, at=datetime.now(UTC), by=_user())
+
+
+def parse(text: bytes) -> list[Event]:
+    """Return the events of a history.
+
+    Raises:
+        ValueError, TypeError, RecursionError: it is damaged.
+    """
+    # An earlier release has recorded ids.
+    rows = ({"bundle": row, "verb": "deploy"} if isinstance(row, str) else row for row in json.loads(text))
+    return [documents.build(Event, row) for row in rows]
+
+
+def render(events: Sequence[Event]) -> bytes:
+    """Return the text of a history, with the last events."""
+    return "".join(["[\n", ",\n".join(json.dumps(output.plain(each)) for each in events[-MOST:]), "\n]\n"]).encode()
+
+
+def before(events: Sequence[Event], present: str | None) -> str | None:
+    """Return what was in force before the present bundle came into force; None if that is not known.
+
+    A return undoes an event, so that a second one goes back further, to what was in force before that.
+
+    Args:
+        events: all events.
+        present: the id of the bundle in force; None: there is none.
+    """
+    stack: list[str] = []
+    for event in events:
+        if event.undo and stack:
+            stack.pop()
+        if stack[-1:] != [event.bundle]:
+            stack.append(event.bundle)
+    if stack[-1:] == [present]:
+        stack.pop()
+    return stack[-1] if stack else None
+
+
+def latest(events: Sequence[Event]) -> list[str]:
+    """Return the ids of the bundles, the one that came into force last at the end; each once."""
+    return list(dict.fromkeys(event.bundle for event in reversed(events)))[::-1]
+
+
+def _user() -> str:
+    """Return the name of the user who has logged in, which is not root's after sudo."""
+    uid = os.getuid()
+    with suppress(OSError, ValueError):
+        login = int(Path("/proc/self/loginuid").read_text())
+        uid = uid if login == NOBODY else login
+    if not uid and os.environ.get("SUDO_USER"):
+        return os.environ["SUDO_USER"]
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

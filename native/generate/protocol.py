@@ -40,8 +40,8 @@ SHARED = {
     protocol.Fsync: "SLURMHOOKS_FSYNC",
 }
 """The enumerations of slurmhooks/wire/protocol.py, with the prefix of their members in C."""
-TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END")
-SIZES = ("MAX_MESSAGE", "INLINE", "MAX_CONDITIONS", "MAX_CONTROL_MESSAGE", "STATUS_PAGE")
+TAGS = ("TEXT_FOR_USER", "EXCLUDED_HANDLER", "MEMBERS", "VARIABLES", "WAIT", "PAGE_END", "TALLY")
+SIZES = ("MAX_MESSAGE", "INLINE", "SHORT", "MAX_CONDITIONS", "MAX_CONTROL_MESSAGE", "STATUS_PAGE")
 
 
 def main(output: Path) -> None:

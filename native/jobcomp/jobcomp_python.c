@@ -68,7 +68,7 @@ static uint32_t job_id_of(const void *job)
 /* Pack a record with long texts, since workers cannot ask for them later. */
 static void put_record(struct slurmhooks_buffer *message, const void *job)
 {
-    message->whole = true;
+    message->longest = SLURMHOOKS_WHOLE;
     if (record_table())
         slurmhooks_put_struct(message, TABLE_record, job);
 }

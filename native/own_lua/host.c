@@ -162,7 +162,7 @@ static char *packed(const job_desc_msg_t *job_desc, uint32_t *size)
     struct slurmhooks_buffer buffer;
 
     slurmhooks_begin(&buffer, SLURMHOOKS_REQUEST);
-    buffer.whole = true;
+    buffer.longest = SLURMHOOKS_WHOLE;
     slurmhooks_put_struct(&buffer, TABLE_job, job_desc);
     *size = (uint32_t)buffer.size;
     return slurmhooks_end(&buffer, 0, 0, 0) ? buffer.data : NULL;

@@ -67,7 +67,7 @@ static void pack_batch(void *context, struct slurmhooks_buffer *request)
     const slurmctld_lock_t locks = {.job = READ_LOCK, .part = READ_LOCK};
     struct batch *batch = context;
 
-    request->whole = true;
+    request->longest = SLURMHOOKS_WHOLE;
     if (batch->job) {
         slurmhooks_put_struct(request, TABLE_record, batch->job);
         return;

@@ -2,11 +2,14 @@
 #include "slurmctld/pages.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "slurmctld/cursors.h"
+#include "slurmctld/groups.h"
 #include "slurmctld/records.h"
+#include "slurmctld/selection.h"
 
 /* A page ends with the first row that makes it larger than this, in bytes. */
 #define PAGE_SIZE ((size_t)256 << 10)
@@ -26,13 +29,6 @@
 #endif
 #define RECORDS_A_LOOK 16
 
-/* A condition: a member equals a text, or equals a number in the bits of a mask. */
-struct condition {
-    const struct slurmhooks_member *member;
-    uint64_t value, mask;
-    const char *text;
-};
-
 /*
  * Where a page has ended: an item (SLURMHOOKS_PAGE_END) of the answer, which the question for the next page contains.
  * Workers may make it up, so it chooses nothing but how many of the recent records are repeated. Where iterators
@@ -47,12 +43,15 @@ struct end {
 struct page {
     struct slurmhooks_question *question;
     const struct slurmhooks_records *records;
-    struct condition conditions[SLURMHOOKS_MAX_CONDITIONS];
-    size_t count;
+    struct slurmhooks_selection selection;
+    struct slurmhooks_groups groups;
     uint32_t start;       /* the index of its first record */
     uint32_t index;       /* the index of the record after the current one */
+    uint32_t jobs;        /* as how many jobs the present record counts */
     bool skipping;        /* its first record has not been reached */
     bool single;          /* the answer has at most one row */
+    bool counting;        /* rows are counted instead of sent */
+    bool endless;         /* all rows are in one answer */
     struct end before;    /* the end of the page before this one */
     uint64_t cursor;      /* the number of its cursor, instead; 0: none */
     struct end end;       /* of this page, if records move */
@@ -74,50 +73,20 @@ bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *po
     return true;
 }
 
-static bool meets(const struct condition *condition, const void *object)
-{
-    if (!condition->text)
-        return (slurmhooks_load(condition->member, object) & condition->mask) == condition->value;
-    const char *text = slurmhooks_load_text(condition->member, object);
-    return text && !strcmp(text, condition->text);
-}
-
-/*
- * RET whether an object meets the conditions. IN of_row: whether to check those on members that a row adds, or the
- * others.
- */
-static bool meets_all(const struct page *page, const void *object, bool of_row)
-{
-    for (size_t i = 0; i < page->count; i++) {
-        const struct slurmhooks_member *member = page->conditions[i].member;
-        bool added = member->via[0] == SLURMHOOKS_DIRECT && member->offset >= page->records->size;
-        if (added == of_row && !meets(&page->conditions[i], object))
-            return false;
-    }
-    return true;
-}
-
 /* A slurmhooks_visit: add a row to the page if it meets the conditions. */
 static int add_row(void *row, void *argument)
 {
     struct page *page = argument;
+    const struct slurmhooks_selection *selection = &page->selection;
+    struct slurmhooks_buffer *result = &page->question->result;
+    size_t start = result->size;
 
-    if (!meets_all(page, row, true))
+    if (!slurmhooks_selection_takes(selection, row, true))
         return 0;
-    slurmhooks_put_struct(&page->question->result, page->question->header.table, row);
+    slurmhooks_put_some(result, selection->table, row, selection->members, selection->member_count);
+    if (page->counting)
+        slurmhooks_group(&page->groups, result, start, page->jobs);
     return page->single ? -1 : 0;
-}
-
-/* RET the member that is the key of a table, and of this kind; or NULL. */
-static const struct slurmhooks_member *key_member(const struct page *page, bool is_text)
-{
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.table];
-
-    for (uint32_t i = 0; i < table->count; i++)
-        if (!strcmp(table->members[i].name, page->records->key) &&
-            (table->members[i].kind == SLURMHOOKS_TEXT) == is_text)
-            return &table->members[i];
-    return NULL;
 }
 
 static int64_t nanoseconds(void)
@@ -140,7 +109,9 @@ static bool is_full(struct page *page)
 {
     const struct slurmhooks_buffer *result = &page->question->result;
 
-    return result->size > PAGE_SIZE || result->failed || (!page->single && is_late(page));
+    if (result->failed || page->endless)
+        return result->failed;
+    return result->size > PAGE_SIZE || (!page->single && is_late(page));
 }
 
 /* End the page before a record. IN index: of that record. */
@@ -155,16 +126,18 @@ static int end_page(struct page *page, uint32_t index)
 /* Read a record: add its row to the page if it meets the conditions. RET a negative number if no more is to be read. */
 static int read_record(void *record, struct page *page)
 {
-    const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
+    const struct slurmhooks_records *records = page->records;
+    uint64_t needs = page->selection.needs;
 
-    if (key)
-        page->end.keys[page->end.count_read % KEYS] = slurmhooks_load(key, record);
+    if (records->moves)
+        page->end.keys[page->end.count_read % KEYS] = slurmhooks_load(page->selection.key, record);
     page->end.count_read++;
-    if (page->records->visible && !page->records->visible(record, page->question->event))
+    if (records->visible && !records->visible(record, page->question->event))
         return 0;
-    if (!meets_all(page, record, false))
+    if (!slurmhooks_selection_takes(&page->selection, record, false))
         return 0;
-    return page->records->row ? page->records->row(record, add_row, page) : add_row(record, page);
+    page->jobs = page->counting && records->jobs ? records->jobs(record) : 1;
+    return records->row && needs ? records->row(record, needs, add_row, page) : add_row(record, page);
 }
 
 /* Read a record, or end the page before it. IN index: of the record. */
@@ -188,10 +161,10 @@ static bool has_key(const struct end *end, uint64_t key)
  */
 static uint32_t shift(const struct page *page)
 {
-    const struct slurmhooks_member *key = page->records->moves ? key_member(page, false) : NULL;
+    const struct slurmhooks_member *key = page->selection.key;
     uint32_t most = page->index < RECENT ? page->index : RECENT, by = 0;
 
-    if (!key || !page->before.count_read)
+    if (!page->records->moves || !page->before.count_read)
         return 0;
     while (by < most && !has_key(&page->before, slurmhooks_load(key, page->recent[(page->index - 1 - by) % RECENT])))
         by++;
@@ -233,6 +206,7 @@ static void add_from_cursor(struct page *page)
     uint32_t index = page->cursor && cursor.number == page->cursor ? page->start : 0;
     void *record = NULL;
 
+    question->from = index;
     page->until = nanoseconds() + PAGE_TIME;
     while (cursor.iterator && (record = page->records->next(cursor.iterator))) {
         read_record(record, page);
@@ -252,32 +226,36 @@ static void add_from_cursor(struct page *page)
 /* Begin the answer to a question. RET false if the question names no table that has records. */
 static bool open_page(struct page *page, struct slurmhooks_question *question)
 {
-    uint32_t table = question->header.table;
-
     memset(page, 0, offsetof(struct page, recent));
     page->question = question;
-    if (table < slurmhooks_tables.count)
-        page->records = slurmhooks_records(slurmhooks_tables.table[table].name);
-    return page->records != NULL;
+    if (!slurmhooks_selection_open(&page->selection, question->header.table))
+        return false;
+    page->records = page->selection.records;
+    return true;
 }
 
-/*
- * OUT condition: the key equals this name, or if the name is NULL, this number. RET false if the key is of the other
- * kind.
- */
-static bool key_is(struct condition *condition, const struct page *page, const char *name, uint32_t number)
+/* Add the row of a key: of a name, or without one, of a number. RET false if the key is of the other kind. */
+static bool add_by_key(struct page *page, char *name, uint32_t number)
 {
-    const struct slurmhooks_member *member = key_member(page, name != NULL);
-
-    if (member)
-        *condition = (struct condition){member, number, UINT64_MAX, name};
-    return member;
+    if (name && !*name) /* no record has an empty name, and Slurm would log an error */
+        return true;
+    page->selection.count = 0;
+    if (!slurmhooks_selection_key(&page->selection, name, number))
+        return false;
+    if (page->records->find) {
+        void *found = page->records->find(name, number);
+        if (found)
+            read_record(found, page);
+    } else {
+        page->index = 0;
+        page->records->walk(visit_record, page);
+    }
+    return true;
 }
 
 bool slurmhooks_answer_row(struct slurmhooks_question *question)
 {
     size_t position = sizeof(question->header);
-    uint32_t number = question->header.number;
     char *name = NULL;
     struct page page;
 
@@ -285,43 +263,65 @@ bool slurmhooks_answer_row(struct slurmhooks_question *question)
         return false;
     if (!slurmhooks_next_text(question, &position, &name) || (!name && position > sizeof(question->header)))
         return false;
-    if (name && !*name) /* no record has an empty name, and Slurm would log an error */
-        return true;
     page.single = true;
-    if (!key_is(&page.conditions[page.count++], &page, name, number))
-        return false;
+    slurmhooks_selection_close(&page.selection);
     slurmhooks_records_lock(page.records);
-    if (page.records->find) {
-        void *found = page.records->find(name, number);
-        if (found)
-            add_record(found, &page, 0);
-    } else {
-        page.records->walk(visit_record, &page);
+    bool valid = add_by_key(&page, name, question->header.number);
+    slurmhooks_records_unlock(page.records);
+    return valid;
+}
+
+/* RET whether an item is a key. OUT name, or number */
+static bool read_key(const struct slurmhooks_item *item, bool is_text, char **name, uint32_t *number)
+{
+    uint64_t value = 0;
+
+    *name = is_text && slurmhooks_is_text(item) ? (char *)item->value : NULL;
+    if (is_text)
+        return *name;
+    if (!slurmhooks_number(item, &value) || value > UINT32_MAX)
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+bool slurmhooks_answer_rows(struct slurmhooks_question *question)
+{
+    struct slurmhooks_item item;
+    size_t position = sizeof(question->header);
+    struct page page;
+    bool valid = true, more;
+    uint32_t answered = 0, number = 0;
+    char *name;
+
+    if (!open_page(&page, question))
+        return false;
+    page.single = true;
+    question->result.longest = SLURMHOOKS_WHOLE;
+    more = slurmhooks_next(question->data, question->size, &position, &item);
+    if (more && item.tag == SLURMHOOKS_MEMBERS) {
+        valid = slurmhooks_selection_read(&page.selection, &item);
+        more = slurmhooks_next(question->data, question->size, &position, &item);
+    }
+    slurmhooks_selection_close(&page.selection);
+    page.until = nanoseconds() + PAGE_TIME;
+    slurmhooks_records_lock(page.records);
+    while (valid && more) {
+        bool full = question->result.size > PAGE_SIZE || question->result.failed;
+        if (answered && (full || (!(answered % RECORDS_A_LOOK) && nanoseconds() >= page.until))) {
+            question->next = answered;
+            break;
+        }
+        valid = read_key(&item, page.selection.key->kind == SLURMHOOKS_TEXT, &name, &number) &&
+                add_by_key(&page, name, number);
+        answered++;
+        more = slurmhooks_next(question->data, question->size, &position, &item);
     }
     slurmhooks_records_unlock(page.records);
-    return true;
+    return valid;
 }
 
-/* Read a condition from an item. RET false if it is invalid. */
-static bool read_condition(struct condition *condition, uint32_t table, const struct slurmhooks_item *item)
-{
-    if (item->tag >= slurmhooks_tables.table[table].count)
-        return false;
-    *condition = (struct condition){.member = &slurmhooks_tables.table[table].members[item->tag]};
-    if (condition->member->kind == SLURMHOOKS_TEXTS)
-        return false;
-    if (condition->member->kind == SLURMHOOKS_TEXT) {
-        condition->text = item->value;
-        return slurmhooks_is_text(item);
-    }
-    if (item->size != 2 * sizeof(uint64_t))
-        return false;
-    memcpy(&condition->value, item->value, sizeof(condition->value));
-    memcpy(&condition->mask, item->value + sizeof(condition->value), sizeof(condition->mask));
-    return true;
-}
-
-bool slurmhooks_answer_page(struct slurmhooks_question *question)
+static bool answer_page(struct slurmhooks_question *question, bool counting)
 {
     struct slurmhooks_item item;
     size_t position = sizeof(question->header);
@@ -329,30 +329,40 @@ bool slurmhooks_answer_page(struct slurmhooks_question *question)
 
     if (!open_page(&page, question))
         return false;
+    page.counting = counting;
+    question->result.longest = counting ? SLURMHOOKS_WHOLE : SLURMHOOKS_SHORT;
     page.start = question->header.number;
     page.skipping = page.start > 0;
     while (slurmhooks_next(question->data, question->size, &position, &item)) {
-        if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.before)) {
+        if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.before))
             memcpy(&page.before, item.value, sizeof(page.before));
-            continue;
-        }
-        if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.cursor)) {
+        else if (item.tag == SLURMHOOKS_PAGE_END && item.size == sizeof(page.cursor))
             memcpy(&page.cursor, item.value, sizeof(page.cursor));
-            continue;
-        }
-        if (page.count == SLURMHOOKS_MAX_CONDITIONS)
-            return false;
-        if (!read_condition(&page.conditions[page.count++], question->header.table, &item))
+        else if (!slurmhooks_selection_read(&page.selection, &item))
             return false;
     }
+    slurmhooks_selection_close(&page.selection);
     slurmhooks_records_lock(page.records);
     if (page.records->next && !question->event->in_walk) {
         add_from_cursor(&page);
     } else {
+        /* Rows that the next page may repeat can be left out by those who read them, but not by those who count. */
+        page.endless = counting;
         page.records->walk(visit_record, &page);
         if (page.skipping && page.records->moves) /* there are fewer records than before the page */
             begin_rows(&page);
     }
     slurmhooks_records_unlock(page.records);
+    free(page.groups.places);
     return true;
+}
+
+bool slurmhooks_answer_page(struct slurmhooks_question *question)
+{
+    return answer_page(question, false);
+}
+
+bool slurmhooks_answer_count(struct slurmhooks_question *question)
+{
+    return answer_page(question, true);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers questions about the records of a table: finds one by its key, or lists all that meet conditions, page by
- * page.
+ * Answers questions about the records of a table: finds one or some by their keys, or lists, or counts, all that meet
+ * conditions, page by page.
  */
 #ifndef SLURMHOOKS_PAGES_H
 #define SLURMHOOKS_PAGES_H
@@ -21,6 +21,7 @@ struct slurmhooks_question {
     size_t size;
     struct slurmhooks_buffer result;
     uint32_t next; /* the record with which the next page begins; 0: this page is the last one */
+    uint32_t from; /* the record from which the answer counts */
 };
 
 /* Read the next item, a text. OUT text: NULL if there is no item, or it is empty. RET false if it is not a text */
@@ -29,5 +30,7 @@ bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *po
 /* RET false if the question is invalid */
 bool slurmhooks_answer_row(struct slurmhooks_question *question);
 bool slurmhooks_answer_page(struct slurmhooks_question *question);
+bool slurmhooks_answer_rows(struct slurmhooks_question *question);
+bool slurmhooks_answer_count(struct slurmhooks_question *question);
 
 #endif

@@ -151,6 +151,8 @@ static bool serve(struct slurmhooks_question *question)
 #ifdef SLURMHOOKS_SOURCE
     case WHAT_ROW: return slurmhooks_answer_row(question);
     case WHAT_PAGE: return slurmhooks_answer_page(question);
+    case WHAT_ROWS: return slurmhooks_answer_rows(question);
+    case WHAT_COUNT: return slurmhooks_answer_count(question);
     case WHAT_FACT: return fact(question);
 #endif
     default: return false;
@@ -164,7 +166,6 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     if (!slurmhooks_open(data, size, SLURMHOOKS_QUERY, &question.header))
         return false;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
-    question.result.whole = true;
     bool valid = serve(&question);
     enum slurmhooks_status status =
         question.result.size == sizeof(struct slurmhooks_header) ? STATUS_NOTHING : STATUS_FOUND;
@@ -173,7 +174,7 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
         slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
         status = STATUS_TOO_LONG;
     }
-    if (!slurmhooks_end(&question.result, status, question.next, 0) || !valid) {
+    if (!slurmhooks_end(&question.result, status, question.next, question.from) || !valid) {
         free(question.result.data);
         return false;
     }

@@ -88,6 +88,13 @@ static void end_jobs(void *iterator)
     list_iterator_destroy(iterator);
 }
 
+/* The tasks of an array that have not started have one record. Slurm's own limits count them like this, too. */
+static uint32_t waiting_tasks(const void *record)
+{
+    const job_record_t *job = record;
+    return job->array_recs && job->array_recs->task_cnt ? job->array_recs->task_cnt : 1;
+}
+
 /* Partitions */
 
 static void *partition_with_key(char *name, uint32_t number)
@@ -150,18 +157,29 @@ static void walk_nodes(slurmhooks_visit *visit, void *argument)
             return;
 }
 
-static int node_row(void *record, slurmhooks_visit *visit, void *argument)
+#define NEEDS(type, member) \
+    (needs & SLURMHOOKS_ADDED(offsetof(struct type, member), sizeof(((struct type *)0)->record)))
+
+static bool in_partition(const void *set, const void *record)
+{
+    const part_record_t *part = set;
+    const node_record_t *node = record;
+
+    return part->node_bitmap && bit_test(part->node_bitmap, node->index);
+}
+
+static int node_row(void *record, uint64_t needs, slurmhooks_visit *visit, void *argument)
 {
     node_record_t *node = record;
     struct slurmhooks_node row = {
         .record = *node,
         /* As in _pack_node() of src/slurmctld/node_mgr.c, for scontrol. */
         .gres = node->gres ? node->gres : node->config_ptr->gres,
-        .gres_used = gres_get_node_used(node->gres_list),
-        .partitions = xstrdup(""),
+        .gres_used = NEEDS(slurmhooks_node, gres_used) ? gres_get_node_used(node->gres_list) : NULL,
+        .partitions = NEEDS(slurmhooks_node, partitions) ? xstrdup("") : NULL,
     };
 
-    for (int i = 0; i < node->part_cnt; i++)
+    for (int i = 0; row.partitions && i < node->part_cnt; i++)
         xstrfmtcat(row.partitions, "%s%s", i ? "," : "", ((part_record_t *)node->part_pptr[i])->name);
     int rc = visit(&row, argument);
     xfree(row.gres_used);
@@ -228,12 +246,13 @@ static char *tres_counts(uint64_t *counts)
 #define BY_NAME(name) .name = tres_limits(record->name),
 #define FREE(name) xfree(row.name);
 
-static int qos_row(void *visited, slurmhooks_visit *visit, void *argument)
+static int qos_row(void *visited, uint64_t needs, slurmhooks_visit *visit, void *argument)
 {
     slurmdb_qos_rec_t *record = visited;
     struct slurmhooks_qos row = {
         .record = *record, .preempt = qos_names(record->preempt_bitstr), SLURMHOOKS_QOS_TRES(BY_NAME)};
 
+    (void)needs;
     if (record->usage) {
         row.grp_used_tres = tres_counts(record->usage->grp_used_tres);
         row.usage_raw = (double)record->usage->usage_raw;
@@ -266,7 +285,7 @@ static char *qos_name(uint32_t id)
     return id && assoc_mgr_qos_list ? slurmdb_qos_str(assoc_mgr_qos_list, id) : NULL;
 }
 
-static int association_row(void *visited, slurmhooks_visit *visit, void *argument)
+static int association_row(void *visited, uint64_t needs, slurmhooks_visit *visit, void *argument)
 {
     slurmdb_assoc_rec_t *record = visited;
     struct slurmhooks_association row = {
@@ -276,6 +295,7 @@ static int association_row(void *visited, slurmhooks_visit *visit, void *argumen
         .qos = qos_names(record->usage ? record->usage->valid_qos : NULL),
         SLURMHOOKS_ASSOCIATION_TRES(BY_NAME)};
 
+    (void)needs;
     if (record->usage) {
         row.grp_used_tres = tres_counts(record->usage->grp_used_tres);
         row.usage_efctv = (double)record->usage->usage_efctv;
@@ -297,6 +317,7 @@ static const struct slurmhooks_records all[] = {
         .size = sizeof(job_record_t),
         .find = job_with_key,
         .walk = walk_jobs,
+        .jobs = waiting_tasks,
         .list = jobs,
         .begin = begin_jobs,
         .next = next_job,
@@ -319,6 +340,9 @@ static const struct slurmhooks_records all[] = {
         .find = node_with_key,
         .walk = walk_nodes,
         .row = node_row,
+        .sets = "partitions",
+        .set = partition_with_key,
+        .in_set = in_partition,
     },
     {.table = "license", .key = "name", .size = sizeof(slurm_license_info_t), .walk = walk_licenses},
     {

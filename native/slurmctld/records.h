@@ -12,6 +12,9 @@
 /* A function that is called with one record, like Slurm's ListForF. RET a negative number to end the visit. */
 typedef int slurmhooks_visit(void *record, void *argument);
 
+/* RET the bit of a member that a row has besides those of the record, which is so large. */
+#define SLURMHOOKS_ADDED(offset, size) ((uint64_t)1 << (((offset) - (size)) / 8 & 63))
+
 /* A table. */
 struct slurmhooks_records {
     const char *table; /* its name in STRUCTS of native/generate/tables.py */
@@ -26,8 +29,20 @@ struct slurmhooks_records {
     void (*walk)(slurmhooks_visit *visit, void *argument);
     /* RET whether the user of a request may see a record. NULL: users may see all. */
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
-    /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
-    int (*row)(void *record, slurmhooks_visit *visit, void *argument);
+    /*
+     * Visit the row of a record (slurmctld/rows.h), which is freed after the visit. IN needs: the members that it must
+     * have besides those of the record, as bits: SLURMHOOKS_ADDED(). NULL: the record is the row.
+     */
+    int (*row)(void *record, uint64_t needs, slurmhooks_visit *visit, void *argument);
+    /* RET as how many jobs a record counts. NULL: as one. */
+    uint32_t (*jobs)(const void *record);
+    /*
+     * The member that names the sets to which a record belongs: a condition on it is met by the members of one set. RET
+     * of set(): the set with a name, or NULL.
+     */
+    const char *sets;
+    void *(*set)(char *name, uint32_t unused);
+    bool (*in_set)(const void *set, const void *record);
     /*
      * Walks step by step, which slurmctld's locks need not be held between. RET of list(): what is walked through;
      * another address, or NULL, once it has gone with all its iterators. RET of next(): NULL at the end. An iterator

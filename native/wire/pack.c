@@ -46,7 +46,7 @@ void slurmhooks_begin(struct slurmhooks_buffer *buffer, enum slurmhooks_type typ
     struct slurmhooks_header header = {.magic = {0}, .type = type, .identity = slurmhooks_tables.identity};
 
     memcpy(header.magic, SLURMHOOKS_MAGIC, sizeof(header.magic));
-    *buffer = (struct slurmhooks_buffer){.capacity = 8192};
+    *buffer = (struct slurmhooks_buffer){.capacity = 8192, .longest = SLURMHOOKS_INLINE};
     buffer->data = malloc(buffer->capacity);
     buffer->failed = !buffer->data;
     append(buffer, &header, sizeof(header));
@@ -157,18 +157,12 @@ static void append_texts(struct slurmhooks_buffer *buffer, const struct texts *t
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
 }
 
-/* RET the most bytes that a text may add to a packed struct. */
-static size_t longest(const struct slurmhooks_buffer *buffer)
-{
-    return buffer->whole ? SLURMHOOKS_MAX_MESSAGE : SLURMHOOKS_INLINE;
-}
-
 /* RET the slot of texts that were appended at position `at`. Removes them if they are too long. */
 static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t at)
 {
     size_t size = buffer->size - at;
 
-    if (size > longest(buffer)) {
+    if (size > buffer->longest) {
         buffer->size = at;
         return SLURMHOOKS_DEFERRED;
     }
@@ -180,8 +174,8 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
 {
     if (!text)
         return 0;
-    size_t at = buffer->size, length = strnlen(text, longest(buffer));
-    if (length == longest(buffer) && !buffer->whole)
+    size_t at = buffer->size, length = strnlen(text, buffer->longest);
+    if (length == buffer->longest)
         return SLURMHOOKS_DEFERRED;
     append(buffer, text, length + 1);
     return slot_of(buffer, start, at);
@@ -194,7 +188,7 @@ static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const
 
     if (!texts->items)
         return 0;
-    for (uint32_t i = 0; i < texts->count && buffer->size - at <= longest(buffer); i++)
+    for (uint32_t i = 0; i < texts->count && buffer->size - at <= buffer->longest && !buffer->failed; i++)
         if (texts->items[i])
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
     return slot_of(buffer, start, at);

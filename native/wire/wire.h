@@ -58,6 +58,8 @@ struct slurmhooks_table {
 };
 
 #define SLURMHOOKS_MAX_TABLES 16
+/* As `longest` of a buffer: structs are packed with all their texts, because workers cannot ask for them later. */
+#define SLURMHOOKS_WHOLE SIZE_MAX
 
 struct slurmhooks_tables {
     uint64_t identity; /* a hash of the tables as text, which workers read */
@@ -104,11 +106,11 @@ struct slurmhooks_buffer {
     char *data; /* from malloc() */
     size_t size;
     size_t capacity;
-    bool whole;  /* structs are packed with all their texts, however long: workers cannot ask for them later */
-    bool failed; /* it is too large, or memory is short: nothing more can be added */
+    size_t longest; /* texts of a struct, or all texts of one of its members, that take more bytes are left out */
+    bool failed;    /* it is too large, or memory is short: nothing more can be added */
 };
 
-/* Begin a message. */
+/* Begin a message, whose structs have texts of up to SLURMHOOKS_INLINE bytes. */
 void slurmhooks_begin(struct slurmhooks_buffer *buffer, enum slurmhooks_type type);
 
 /* Finish a message: set the numbers of its header. RET true: the caller frees data; false: it has failed, and data is

@@ -12,7 +12,7 @@ from slurmhooks.wire.protocol import MAX_CONDITIONS
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.fields.rows import Condition
     from slurmhooks.wire.tables import Table
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 View = TypeVar("View")
 
 
-def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
+def bind(
+    view: type[View], table: Table, release: str, computed: Computations | None = None, sent: Table | None = None
+) -> type[View]:
     """Return the class whose fields read packed structs, and stage assignments.
 
     Its instances hold the struct in ``_state.struct`` and staged raw values, by member, in ``_state.writes``. Rows
@@ -33,6 +35,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         table: of the structs.
         release: of Slurm, such as "24.11.5".
         computed: functions that compute, from a view, the value of a row that is no member.
+        sent: the members that the structs have, if not all: they look up the others by name.
     """
     computed = computed or {}
     running = release_of(release)
@@ -49,7 +52,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         if isinstance(row, Computed):
             bound[name] = property(computed_getter(computed[name]), doc=row.doc)
             continue
-        bound[name] = property(_getter(row, member, table), doc=row.doc)
+        bound[name] = property(_getter(row, member, sent or table), doc=row.doc)
         if row.writable and (isinstance(row, Lowered) or (isinstance(row, Enumerated) and row.mask is not None)):
             parts[name] = (member, row, row.encoder(running))
         elif row.writable:
@@ -82,13 +85,9 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         TypeError: see :meth:`Field.condition`.
         ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
     """
-    by_name = rows(view)
     conditions: dict[str, Condition] = {}
     for name, value in fields.items():
-        row = by_name.get(name)
-        member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
-        if row is None or member is None or isinstance(row, Computed):
-            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to filter by{nearest(name, by_name)}")
+        row, member = _stored(view, table, name, "filter by")
         condition = row.condition(value)
         other = conditions.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
@@ -99,6 +98,24 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
     if len(conditions) > MAX_CONDITIONS:
         raise ValueError(f"at most {MAX_CONDITIONS} fields can be asked for, not {len(conditions)}")
     return conditions
+
+
+def members_of(view: Any, table: Table, names: Iterable[str]) -> list[str]:
+    """Return the members that fields of a bound view read.
+
+    Raises:
+        AttributeError: there is no such field, or not in this release; or it is no member.
+    """
+    return [_stored(view, table, name, "count by")[1] for name in names]
+
+
+def _stored(view: Any, table: Table, name: str, what: str) -> tuple[Field[Any], str]:
+    by_name = rows(view)
+    row = by_name.get(name)
+    member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
+    if row is None or member is None or isinstance(row, Computed):
+        raise AttributeError(f"{view.__name__.lower()} has no {name!r} to {what}{nearest(name, by_name)}")
+    return row, member
 
 
 class _Missing:
@@ -123,7 +140,7 @@ def computed_getter(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
     """Return the function that reads a field. The usual ones look into the struct themselves, to be one call less."""
     decode = row.decoder()
-    place, via, kind = table.index[member]
+    place, via, kind = table.index.get(member, (None, None, ""))
 
     def text(view: Any) -> Any:
         state = view._state
@@ -143,6 +160,8 @@ def _getter(row: Field[Any], member: str, table: Table) -> Callable[[Any], Any]:
         raw = state.writes[member] if member in state.writes else state.struct.raw(member)
         return None if raw is None else decode(raw)
 
+    if place is None:
+        return other
     if via is None and kind in WIDTHS:
         return number
     return text if isinstance(row, Text) else other

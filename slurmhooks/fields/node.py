@@ -9,6 +9,7 @@ from slurmhooks.fields.constants import NodeState, NodeStateFlag
 from slurmhooks.fields.flag_rows import Flag, OneOf
 from slurmhooks.fields.number_rows import Identity, Number, Plain, Time
 from slurmhooks.fields.rows import Names, Text
+from slurmhooks.values import text_to_c
 
 NODE_STATE_BASE = 0xF
 NODE_STATE_FLAGS = 0xFFFFFFF0
@@ -17,6 +18,16 @@ _Text = partial(Text, writable=False)
 _Time = partial(Time, writable=False)
 _Number = partial(Number, writable=False)
 _Plain = partial(Plain, writable=False)
+
+
+class _Sets(Names):
+    """Names of sets to which a node belongs: a condition is the name of one of them."""
+
+    __slots__ = ()
+
+    def condition(self, value: object) -> bytes:
+        """See Field."""
+        return text_to_c(self.name, value)
 
 
 class NodeFields:
@@ -45,7 +56,7 @@ class NodeFields:
     name = _Text("Its name.")
     node_hostname = _Text("Its host name.")
     os = _Text("Its operating system.")
-    partitions = Names("Partitions that it is in.")
+    partitions = _Sets("Partitions that it is in.")
     port = _Plain(16, "Port of its slurmd.")
     real_memory = _Plain(64, "Memory.", unit="MiB", member="config_ptr.real_memory")
     res_cores_per_gpu = _Plain(16, "Cores that only jobs with GPUs may get, for each GPU.", since="24.05")

@@ -72,7 +72,8 @@ class Service(PointService):
 
     def _handle(self, request: bytes, query: Query) -> bytes:
         numbers, items, excluded = self._open(request, len(HOOKS))
-        asking = begin(self._tables, query)
+        sparse = self._views.sparse and not self._recording.running
+        asking = begin(self._tables, query, steady=True, sparse=sparse)
         structs = list(starmap(asking.struct, items))
         self._request = Request(numbers, self._views, asking, structs)
         done = self._run(self._request, excluded)
@@ -89,7 +90,7 @@ class Service(PointService):
         numbers, items, _ = self._open(observation.request, len(HOOKS))
         hook, sender, owner = numbers
         query = late(query, sender, owner, modify=hook == HOOKS.index("job_modify"))
-        asking = begin(self._tables, query)
+        asking = begin(self._tables, query, sparse=self._views.sparse)
         structs = [
             asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
         ]

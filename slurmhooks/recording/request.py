@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from array import array
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.recording.file import RecordingError, join, split
 from slurmhooks.wire.message import Message, decode
-from slurmhooks.wire.protocol import DEFERRED, Fact, Type, What
+from slurmhooks.wire.protocol import DEFERRED, MEMBERS, Fact, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -156,6 +157,11 @@ def decode_facts(data: bytes) -> UserFacts:
         raise RecordingError("the facts of a user are damaged") from None
 
 
+def members_asked(asked: Message) -> tuple[int, ...]:
+    """Return the members that the structs of the answer to a question have; none: all."""
+    return next((tuple(array("I", value)) for tag, value in asked.items if tag == MEMBERS), ())
+
+
 class Redaction:
     """Removes secrets from messages before they are recorded.
 
@@ -207,13 +213,15 @@ class Redaction:
         for question, result in questions:
             asked = decode(question, self._tables)
             if asked.type == Type.QUERY and not self._is_secret(asked):
-                rows = asked.what in (What.ROW, What.PAGE)
+                rows = asked.what in (What.ROW, What.ROWS, What.PAGE)
                 kept.append((question, self.request(result) if rows else result))
         return tuple(kept)
 
     def _is_secret(self, asked: Message) -> bool:
         if asked.what == What.MEMBER:
             return asked.number in self._places[asked.table]
+        if asked.what == What.COUNT:
+            return any(place in self._places[asked.table] for place in members_asked(asked))
         return asked.what == What.FACT and asked.table == Fact.JOB_SCRIPT and "script" in self._members
 
     def _struct(self, place: int, data: bytes) -> bytes:

@@ -12,8 +12,8 @@ from slurmhooks.fields.secrets import SECRETS
 from slurmhooks.hooks.points import LISTS
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.users import Facts, Users
-from slurmhooks.testing.job_tables import condition_of, fulfils
-from slurmhooks.wire.message import Message, Packed, decode, read_text, text_value
+from slurmhooks.testing.questions import ABOUT_ROWS, answer
+from slurmhooks.wire.message import Message, Packed, decode, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Snapshot:
             self._by_key = {Packed(self._table, struct).raw(member): struct for struct in self._rows.structs}
         return self._by_key.get(key)
 
-    def fulfilling(self, conditions: Mapping[str, bytes | tuple[int, int]]) -> list[bytes]:
-        """Return the structs that meet conditions, as native/slurmctld/queries.c does."""
-        return [struct for struct in self._rows.structs if fulfils(Packed(self._table, struct), conditions)]
+    def structs(self) -> tuple[bytes, ...]:
+        """Return all structs."""
+        return self._rows.structs
 
 
 class Snapshots:
@@ -135,7 +135,7 @@ class Answers:
             return result
         asked = decode(question, self._tables)
         items = None
-        if asked.what in (What.ROW, What.PAGE):
+        if asked.what in ABOUT_ROWS:
             items = self._rows(asked)
         elif asked.what == What.FACT and asked.table == Fact.USER_NAME and asked.number in self._users:
             items = [(0, text_value(self._users[asked.number]["name"].encode("utf-8", "surrogateescape")))]
@@ -172,14 +172,7 @@ class Answers:
         snapshot = self._snapshots.at(table.name, self._time)
         if snapshot is None:
             return None
-        if asked.what == What.ROW:
-            row = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.number)
-            structs = [] if row is None else [row]
-        else:
-            structs = snapshot.fulfilling(
-                {table.members[at].name: condition_of(table.members[at], value) for at, value in asked.items}
-            )
-        return [(asked.table, struct) for struct in structs]
+        return answer(asked, table, snapshot.row, snapshot.structs)
 
     def _name(self, asked: Message) -> str:
         """Return what a question is about, in the terms of hook files."""

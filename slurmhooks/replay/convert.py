@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields.rows import Computed, Gres, release_of, rows
 from slurmhooks.job_submit.model import VIEWS
-from slurmhooks.recording.request import Rows, UserFacts
+from slurmhooks.recording.request import Rows, UserFacts, members_asked
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, Packed, decode, number_value, read_number
-from slurmhooks.wire.protocol import DEFERRED, PAGE_END, What
+from slurmhooks.wire.protocol import DEFERRED, MEMBERS, PAGE_END, What
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ class Conversion:
             if tag >= len(self.old.tables):
                 items.append((tag, value))
             elif (pair := self._pairs.get(self.old.tables[tag].name)) is not None:
-                items.append((self.new.place(pair.new.name), pair.struct(value)))
+                # The structs of a count have no members.
+                items.append((self.new.place(pair.new.name), pair.struct(value) if value else value))
         return message._replace(items=tuple(items))
 
     def _answer(self, message: Message) -> Message:
@@ -159,15 +160,17 @@ class Conversion:
             if place is None:
                 return None
             third = place
-        elif asked.what == What.PAGE:
-            places = [tag if tag == PAGE_END else pair.place(tag) for tag, _ in items]
+        elif asked.what in (What.PAGE, What.COUNT):
+            if members_asked(asked):
+                return None
+            places = [tag if tag in (PAGE_END, MEMBERS) else pair.place(tag) for tag, _ in items]
             if None in places:
                 return None
             items = [(place or 0, value) for place, (_, value) in zip(places, items, strict=True)]
         return Message(asked.type, asked.what, self.new.place(pair.new.name), third, tuple(items))
 
     def _result(self, asked: Message, result: Message) -> bytes:
-        rows = asked.what in (What.ROW, What.PAGE)
+        rows = asked.what in (What.ROW, What.ROWS, What.PAGE, What.COUNT)
         return (self._structs(result) if rows else result).encode(self.new)
 
 

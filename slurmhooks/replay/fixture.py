@@ -133,7 +133,7 @@ class Request:
         self._played.answers.begin(self._request)
         message = decode(self._request.request, self._played.tables)
         assert message.type == Type.REQUEST
-        asking = Asking(self._played.tables, self._played.answers)
+        asking = Asking(self._played.tables, self._played.answers, sparse=False)
         structs = [asking.struct(*item) for item in message.items]
         return submitted.Request(message[1:4], self._played.views, asking, structs).job()
 

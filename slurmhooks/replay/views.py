@@ -32,6 +32,7 @@ def views_of(tables: Tables, answers: Answers) -> Views:
         answers: of the recording.
     """
     views = Views(tables, computations(answers, private="record" in tables))
+    views.sparse = False
     recorded = views.job.script.fget
 
     def script(job: Any) -> Any:

@@ -2,7 +2,8 @@
 """The service of site_factor's workers: computes the values of one new job, or of a batch of waiting jobs.
 
 For a batch, slurmctld sends only the members that handlers have read before, to hold its locks only briefly. If a
-handler reads another field, the worker asks for it, and the answer tells slurmctld to send its member from then on.
+handler reads another field, the worker asks for it, and the answer tells slurmctld to send its member from then on; see
+slurmhooks.slurmctld.walk.
 """
 
 from __future__ import annotations
@@ -10,27 +11,27 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.errors import HandlerError, StaleHandleError
+from slurmhooks.errors import HandlerError
 from slurmhooks.fields import RecordFields
-from slurmhooks.fields.classes import bind
-from slurmhooks.fields.rows import Computed, release_of, rows
+from slurmhooks.fields.rows import rows
 from slurmhooks.handlers import dispatch
 from slurmhooks.handlers.dispatch import PASSED, Around
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
 from slurmhooks.slurmctld.around import InWorker, end_leftovers
-from slurmhooks.slurmctld.asking import Asking, Struct, begin
+from slurmhooks.slurmctld.asking import Asking, begin
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.model import Record
 from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.slurmctld.views import Views
+from slurmhooks.slurmctld.walk import part_of
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import Message, MessageError
 from slurmhooks.wire.protocol import MEMBERS, FactorsItem, Type
 from slurmhooks.wire.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Container
 
     from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler, Registry
@@ -60,9 +61,7 @@ class Service(PointService):
         """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
-        self._selections: dict[tuple[int, ...], tuple[Table, type[Record]]] = {}
-        self._used: set[int] = set()
-        self._fetched: dict[int, Record] = {}
+        self._sent: tuple[array[int], Table] | None = None
         self.failure: Outcome | None = None
 
     def handle(self, request: bytes, query: Query) -> bytes:
@@ -84,61 +83,28 @@ class Service(PointService):
         try:
             values = self._values(views, tables, excluded)
         finally:
-            for view in [*views, *self._fetched.values()]:
+            for view in views:
                 view.close()
-            self._fetched.clear()
             for table in tables.values():
                 table.close()
         answer = [(FactorsItem.VALUES, array("I", values).tobytes())]
         if sent is not None:
-            answer.append((FactorsItem.USED_MEMBERS, array("I", sorted(self._used)).tobytes()))
+            answer.append((FactorsItem.USED_MEMBERS, array("I", self._views.read("record").places).tobytes()))
         return Message(Type.ANSWER, items=tuple(answer)).encode(self._tables)
 
     def _selected(self, asking: Asking, sent: bytes, structs: list[bytes]) -> list[Record]:
         """Return the views of jobs of which only some members were sent."""
         places = array("I", sent)
-        self._used.update(places)
-        selection = self._selections.get(tuple(places))
-        if selection is None:
-            selection = self._selections[tuple(places)] = self._select(places)
-        table, view = selection
-        return [view(Struct(table, data, asking)) for data in structs]
-
-    def _select(self, places: Iterable[int]) -> tuple[Table, type[Record]]:
-        """Return a table that has only some members, and the class of its structs."""
-        whole = self._tables["record"]
-        try:
-            table = Table("record", tuple(whole.members[place] for place in places))
-        except IndexError:
-            raise MessageError("a member that does not exist") from None
-        view = bind(_Selected, table, self._tables.release)
-        view.__name__ = Record.__name__  # the name in messages
-        view._ask = self._ask
-        return table, view
-
-    def _ask(self, view: Record, name: str) -> Any:
-        """Ask for a field whose member was not sent, and make slurmctld send it from now on.
-
-        Raises:
-            AttributeError: there is no such field.
-            StaleHandleError: the job has ended meanwhile.
-        """
-        asking, job_id = view._struct.asking, view.job_id
-        assert asking is not None
-        assert job_id is not None
-        if job_id not in self._fetched:
-            whole = asking.row("record", job_id)
-            if whole is None:
-                raise StaleHandleError(f"the job of record.{name} has ended")
-            self._fetched[job_id] = self._views.record(whole)
-        value = getattr(self._fetched[job_id], name)
-        table, row = self._tables["record"], rows(RecordFields)[name]
-        if not isinstance(row, Computed):
-            member = row.member(release_of(self._tables.release), table.places)
-            assert member is not None
-            place, pointer, _ = table.index[member]
-            self._used |= {place} if pointer is None else {place, pointer}
-        return value
+        if self._sent is None or self._sent[0] != places:
+            try:
+                self._sent = places, part_of(self._tables["record"], places)
+            except IndexError:
+                raise MessageError("a member that does not exist") from None
+        table = self._sent[1]
+        for member in table.members:
+            self._views.read("record").note(member.name)
+        walk = self._views.walk("record", asking, table)
+        return [self._views.view(walk.add(data)) for data in structs]
 
     def _values(self, views: list[Record], tables: dict[str, Any], excluded: Container[bytes | None]) -> list[int]:
         """Return the raw value of each job: the sum of what handlers return, if none of them fails for the job."""
@@ -205,22 +171,6 @@ def _raw(value: int) -> int:
         log.error("the sum of what priority handlers return does not fit: %s", error)
         return KEEP
     return raw
-
-
-class _Selected(Record):
-    """A record of which slurmctld has sent only some members."""
-
-    __slots__ = ()
-    _ask: Callable[[Record, str], Any]
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return list(rows(cls))
-
-    def _explain(self, name: str) -> Any:
-        if name in self._missing:
-            return type(self)._ask(self, name)
-        return super()._explain(name)
 
 
 class _Values(Around):

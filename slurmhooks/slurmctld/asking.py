@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
-from slurmhooks.fields import KEYS
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import (
     Message,
@@ -18,7 +17,7 @@ from slurmhooks.wire.message import (
     read_text,
     text_value,
 )
-from slurmhooks.wire.protocol import DEFERRED, MAX_MESSAGE, PAGE_END, Fact, Status, Type, What
+from slurmhooks.wire.protocol import DEFERRED, MAX_MESSAGE, PAGE_END, TALLY, Fact, Status, Type, What
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,12 +30,23 @@ if TYPE_CHECKING:
 
 
 class Asking:
-    """Questions of one request to slurmctld, which holds its locks while it waits for the answer."""
+    """Questions of one request to slurmctld.
 
-    def __init__(self, tables: Tables, query: Callable[[bytes], bytes]) -> None:
+    Attributes:
+        tables: of the build.
+        steady: slurmctld holds its locks while it waits for the answer: between two questions, jobs, nodes and
+            partitions do not change.
+        sparse: slurmctld may be asked for some members of rows only; see slurmhooks.slurmctld.walk.
+    """
+
+    def __init__(
+        self, tables: Tables, query: Callable[[bytes], bytes], *, steady: bool = False, sparse: bool = True
+    ) -> None:
         """Take the function that asks a question and returns the result; it raises once the request is answered."""
         self.tables = tables
         self._query = query
+        self.steady = steady
+        self.sparse = sparse
 
     def ask(self, what: What, table: int, number: int, *items: tuple[int, bytes]) -> Message:
         """Return the result of a question; what the arguments say depends on ``what``, see Message.
@@ -61,32 +71,19 @@ class Asking:
         """Return the struct of a table that has a key, or None."""
         place = self.tables.place(table)
         number, items = (key, ()) if isinstance(key, int) else (0, ((0, text_value(key)),))
-        return next(self._structs(self.ask(What.ROW, place, number, *items).items, place), None)
+        found = next(self.structs(self.ask(What.ROW, place, number, *items).items, place), None)
+        return None if found is None else Struct(self.tables.tables[place], found, self)
 
-    def rows(self, table: str, conditions: Mapping[str, Condition] = {}) -> Iterator[Struct]:
-        """Return the structs of a table, page by page: all, or those whose members meet conditions, each once."""
-        place = self.tables.place(table)
-        items = [
-            (self.tables.tables[place].places[member], condition_value(condition))
-            for member, condition in conditions.items()
-        ]
-        key = KEYS.get(table, "name")
-        seen: set[Raw] = set()
-        for number, (page, is_last) in enumerate(self.pages(place, items)):
-            for struct in self._structs(page, place):
-                # If records have gone since the page before, slurmctld may repeat rows.
-                if number or not is_last:
-                    if struct.raw(key) in seen:
-                        continue
-                    seen.add(struct.raw(key))
-                yield struct
+    def conditions(self, table: Table, conditions: Mapping[str, Condition]) -> list[Item]:
+        """Return conditions on the members of a table as items of a question."""
+        return [(table.places[member], condition_value(condition)) for member, condition in conditions.items()]
 
     def pages(self, place: int, conditions: Iterable[Item] = ()) -> Iterator[tuple[list[Item], bool]]:
         """Return the structs of a table as items, page by page, each page with whether it is the last one.
 
         Args:
             place: the number of the table.
-            conditions: those of :meth:`rows`, as items.
+            conditions: see :meth:`conditions`; or which members the structs are to have.
         """
         start = 0
         end: list[Item] = []
@@ -102,11 +99,39 @@ class Asking:
                 raise MessageError("a page is followed by itself")
             start = result.next
 
-    def _structs(self, items: Iterable[Item], place: int) -> Iterator[Struct]:
+    def count(self, place: int, items: Iterable[Item]) -> dict[bytes, tuple[int, int]]:
+        """Return how many structs there are of each kind, and as how many jobs these count.
+
+        Args:
+            place: the number of the table.
+            items: the members whose values make a kind, and conditions.
+        """
+        items = list(items)
+        found: dict[bytes, tuple[int, int]] = {}
+        start = 0
+        end: tuple[Item, ...] = ()
+        while True:
+            result = self.ask(What.COUNT, place, start, *items, *end)
+            if result.third != start:  # slurmctld no longer knows where the page before has ended
+                found.clear()
+            end = tuple(item for item in result.items if item[0] == PAGE_END)
+            counted = [item for item in result.items if item[0] != PAGE_END]
+            for (tag, value), (tally, numbers) in zip(counted[::2], counted[1::2], strict=True):
+                if tag != place or tally != TALLY:
+                    raise MessageError("a count of another table")
+                rows, jobs = read_number(numbers[:8]), read_number(numbers[8:])
+                before = found.get(value, (0, 0))
+                found[value] = before[0] + rows, before[1] + jobs
+            start = result.next
+            if not start:
+                return found
+
+    def structs(self, items: Iterable[Item], place: int) -> Iterator[bytes]:
+        """Return the structs of the items of a result, which must be of a table."""
         for tag, value in items:
             if tag != place:
                 raise MessageError("a struct of another table")
-            yield Struct(self.tables.tables[place], value, self)
+            yield value
 
     def text(self, fact: Fact, number: int, *texts: bytes | None) -> str | None:
         """Return a fact that is a text, or None."""
@@ -145,10 +170,10 @@ current: Asking | None = None
 """The questions of the running request, or of the last one, which raise; None before the first request."""
 
 
-def begin(tables: Tables, query: Callable[[bytes], bytes]) -> Asking:
+def begin(tables: Tables, query: Callable[[bytes], bytes], *, steady: bool = False, sparse: bool = True) -> Asking:
     """Return the questions of a new request; see Asking."""
     global current
-    current = Asking(tables, query)
+    current = Asking(tables, query, steady=steady, sparse=sparse)
     return current
 
 
@@ -170,6 +195,11 @@ class Struct(Packed):
         self.asking = asking
         self.written: dict[str, Raw] = {}
 
+    @property
+    def whole(self) -> Table:
+        """The table of all members, of which this struct may have only some."""
+        return self.table
+
     def array(self, member: str) -> list[bytes]:
         """Return an array of texts."""
         return self.texts(self.table.places[member])
@@ -178,12 +208,12 @@ class Struct(Packed):
         """Tell whether a text has a part; False if slurmctld left the text out because of its length."""
         place = self.table.places[member]
         slot = self.slots[place]
-        span = self._span(place) if slot and slot != DEFERRED else None
+        span = self.span(place) if slot and slot != DEFERRED else None
         return span is not None and span[0].find(part, span[1], span[2]) >= 0
 
     def find(self, member: str, start: bytes) -> bytes | None:
         """Return the rest of the first text of an array that begins with ``start``, or None, by one search."""
-        span = self._span(self.table.places[member])
+        span = self.span(self.table.places[member])
         if span is None:
             return None
         data, at, last = span

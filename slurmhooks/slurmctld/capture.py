@@ -58,6 +58,11 @@ class Recording:
         self._rows: list[str] = []
         self._lost = 0
 
+    @property
+    def running(self) -> bool:
+        """Whether requests are kept now."""
+        return self._capture is not None
+
     def around(self, request: bytes, query: Query, handle: Callable[[bytes, Query], bytes]) -> bytes:
         """Return the answer to a request; while a recording is running, also keep the data to record.
 

@@ -164,7 +164,7 @@ class Members:
 
     def of(self, row: Field[Any]) -> str | None:
         """Return the member that a row reads in this release, or None."""
-        return row.member(self.release, self._view._struct.table.places)
+        return row.member(self.release, self._view._struct.whole.places)
 
     def get(self, member: str) -> Raw:
         """Return the staged value of a member, or else the one that slurmctld sent."""

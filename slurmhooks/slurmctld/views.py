@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import KEYS, LISTS
-from slurmhooks.fields.classes import bind, conditions_of
+from slurmhooks.fields.classes import bind, conditions_of, members_of
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, model
+from slurmhooks.slurmctld.asking import Struct
 from slurmhooks.slurmctld.table import Table
+from slurmhooks.slurmctld.walk import OTHER_LOCKS, SPARSE, ReadMembers, Row, Walk, members_item, part_of, with_pointers
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import MessageError
 from slurmhooks.wire.protocol import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.fields.classes import Computations
-    from slurmhooks.slurmctld.asking import Asking, Struct
+    from slurmhooks.fields.rows import Condition
+    from slurmhooks.slurmctld.asking import Asking
+    from slurmhooks.wire.tables import Table as Members
     from slurmhooks.wire.tables import Tables
 
 
@@ -37,7 +42,11 @@ class Views:
 
     Attributes:
         private: whether slurmctld answers questions about its own structs.
+        sparse: slurmctld may be asked for some members of rows only. Recordings have all, because other rules read
+            others.
     """
+
+    sparse = True
 
     def __init__(self, tables: Tables, of_record: Computations | None = None) -> None:
         """Bind the classes.
@@ -51,7 +60,11 @@ class Views:
         self.private = "record" in tables
         if self.private:
             computed = {"record": of_record or {"script": _script, "user_name": _user_name}}
-            self._classes = {name: self.bound(model.VIEWS[name], name, computed.get(name)) for name in LISTS.values()}
+            self._kinds = {name: (model.VIEWS[name], computed.get(name)) for name in LISTS.values()}
+            self._classes = {name: self.bound(view, name, compute) for name, (view, compute) in self._kinds.items()}
+            self._read = {name: ReadMembers(tables[name]) for name in LISTS.values()}
+            self._sparse_classes: dict[str, tuple[Members, Any]] = {}
+            self._counts: dict[tuple[str, tuple[str, ...]], tuple[Members, Any]] = {}
 
     def bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
         """Return a class of views for the structs of a table; see :func:`slurmhooks.fields.classes.bind`."""
@@ -91,6 +104,7 @@ class Views:
         table = LISTS[name]
         view_class, key_field = self._classes[table], KEYS.get(table, "name")
         numbered = table in KEYS
+        whole, read = self.tables[table], self._read[table]
 
         def find(key: Any) -> Any:
             if numbered:
@@ -100,14 +114,55 @@ class Views:
                     return None
             elif not isinstance(key, str) or "\0" in key:
                 return None
-            struct = asking.row(table, key if numbered else text_to_c("name", key))
-            return None if struct is None else view_class(struct)
+            row = Walk(asking, read).one(key if numbered else text_to_c("name", key))
+            return None if row is None else view_class(row)
+
+        def walk(conditions: Mapping[str, Condition] = {}) -> list[Any]:
+            rows = self.walk(table, asking, read.sent if asking.sparse and asking.steady and table in SPARSE else whole)
+            return [self.view(row) for row in rows.ask(conditions)]
 
         def everything() -> dict[Any, Any]:
-            return {getattr(view, key_field): view for view in map(view_class, asking.rows(table))}
+            return {getattr(view, key_field): view for view in walk()}
 
-        def select(fields: dict[str, Any]) -> list[Any]:
-            conditions = conditions_of(view_class, self.tables[table], fields)
-            return [view_class(struct) for struct in asking.rows(table, conditions)]
+        def select(fields: dict[str, Any]) -> Callable[[], list[Any]]:
+            return partial(walk, conditions_of(view_class, whole, fields))
 
-        return Table(find, everything, select)
+        def count(names: tuple[str, ...], fields: dict[str, Any]) -> Iterable[tuple[Any, int, int]]:
+            conditions = asking.conditions(whole, conditions_of(view_class, whole, fields))
+            part, view = self._counted(table, names)
+            wanted = members_item(with_pointers(whole, (member.name for member in part.members)))
+            for data, (rows, jobs) in asking.count(self.tables.place(table), [wanted, *conditions]).items():
+                yield view(Struct(part, data, asking)), rows, jobs
+
+        return Table(find, everything, select, count, steady=asking.steady and table not in OTHER_LOCKS)
+
+    def read(self, table: str) -> ReadMembers:
+        """Return which members of the rows of a table handlers have read."""
+        return self._read[table]
+
+    def walk(self, table: str, asking: Asking, sent: Members) -> Walk:
+        """Return a walk through rows that have some members; `view` makes views of them."""
+        return Walk(asking, self._read[table], sent)
+
+    def view(self, row: Row) -> Any:
+        """Return the view of a row of a walk."""
+        table, sent = row.whole.name, row.table
+        if sent is row.whole:
+            return self._classes[table](row)
+        known = self._sparse_classes.get(table)
+        if known is None or known[0] is not sent:
+            view, computed = self._kinds[table]
+            known = sent, bind(view, row.whole, self.tables.release, computed, sent)
+            self._sparse_classes[table] = known
+        return known[1](row)
+
+    def _counted(self, table: str, names: tuple[str, ...]) -> tuple[Members, Any]:
+        """Return the table of structs that have the members of some fields, and the class of their views."""
+        known = self._counts.get((table, names))
+        if known is None:
+            whole = self.tables[table]
+            part = part_of(whole, with_pointers(whole, members_of(self._classes[table], whole, names)))
+            view, computed = self._kinds[table]
+            known = part, bind(view, whole, self.tables.release, computed, part)
+            self._counts[table, names] = known
+        return known

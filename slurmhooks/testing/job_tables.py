@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import KEYS
-from slurmhooks.fields.classes import conditions_of
+from slurmhooks.fields.classes import conditions_of, members_of
 from slurmhooks.slurmctld import model
-from slurmhooks.slurmctld.table import Table
+from slurmhooks.slurmctld.table import Table as Mapped
 from slurmhooks.testing.job_submit import (
     RELEASE,
     FakeRecord,
@@ -20,19 +20,17 @@ from slurmhooks.testing.job_submit import (
     struct_of,
     table_name,
 )
+from slurmhooks.testing.questions import fulfils, tasks
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.testing.usual import usual
-from slurmhooks.wire.message import read_number, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from slurmhooks.fields.rows import Condition
-    from slurmhooks.wire.message import Packed
-    from slurmhooks.wire.tables import Member
+    from slurmhooks.wire.tables import Table
 
 
-class FakeTable(Table[Any, Any]):
+class FakeTable(Mapped[Any, Any]):
     """A table of slurmctld without slurmctld, such as ``partitions``; the functions below make them."""
 
     __slots__ = ("_kind", "structs")
@@ -46,7 +44,7 @@ class FakeTable(Table[Any, Any]):
         """
         self._kind = kind
         self.structs = structs
-        super().__init__(self._find_one, self._find_all, self._find_some)
+        super().__init__(self._find_one, self._find_all, self._find_some, self._count_some)
 
     @property
     def release(self) -> str:
@@ -59,19 +57,30 @@ class FakeTable(Table[Any, Any]):
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
-    def _find_some(self, fields: dict[str, Any]) -> list[model.View]:
-        view: Any = self._kind
-        conditions = conditions_of(view, tables_of(release_of_view(view))[table_name(self._kind)], fields)
-        return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
+    def _find_some(self, fields: dict[str, Any]) -> Callable[[], list[model.View]]:
+        conditions = conditions_of(self._kind, self._table, fields)
+        return lambda: [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
+
+    def _count_some(self, names: tuple[str, ...], fields: dict[str, Any]) -> Iterator[tuple[model.View, int, int]]:
+        members_of(self._kind, self._table, names)
+        for view in self._find_some(fields)():
+            yield view, 1, tasks(view._struct)
+
+    @property
+    def _table(self) -> Table:
+        return tables_of(self.release)[table_name(self._kind)]
 
     def _find_all(self) -> dict[Any, model.View]:
         return {key: self._kind(struct) for key, struct in self.structs.items()}
 
-    def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
-        """Return structs as slurmctld sends them: that of a key, or without a key all that meet the conditions."""
-        if key is None:
-            return [struct.data for struct in self.structs.values() if fulfils(struct, conditions)]
-        return [self.structs[key].data] if key in self.structs else []
+    def packed(self, key: Any) -> bytes | None:
+        """Return the struct of a key as slurmctld sends it, or None."""
+        key = key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else key
+        return self.structs[key].data if key in self.structs else None
+
+    def all_packed(self) -> list[bytes]:
+        """Return all structs as slurmctld sends them."""
+        return [struct.data for struct in self.structs.values()]
 
 
 def fake_partitions(partitions: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
@@ -168,19 +177,3 @@ def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], 
         }
         fill(bound(structs[key]), {**set_by_slurm, field: key, **fields})
     return FakeTable(bound, structs)
-
-
-def fulfils(struct: Packed, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct meets conditions, as native/slurmctld/queries.c does."""
-    for member, condition in conditions.items():
-        raw: Any = struct.raw(member)
-        if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
-            return False
-    return True
-
-
-def condition_of(member: Member, value: bytes) -> Condition:
-    """Return the condition on a member, as questions have it."""
-    if member.kind == "text":
-        return read_text(value) or b""
-    return read_number(value[:8]), read_number(value[8:])

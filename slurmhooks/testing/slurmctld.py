@@ -18,8 +18,9 @@ from slurmhooks.job_submit.views import Views
 from slurmhooks.processes.settings import Settings
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
-from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.testing.observed import Observed, observed_in
+from slurmhooks.testing.questions import ABOUT_ROWS, answer
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.answers import read_answer
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.fields.classes import Computations
-    from slurmhooks.fields.rows import Condition
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.testing.job_submit import FakeStruct
@@ -74,20 +74,12 @@ class FakeSlurmctld:
             text = self._fact(Fact(query.table), query)
             facts = () if text is None else ((0, text_value(text_to_c("fact", text))),)
             return Message(Type.RESULT, items=facts).encode(self._tables)
-        if query.what not in (What.ROW, What.PAGE):
+        if query.what not in ABOUT_ROWS:
             raise NotImplementedError("only slurmctld can answer this question, and here is none")
         table = self._tables.tables[query.table]
-        key: Any = None
-        conditions: dict[str, Condition] = {}
-        if query.what == What.ROW:
-            key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.number
-        else:
-            conditions = {
-                table.members[place].name: condition_of(table.members[place], raw) for place, raw in query.items
-            }
-        structs = self._records[table.name].packed(key, conditions)
-        items = tuple((query.table, data) for data in structs)
-        return Message(Type.RESULT, items=items).encode(self._tables)
+        records = self._records[table.name]
+        items = answer(query, table, records.packed, records.all_packed)
+        return Message(Type.RESULT, items=tuple(items)).encode(self._tables)
 
     def _fact(self, fact: Fact, query: Message) -> str | None:
         if fact == Fact.DEFAULT_ACCOUNT:
@@ -139,18 +131,18 @@ def submit(
     service.followers.append(calls.append)
     sent: list[bytes] = []
     service.observed_by(sent.append)
-    answer = read_answer(tables["job"], decode(service.handle(request, slurmctld), tables))
+    answered = read_answer(tables["job"], decode(service.handle(request, slurmctld), tables))
     service.after()
     for data in sent:
         service.observe(data, lambda question: slurmctld(question[WHOSE.size :]), Unwatched())
-    struct.put(answer.writes)
-    assigned |= _written_by_scripts(type(job), set(answer.writes), assigned)
-    text = None if answer.text is None else answer.text.decode()
-    code = code_of(answer.code) if answer.code else None
+    struct.put(answered.writes)
+    assigned |= _written_by_scripts(type(job), set(answered.writes), assigned)
+    text = None if answered.text is None else answered.text.decode()
+    code = code_of(answered.code) if answered.code else None
     observed = observed_in(calls)
     for call in calls:
         call.release()
-    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed
+    return Outcome(passed=not answered.code, code=code, text=text), before, assigned, observed
 
 
 def _written_by_scripts(kind: type[FakeJob], members: set[str], assigned: set[str]) -> set[str]:
@@ -182,6 +174,8 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
 
 class _Views(Views):
     """Views whose classes are made once, except their computed fields; tests run handlers thousands of times."""
+
+    sparse = False
 
     def bound(self, view: Any, table: str, computed: Computations | None = None) -> Any:
         """Return a class of views; see the base class."""

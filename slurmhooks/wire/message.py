@@ -135,13 +135,13 @@ class Packed:
 
     def value(self, place: int) -> bytes | None:
         """Return the item's value for a text or texts; None for a null pointer."""
-        span = self._span(place)
+        span = self.span(place)
         if span is None:
             return None
         data, start, end = span
         return data[start:end]
 
-    def _span(self, place: int) -> tuple[bytes, int, int] | None:
+    def span(self, place: int) -> tuple[bytes, int, int] | None:
         """Return bytes that contain the item's value for a text or texts, its start and its end; see :meth:`value`."""
         slot = self.slots[place]
         if not slot:

@@ -18,17 +18,23 @@ TEXT_FOR_USER = (1 << 32) - 1
 EXCLUDED_HANDLER = TEXT_FOR_USER - 1
 """The tag of a request's text: the name of a lenient handler that must not run, because it has ended a worker."""
 MEMBERS = TEXT_FOR_USER - 2
-"""The tag of the numbers, 32 bits each, of the members that the structs of a message contain; none: all members."""
+"""The tag of the numbers, 32 bits each, of the members that the structs of a message contain, or those of the answer to
+a question are to contain; none: all members."""
 VARIABLES = TEXT_FOR_USER - 3
 """The tag of the environment variables, as texts, that Slurm's scripts for the same event get."""
 WAIT = TEXT_FOR_USER - 4
 """The tag of a number in an answer of jobcomp's workers: milliseconds until they want to be asked again."""
 PAGE_END = TEXT_FOR_USER - 5
 """The tag of an item of a page whose rows may move: the question for the next page contains it unchanged."""
+TALLY = TEXT_FOR_USER - 6
+"""The tag of two numbers in the result of a COUNT: how many structs are like the one before them, and as how many jobs
+they count."""
 DEFERRED = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 INLINE = 16 << 10
 """Largest size, in bytes, of a text, or of all texts of a member, in a packed struct, unless it is packed whole."""
+SHORT = 1 << 10
+"""The same for a struct of a page: a page has many, and what one user writes must not decide how long it takes."""
 MAX_CONDITIONS = 8
 """Largest number of conditions on the structs of a page."""
 MAX_CONTROL_MESSAGE = 4096
@@ -54,12 +60,19 @@ class What(IntEnum):
     ROW: a struct of a table by its key: a number, or the text of the only item.
     PAGE: some structs of a table, from a number on, that meet the conditions in the items.
     FACT: other knowledge of slurmctld (Fact) about a user id, or for JOB_SCRIPT a job id.
+    ROWS: structs of a table by their keys, which are the items after MEMBERS: numbers or texts. They have their texts,
+        however long. `next` is the number of keys after which the answer was long enough; 0: it has all that exist.
+    COUNT: how many structs of a table, from a number on, meet the conditions in the items: a struct of MEMBERS for each
+        combination of their values, with its TALLY; without any, one empty struct. The third number of the result is
+        the number from which it has counted: 0 if slurmctld no longer knows where the page before has ended.
     """
 
     MEMBER = 1
     ROW = 2
     PAGE = 3
     FACT = 4
+    ROWS = 5
+    COUNT = 6
 
 
 class Fact(IntEnum):

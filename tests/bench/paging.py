@@ -17,7 +17,8 @@ LIMIT = 2000.0
 JOBS = 100_000
 ROUNDS = 5
 NATIVE, FAKEHOST = HERE.parents[1] / "native", HERE.parent / "fakehost"
-SOURCES = ("slurmctld/pages.c", "slurmctld/cursors.c", "wire/pack.c", "wire/apply.c")
+PARTS = ("pages", "selection", "groups", "cursors")
+SOURCES = (*(f"slurmctld/{part}.c" for part in PARTS), "wire/pack.c", "wire/apply.c")
 STAND_INS = ("paging.c", "memory.c", "output.c")
 
 

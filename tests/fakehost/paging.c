@@ -198,7 +198,7 @@ static uint32_t read_page(uint32_t start, struct slurmhooks_buffer *end, unsigne
 
     question.header.number = start;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
-    question.result.whole = true;
+    question.result.longest = SLURMHOOKS_WHOLE;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
     if (!slurmhooks_answer_page(&question))
         exit(2);

@@ -33,7 +33,8 @@ static struct slurmhooks_buffer pack(const job_desc_msg_t *desc, bool whole)
     struct slurmhooks_buffer buffer;
 
     slurmhooks_begin(&buffer, SLURMHOOKS_REQUEST);
-    buffer.whole = whole;
+    if (whole)
+        buffer.longest = SLURMHOOKS_WHOLE;
     slurmhooks_put_struct(&buffer, TABLE_job, desc);
     slurmhooks_end(&buffer, 0, 2001, desc->user_id);
     return buffer;

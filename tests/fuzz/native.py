@@ -41,7 +41,11 @@ TARGETS = [
     Target("wire_answer", ("wire/apply.c", "wire/pack.c"), ("memory.c", "output.c"), tables=True),
     Target(
         "wire_query",
-        ("slurmctld/queries.c", "slurmctld/pages.c", "slurmctld/cursors.c", "wire/apply.c", "wire/pack.c"),
+        (
+            *(f"slurmctld/{part}.c" for part in ("queries", "pages", "selection", "groups", "cursors")),
+            "wire/apply.c",
+            "wire/pack.c",
+        ),
         ("memory.c", "output.c"),
         defines=("-DSLURMHOOKS_SOURCE",),
     ),

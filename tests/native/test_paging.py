@@ -11,7 +11,9 @@ import pytest
 from tests.native.building import ROOT
 
 NATIVE, FAKEHOST = ROOT / "native", ROOT / "tests" / "fakehost"
-SOURCES = [NATIVE / name for name in ("slurmctld/pages.c", "slurmctld/cursors.c", "wire/pack.c", "wire/apply.c")]
+PARTS = ("pages", "selection", "groups", "cursors")
+SOURCES = [NATIVE / "slurmctld" / f"{part}.c" for part in PARTS]
+SOURCES += [NATIVE / "wire" / "pack.c", NATIVE / "wire" / "apply.c"]
 SOURCES += [FAKEHOST / name for name in ("paging.c", "memory.c", "output.c")]
 FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fsanitize=address,undefined")
 

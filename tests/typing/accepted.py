@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, assert_type
 
@@ -67,7 +67,9 @@ def look(
     assert_type(nodes["n1"].state, NodeState | None)
     assert_type(licenses["matlab"].used, int | None)
     assert_type(qos["high"].usage_factor, float | Unlimited | None)
-    assert_type(qos.where(priority=5), list[Qos])
+    assert_type(qos.where(priority=5), Sequence[Qos])
+    assert_type(qos.count(priority=5), int)
+    assert_type(associations.counts("account"), dict[tuple[Any, ...], int])
     for association in associations.of_user(job.user_id or 0):
         log.debug("%s may use %s", association.user, ", ".join(association.qos))
     assert_type([association.max_jobs for association in associations.values()], list[int | Unlimited | None])

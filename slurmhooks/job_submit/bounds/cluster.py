@@ -17,17 +17,18 @@ from slurmhooks.job_submit.strings import NotationError, Tres
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Request
     from slurmhooks.slurmctld.model import Record
+    from slurmhooks.slurmctld.table import Table as OfSlurmctld
 
-    Table = Mapping[str, Any]
+    Table = OfSlurmctld[Any, Any]
 
 
 @dataclass(frozen=True)
 class Node:
-    """What a node has.
+    """What some nodes have, each of them.
 
     Attributes:
         cpus: CPUs that jobs may get.
@@ -36,6 +37,7 @@ class Node:
         gpus: GPUs by type.
         threads: CPUs of a core.
         weight: Weight.
+        count: how many such nodes there are.
     """
 
     cpus: int
@@ -44,6 +46,7 @@ class Node:
     gpus: dict[str | None, int]
     threads: int = 1
     weight: int = 1
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Partition:
         exclusive: OverSubscribe=EXCLUSIVE, or select/linear: jobs get whole nodes.
         defaults: of the partition, or else of the cluster.
         default_time: the time limit of jobs that name none; ENDLESS for UNLIMITED.
-        nodes: its nodes; None if not known, or not asked for.
+        nodes: its nodes, by kind; None if not known, or not asked for.
     """
 
     min_nodes: int = 1
@@ -81,6 +84,8 @@ class Partition:
         return max((node.cpus // node.sockets for node in self.nodes or ()), default=ENDLESS)
 
 
+SHAPE = ("cpus", "tot_sockets", "tot_cores", "threads", "real_memory", "mem_spec_limit", "gres", "weight")
+"""The fields of a node that decide what jobs may get of it."""
 CONS_TRES = (23, 11)
 """The first release whose default is not select/linear."""
 ACCEPTS_JOBS = 1
@@ -98,7 +103,7 @@ class Cluster:
     def __init__(self, table: Callable[[str], Table] | None = None) -> None:
         """Take the function that returns a table by its name; None: slurmctld sends none to this build."""
         self._table = table
-        self._nodes: dict[str, list[Node]] | None = None
+        self._nodes: dict[str, list[Node]] = {}
         self._partitions: dict[tuple[str, bool], Partition] = {}
         self._rows: dict[str, Any] = {}
         self._flags: list[QosFlag] | None = None
@@ -190,25 +195,24 @@ class Cluster:
         return not any(flag in flags for flags in self._flags)
 
     def _nodes_of(self, partition: str) -> list[Node]:
-        if self._nodes is None:
+        """Return the kinds of nodes of a partition: slurmctld counts them, and sends none."""
+        if partition not in self._nodes:
             assert self._table is not None
-            self._nodes = {}
-            for row in self._table("nodes").values():
-                node = _node(row)
-                for name in row.partitions:
-                    self._nodes.setdefault(name, []).append(node)
-        return self._nodes.get(partition, [])
+            kinds = self._table("nodes").counts(*SHAPE, partitions=partition)
+            rows = ((dict(zip(SHAPE, kind, strict=True)), count) for kind, count in kinds.items())
+            self._nodes[partition] = [_node(*row) for row in rows]
+        return self._nodes[partition]
 
 
 def _limited(value: Any) -> int | None:
     return ENDLESS if value is UNLIMITED else value if isinstance(value, int) else None
 
 
-def _node(row: Any) -> Node:
+def _node(row: dict[str, Any], count: int) -> Node:
     try:
-        gpus = Counts.of(Tres.parse(row.gres), GPU).most
+        gpus = Counts.of(Tres.parse(row["gres"]), GPU).most
     except NotationError:  # a notation of gres.conf that users cannot write
         gpus = {None: ENDLESS}
-    memory = max(row.real_memory - row.mem_spec_limit, 0)
-    threads = (row.threads or 1) if row.cpus > (row.tot_cores or 0) else 1
-    return Node(row.cpus, row.tot_sockets or 1, memory, gpus, threads, row.weight)
+    memory = max(row["real_memory"] - row["mem_spec_limit"], 0)
+    threads = (row["threads"] or 1) if row["cpus"] > (row["tot_cores"] or 0) else 1
+    return Node(row["cpus"], row["tot_sockets"] or 1, memory, gpus, threads, row["weight"], count)

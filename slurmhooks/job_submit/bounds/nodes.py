@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.job_submit.bounds.model import ENDLESS, Range
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
     from slurmhooks.job_submit.bounds.cluster import Node, Partition
@@ -28,6 +28,15 @@ ALL_GRES = (23, 11)
 def quotient(number: int, divisor: int) -> int:
     """Return a quotient, rounded up."""
     return -(-number // max(divisor, 1))
+
+
+def _sum(amounts: Iterable[tuple[int, int]], most: int) -> int:
+    """Return the sum of the first amounts, each with how many times it is there, of which so many count at most."""
+    total = 0
+    for each, count in amounts:
+        taken = min(count, most)
+        total, most = total + each * taken, most - taken
+    return total
 
 
 class Nodes:
@@ -130,11 +139,11 @@ class Nodes:
 
     def _fewest(self, needed: int, amount: Callable[[Node], int]) -> int:
         """Return how many nodes together have an amount; 1 if the nodes are not known, or all have less."""
-        total = 0
-        for number, each in enumerate(sorted(map(amount, self.partition.nodes or ()), reverse=True), start=1):
-            total += each
-            if total >= needed:
-                return number
+        number = 0
+        for each, count in sorted(self._amounts(amount), reverse=True):
+            if needed <= each * count:
+                return number + max(quotient(needed, each), 1)
+            number, needed = number + count, needed - each * count
         return 1
 
     def _needed(self, least: int) -> int:
@@ -346,13 +355,15 @@ class Nodes:
 
     def _largest(self, nodes: tuple[Node, ...], amount: Callable[[Node], int]) -> int:
         """Return what those nodes have together that have the most, as many as the job may get."""
-        amounts = sorted(map(amount, nodes), reverse=True)
-        return sum(amounts[: min(self.nodes.limit, len(amounts))])
+        return _sum(sorted(((amount(node), node.count) for node in nodes), reverse=True), self.nodes.limit)
 
     def _smallest(self, amount: Callable[[Node], int]) -> int:
         """Return what those nodes have together that have the least, but have some, as many as the job must get."""
-        amounts = sorted(filter(None, map(amount, self.partition.nodes or ())))
-        return sum(amounts[: self.used])
+        return _sum(sorted(each for each in self._amounts(amount) if each[0]), self.used)
+
+    def _amounts(self, amount: Callable[[Node], int]) -> list[tuple[int, int]]:
+        """Return what the nodes have, each amount with how many have it."""
+        return [(amount(node), node.count) for node in self.partition.nodes or ()]
 
     def _on_node(self, amount: Callable[[Node], int]) -> int:
         """Return what the largest node has; ENDLESS if the nodes are not known."""

@@ -85,7 +85,7 @@ def test_nothing_is_looked_up_before_it_is_asked(name: str) -> None:
     def everything() -> dict[Any, Any]:
         raise AssertionError
 
-    table: model.Table[Any, Any] = model.Table(find, everything, everything)  # type: ignore[arg-type] # none is to be called
+    table: model.Table[Any, Any] = model.Table(find, everything, everything, everything)  # type: ignore[arg-type] # none is to be called
     assert "debug" not in table
     assert asked == ["debug"]
     table.close()

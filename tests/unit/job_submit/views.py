@@ -30,4 +30,4 @@ def raw(view: Any, member: str) -> Any:
 
 def table_of(table: FakeTable) -> model.Table[Any, Any]:
     """Return the view of a table for handlers."""
-    return model.Table(table._find_one, table._find_all, table._find_some)
+    return model.Table(table._find_one, table._find_all, table._find_some, table._count_some)

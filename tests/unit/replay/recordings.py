@@ -56,13 +56,15 @@ def record(
     records = {table: fake_table(name, given.get(name), release) for name, table in LISTS.items()}
     source = path.with_suffix(".py")
     source.write_text(hooks)
-    service = Service(tables, loader.load([loader.Source(path=str(source))]), Settings(), Views(tables, {}))
+    views = Views(tables, {})
+    views.sparse = False  # as while a worker records
+    service = Service(tables, loader.load([loader.Source(path=str(source))]), Settings(), views)
     calls: list[Call] = []
     service.followers.append(calls.append)
     capture = Capture(tables, kept, "hash")
     recorder = Recorder(create(str(path)), tables, limits, {"with": [*kept]})
     for name in snapshots:
-        structs = tuple(records[LISTS[name]].packed(None))
+        structs = tuple(records[LISTS[name]].all_packed())
         recorder.take(pack_report(ROWS, 0, Rows(0.0, LISTS[name], tables.identity, structs).encode()))
     for at, fields in enumerate(jobs):
         uid = fields.get("user_id", 1000)

@@ -79,7 +79,7 @@ def job(number: int, **fields: object) -> FakeRecord:
 
 
 def test_only_what_handlers_read_is_sent(write: Write) -> None:
-    """If a member was not sent, the worker asks for the record.
+    """If a member was not sent, the worker asks for it.
 
     The next batch has the member, and needs no question.
     """
@@ -91,11 +91,11 @@ def test_only_what_handlers_read_is_sent(write: Write) -> None:
         file, [job(1, name="a", partition="debug", min_nodes=2), job(2, name="b", partition="x", min_nodes=3)]
     )
     assert slurmctld.batch() == [8, None]
-    assert slurmctld.asked == 2
+    assert slurmctld.asked == 4
     names = {RECORD.members[place].name for place in slurmctld.members}
-    assert names == {"job_id", "name", "partition", "details", "details.min_nodes"}
+    assert names == {"job_id", "name", "partition", "details", "details.min_nodes", "details.submit_time"}
     assert slurmctld.batch() == [8, None]
-    assert slurmctld.asked == 2
+    assert slurmctld.asked == 4
 
 
 def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:

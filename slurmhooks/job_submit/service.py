@@ -15,6 +15,7 @@ from slurmhooks.job_submit.request import HOOKS, Request
 from slurmhooks.job_submit.views import Views
 from slurmhooks.slurmctld.asking import begin
 from slurmhooks.slurmctld.capture import Recording
+from slurmhooks.slurmctld.notices import NO_READER, READER, SOME_READER
 from slurmhooks.slurmctld.observation import Observation, deferred, late
 from slurmhooks.slurmctld.point_service import PointService
 from slurmhooks.wire.message import answer
@@ -106,7 +107,7 @@ class Service(PointService):
         job = request.job()
         arguments = request.arguments(job, self._wanted[request.hook])
         try:
-            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _is_quiet)
+            outcome = self._call(request.hook, arguments, job, excluded, self._subject, request.sender, _reader)
         finally:
             request.close_records()
         text = "\n".join(self.texts).encode() if self.texts else None
@@ -132,9 +133,11 @@ class Service(PointService):
             call.about = partial(_of_submission, request)
 
 
-def _is_quiet(job: Job) -> bool:
-    """Tell whether the user wants no notices, because a program reads the output of sbatch."""
-    return gives(job, PARSABLE)
+def _reader(job: Job) -> int:
+    """Tell who reads notices; see slurmhooks.slurmctld.notices."""
+    if gives(job, PARSABLE):
+        return NO_READER
+    return READER if job._modify or job.interactive else SOME_READER
 
 
 def _of_submission(request: Request) -> dict[str, object]:

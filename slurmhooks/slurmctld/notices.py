@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Notices: texts that users read although their requests are accepted, as those of rules that inform or only warn.
 
-A user reads each at most once a day, and never with ``sbatch --parsable``, because programs read the errors of that
-command. Messages of other handlers are about this one request, and are always shown.
+A user reads each once a day, and never with ``sbatch --parsable``, because programs read the errors of that command.
+srun, salloc and scontrol show what slurmctld answers. Nobody knows who reads the answer to sbatch or to slurmrestd,
+because most programs that submit drop the errors of an sbatch that succeeds. So a notice in such answers counts as read
+only after the third of a day, at least ten minutes apart, and never for the other commands.
+Messages of other handlers are about this one request, and are always shown.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.worker import read_notices
@@ -21,27 +25,37 @@ if TYPE_CHECKING:
 
 MOST = 16 << 20
 """Maximum bytes of the decision log that are read after a restart."""
+NO_READER = 0
+"""A program reads the errors: it gets no notices."""
+SOME_READER = 1
+"""Nobody knows whether a person reads the answer."""
+READER = 2
+"""A person reads the answer."""
+ANSWERS = 3
+"""After so many answers to SOME_READER, a notice counts as read on that day."""
+APART = 600
+"""Seconds that lie at least between such answers; those between them have no notice."""
 MARK = "notice"
-"""Key of a handler in the decision log: the user has read its notice."""
+"""Key of a handler in the decision log: the answer had its notice."""
 _NEEDLE = b'"notice":true'
 
 
 class Notices:
     """The notices of one call."""
 
-    def __init__(self, messages: list[str], sender: int | None, quiet: Callable[[], bool]) -> None:
+    def __init__(self, messages: list[str], sender: int | None, reader: Callable[[], int]) -> None:
         """Prepare for the handlers of a call.
 
         Args:
             messages: to the user, so far.
             sender: user id of who reads them; None: not known.
-            quiet: tells whether the user wants none.
+            reader: tells who reads the answer: NO_READER, SOME_READER or READER.
         """
         self._messages = messages
         self._sender = sender
-        self._quiet = quiet
+        self._reader = reader
         self._before = 0
-        self._due: list[tuple[int, str]] = []
+        self._due: list[tuple[int, tuple[str, ...], str]] = []
 
     def begin(self) -> None:
         """Prepare for a handler."""
@@ -51,24 +65,50 @@ class Notices:
         """Take back what a handler has told the user, if it is not to be read; tell whether it is."""
         if len(self._messages) == self._before:
             return False
-        due = not self._quiet() and self._is_first(handler.label)
+        due = self._is_due(handler.label)
         if not due:
             del self._messages[self._before :]
         return due
 
-    def _is_first(self, label: str) -> bool:
-        if read_notices.shared is None or self._sender is None:
-            return True
-        if read_notices.shared.has(self._sender, label, read_notices.day_of(time.time())):
+    def _is_due(self, label: str) -> bool:
+        reader = self._reader()
+        if reader == NO_READER or read_notices.shared is None or self._sender is None:
+            return reader != NO_READER
+        now = time.time()
+        notes = _notes(self._sender, label, now, sure=reader == READER)
+        if not notes:
             return False
-        self._due.append((self._sender, label))
+        self._due.append((self._sender, notes, read_notices.day_of(now)))
         return True
 
     def read(self) -> None:
-        """Remember what the user reads, when no handler of the call can end the worker any more."""
-        for sender, label in self._due:
+        """Remember what the answer has, when no handler of the call can end the worker any more."""
+        for sender, notes, day in self._due:
             assert read_notices.shared is not None
-            read_notices.shared.add(sender, label, read_notices.day_of(time.time()))
+            for note in notes:
+                read_notices.shared.add(sender, note, day)
+
+
+def _notes(sender: int, label: str, now: float, *, sure: bool) -> tuple[str, ...]:
+    """Return what to remember of an answer with a notice; empty if it must not have one.
+
+    Args:
+        sender: user id of who reads it.
+        label: of the handler.
+        now: time of the answer, in seconds since the epoch.
+        sure: a person reads it.
+    """
+    assert read_notices.shared is not None
+    has, day, slot = read_notices.shared.has, read_notices.day_of(now), int(now // APART)
+    if has(sender, label, day):
+        return ()
+    if sure:
+        return (label,)
+    # Another answer may have been in this slot or in the one before, so less than APART ago; earlier ones were not.
+    if any(has(sender, f"{label}\0at {each}", day) for each in (slot, slot - 1)):
+        return ()
+    given = next((number for number in range(ANSWERS) if not has(sender, f"{label}\0{number}", day)), None)
+    return () if given is None else (f"{label}\0{given}", f"{label}\0at {slot}")
 
 
 def restore(collect: Mapping[str, Any]) -> None:
@@ -87,9 +127,13 @@ def restore(collect: Mapping[str, Any]) -> None:
         try:
             decision = json.loads(line)
             if decision["time"][:10] == today:
+                # The log does not say whether srun or sbatch asked.
+                when, sure = datetime.fromisoformat(decision["time"]).timestamp(), decision["hook"] == "job_modify"
                 for step in decision["handlers"]:
                     if step.get(MARK) is True:
-                        memory.add(int(decision["by"]), str(step["handler"]), today)
+                        by = int(decision["by"])
+                        for note in _notes(by, str(step["handler"]), when, sure=sure):
+                            memory.add(by, note, today)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a line that is cut off, as after a full disk
 

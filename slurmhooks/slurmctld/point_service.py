@@ -153,7 +153,7 @@ class PointService:
         excluded: Container[bytes | None] = (),
         subject: Callable[..., Subject] | None = None,
         sender: int | None = None,
-        quiet: Callable[[Any], bool] | None = None,
+        reader: Callable[[Any], int] | None = None,
     ) -> Outcome:
         """Run the handlers of a hook in a call of its own.
 
@@ -164,7 +164,7 @@ class PointService:
             excluded: see InWorker.
             subject: returns whose request it is, see Modes; None: the hook has no modes.
             sender: user id of who reads messages, if there is one.
-            quiet: tells whether the user wants no notices, from the view; None: the hook has no notices.
+            reader: tells who reads notices, from the view, see Notices; None: the hook has none.
         """
         self._messages = []
         self._calling = get_ident()
@@ -172,8 +172,8 @@ class PointService:
         handlers, flags, has_modes, has_notices = self._of_hooks[hook]
         modes = Modes(call, view, subject) if has_modes and subject is not None else None
         notices = None
-        if has_notices and quiet is not None and self.settings.policy.notices == "daily":
-            notices = Notices(self._messages, sender, partial(quiet, view))
+        if has_notices and reader is not None and self.settings.policy.notices == "daily":
+            notices = Notices(self._messages, sender, partial(reader, view))
         around = InWorker(flags, excluded, call, modes, notices, self._refuses_all, self._rule_ids, view=view)
         try:
             outcome = dispatch.run(handlers, arguments, view, around)

@@ -149,6 +149,16 @@ def test_notices_once_a_day(site: Site) -> None:
     assert "hello" not in sbatch(site, "-t1", user="alice")
 
 
+def test_a_dropped_answer_is_not_read(site: Site) -> None:
+    """What a program has dropped that calls sbatch, the user reads with the next srun; after that it is read."""
+    site.cluster.put(RULES.replace('"hello"', '"dropped"'), TOML)
+    site.reload()
+    assert "Submitted" in site.run("sh", "-c", "exec sbatch -o/dev/null -t1 --wrap=true 2>/dev/null").stdout
+    said = [site.run("srun", "-t1", "true").stderr for _ in range(2)]
+    assert [len(lines(text, "hello alice")) for text in said] == [1, 0], said
+    assert "hello" not in sbatch(site, "-t1")
+
+
 def test_programs_read_no_notices(site: Site) -> None:
     """With --parsable there is no notice on standard error, and the next command without it shows it; refusals stay."""
     site.cluster.put(RULES.replace('"hello"', '"quiet"'), TOML)

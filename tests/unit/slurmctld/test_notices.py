@@ -3,7 +3,8 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,36 @@ def test_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert workers[0].submit() == ["hello", WARNING, "own"]
 
 
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock to a number of minutes after noon today."""
+    noon = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))
+    return lambda minutes: monkeypatch.setattr(time, "time", lambda: noon + 60 * minutes)
+
+
+def test_an_answer_that_perhaps_nobody_reads(tmp_path: Path, at: Callable[[float], None]) -> None:
+    """Three answers to sbatch, at least ten minutes apart, have a notice; a loop of submissions has it once."""
+    worker = Worker(tmp_path, NOTICE)
+    shown = []
+    for minute in range(120):
+        at(minute)
+        if worker.submit():
+            shown.append(minute)
+    assert len(shown) == notices.ANSWERS
+    assert min(late - early for early, late in pairwise(shown)) * 60 >= notices.APART
+
+
+def test_a_person_reads_what_a_program_has_dropped(tmp_path: Path, at: Callable[[float], None]) -> None:
+    """Whatever programs have submitted by sbatch, srun shows a notice once; then it counts as read everywhere."""
+    worker = Worker(tmp_path, NOTICE)
+    for minute in (0, 30, 60, 90):
+        at(minute)
+        worker.submit()
+    assert [worker.submit(script=None) for _ in range(2)] == [["hello"], []]
+    other = {"sender": 1001, "script": None}
+    assert [worker.submit(**other), worker.submit(sender=1001)] == [["hello"], []]
+
+
 def test_always(tmp_path: Path) -> None:
     """With notices = "always", users read a notice each time, also with --parsable."""
     worker = Worker(tmp_path, '[policy]\nnotices = "always"\n' + NOTICE)
@@ -75,7 +106,7 @@ def test_parsable(fields: dict[str, Any], quiet: bool, tmp_path: Path) -> None:
     """A command with --parsable shows no notice, which does not count as read; other words are no option."""
     worker = Worker(tmp_path, NOTICE)
     assert (worker.submit(**fields) == []) is quiet
-    assert (worker.submit() == ["hello"]) is quiet
+    assert worker.submit(script=None) == ["hello"], "no answer to sbatch counts for srun"
 
 
 def test_refusals_are_no_notices(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
 
     Args:
         text: what the user reads, one or more lines.
-        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for the hook's general failure code. If the code
-            is invalid, for example misspelled or unknown to the running release, the request is refused with the
-            general failure code, and the log says so.
+        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for ``ESLURM_ACCESS_DENIED`` in job_submit and
+            job_modify, and for the hook's general failure code in all others. If the code is invalid, for example
+            misspelled or unknown to the running release, the request is refused all the same, and the log says so.
     """
 
     text = ""

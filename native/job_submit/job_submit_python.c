@@ -95,6 +95,31 @@ static int apply(const struct slurmhooks_call *call, const struct slurmhooks_ans
 }
 
 /*
+ * RET where the deadline of a submission is kept for the further components of the same heterogeneous job.
+ *
+ * slurmctld asks for one component after the other in one thread, and its client waits MessageTimeout for all of them.
+ */
+static int64_t *deadline_of(const struct slurmhooks_event *event)
+{
+    static _Thread_local struct {
+        int64_t deadline;
+        uint32_t offset, uid;
+    } last;
+    const job_desc_msg_t *job_desc = event->job_desc;
+    uint32_t offset = job_desc->het_job_offset;
+
+    if (event->modify)
+        return NULL;
+    if (offset == NO_VAL || !offset || offset != last.offset + 1 || event->uid != last.uid) {
+        offset = offset == NO_VAL ? 0 : offset;
+        last.deadline = 0;
+    }
+    last.offset = offset;
+    last.uid = event->uid;
+    return &last.deadline;
+}
+
+/*
  * Let the handlers answer an event. RET the return code for slurmctld.
  *
  * errno is 0 afterwards: without accounting _update_job() takes it as the error of a new partition or account, even if
@@ -111,6 +136,7 @@ static int run(struct slurmhooks_event *event)
         .number = event->modify ? HOOK_job_modify : HOOK_job_submit,
         .sender = event->uid,
         .owner = event->owner,
+        .shared = deadline_of(event),
         .pack = pack,
         .tell = tell_user,
         .query = slurmhooks_answer_query,

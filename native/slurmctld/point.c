@@ -181,6 +181,11 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_call *call, st
     struct slurmhooks_client *client = slurmhooks_point.client;
     int64_t deadline = client ? slurmhooks_client_deadline(client, call->ms) : 0;
     enum slurmhooks_end end = SLURMHOOKS_FAILED;
+
+    if (call->shared && *call->shared && *call->shared < deadline)
+        deadline = *call->shared;
+    if (call->shared)
+        *call->shared = deadline;
     bool again = true;
 
     for (unsigned count = 0; again; count++) {

@@ -35,6 +35,7 @@ struct slurmhooks_call {
     const char *failed;                                             /* what a failure leads to: "refused" */
     uint32_t number, sender, owner;                                 /* of the hook, and who asks for whose job */
     unsigned ms;                                                    /* time limit; 0: that of the section */
+    int64_t *shared;                                                /* see slurmhooks_point_call(); may be NULL */
     void (*pack)(void *context, struct slurmhooks_buffer *request); /* appends the structs */
     void (*tell)(void *context, const char *text);                  /* gives a line to the user; NULL: no user waits */
     slurmhooks_query query;                                         /* may be NULL */
@@ -73,6 +74,7 @@ void slurmhooks_point_stop(void);
  *
  * If a handler with a lenient on_error ends its worker, the other handlers run again without it.
  *
+ * IN/OUT call->shared  the deadline of several requests that one client waits for; 0 before the first of them
  * OUT answer  with SLURMHOOKS_ANSWERED
  */
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_call *call, struct slurmhooks_answer *answer);

@@ -37,6 +37,7 @@ class Loaded:
         lines: the lines of plugstack.conf with their handlers, for SPANK.
         health: the ready-made health checks.
         health_timeout: seconds for all health checks of a run.
+        request_timeout: seconds for a request of job_submit.
         points: the parts of the configuration that scrun, cli_filter and health checks need; none if the configuration
             is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
@@ -55,6 +56,7 @@ class Loaded:
         self.lines: list[Line] = []
         self.health: list[Handler] = []
         self.health_timeout = 0.0
+        self.request_timeout = 0.0
         self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
@@ -146,6 +148,7 @@ class Loaded:
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         if script is not None and not os.path.exists(script):
             self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
+        self.request_timeout = read.job_submit.timeout
         self.points = [Point("scrun", named.sources, _log_words(read), script)]
         filters = Point("cli_filter", named.sources, _log_words(read))
         if read.cli_filter.lua is not None:

@@ -11,7 +11,7 @@ import _slurmhooks_cli_filter as native
 from slurmhooks.entry import launch_handlers
 from slurmhooks.handlers import deadline, dispatch
 from slurmhooks.hooks.points import COMMANDS, POINTS
-from slurmhooks.log import USER, log
+from slurmhooks.log import ERROR, USER, log
 from slurmhooks.values import number_from_c
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slurmhooks.entry.launch_handlers import Answer
+    from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Handler, Registry
 
 CALLS = POINTS["cli_filter"].functions
@@ -75,11 +76,23 @@ def call(
             view = Options(native, address, program, bool(early), argv, _defaults if name == "setup_defaults" else None)
             arguments |= {"options": view, "job": view}
         outcome = deadline.run(handlers, arguments, view)
-        if outcome.text:
+        if outcome.refused_by is not None:
+            _refuse(outcome)
+        elif outcome.text:
             log.user(outcome.text)
         return 0 if outcome.passed else FAILED, None, 0
 
     return dispatch.answer(f"cli_filter {name}", body, FAILED)
+
+
+def _refuse(outcome: Outcome) -> None:
+    """Show a refusal as the command shows one by slurmctld, such as ``sbatch: error: TEXT [LABEL]``."""
+    from slurmhooks.handlers.labels import labelled
+
+    assert outcome.refused_by is not None
+    text = labelled(outcome.text, outcome.refused_by)
+    for line in log.message(text).split("\n") if text else ():
+        native.log(ERROR, line.encode())
 
 
 def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]:

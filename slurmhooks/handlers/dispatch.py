@@ -45,18 +45,23 @@ class Outcome:
         code: for a refusal, the code of ``Reject``: a name, a number, or None for the hook's general failure code.
         text: for a refusal or a failure, the message to the user.
         error_id: for a failure, the id of the traceback in the log; also for a bug that lets the request pass.
+        refused_by: for a refusal, the handler.
     """
 
-    __slots__ = ("code", "error_id", "passed", "text")
+    __slots__ = ("code", "error_id", "passed", "refused_by", "text")
 
     def __init__(
-        self, *, passed: bool, code: str | int | None = None, text: str | None = None, error_id: str | None = None
+        self,
+        *,
+        passed: bool,
+        code: str | int | None = None,
+        text: str | None = None,
+        error_id: str | None = None,
+        refused_by: Handler | None = None,
     ) -> None:
         """Store the result; see the class."""
-        self.passed = passed
-        self.code = code
-        self.text = text
-        self.error_id = error_id
+        self.passed, self.code, self.text = passed, code, text
+        self.error_id, self.refused_by = error_id, refused_by
 
 
 PASSED = Outcome(passed=True)
@@ -255,7 +260,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     _spare.clear()
     if isinstance(error, Reject):
         code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
-        return Outcome(passed=False, code=code, text=text_of(error))
+        return Outcome(passed=False, code=code, text=text_of(error), refused_by=handler)
     text, error_id = report(handler, error)
     if not handler.lenient:
         return Outcome(passed=False, text=text, error_id=error_id)

@@ -23,6 +23,7 @@ from slurmhooks.wire.message import answer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slurmhooks.handlers.dispatch import Outcome
     from slurmhooks.handlers.registry import Registry
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.subject import Subject
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.interface import Progress, Query
 
+REFUSED = "ESLURM_ACCESS_DENIED"
+"""The code of a refusal whose handler gives none."""
 MEMBERS = 16 << 20
 """Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
 
@@ -111,7 +114,7 @@ class Service(PointService):
         finally:
             request.close_records()
         text = "\n".join(self.texts).encode() if self.texts else None
-        code = 0 if outcome.passed else self._number(outcome.code)
+        code = 0 if outcome.passed else self._number(_code(outcome))
         try:
             return answer(self._tables, code, text, request.structs[0].written if outcome.passed else None)
         except ValueError as error:  # it is too long
@@ -131,6 +134,15 @@ class Service(PointService):
             call.record = request.structs[1]
         elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
             call.about = partial(_of_submission, request)
+
+
+def _code(outcome: Outcome) -> str | int | None:
+    """Return the code of a refusal.
+
+    Callers that show no texts (slurmrestd, scrontab, libslurm's bindings) show what the code means. For a refusal
+    without a code, that of the general failure would only say "Unspecified error", as it does after a bug.
+    """
+    return REFUSED if outcome.code is None and outcome.error_id is None else outcome.code
 
 
 def _reader(job: Job) -> int:

@@ -84,7 +84,7 @@ class GuideRule(BaseModel):
         does: what it does, in a sentence or two, as Markdown.
         limits: its values.
         option: what users need for it; null: the rule is about several options, or none.
-        code: Slurm's error code of its refusals; null: SLURM_ERROR.
+        code: Slurm's error code of its refusals; null: ESLURM_ACCESS_DENIED.
         mode: enforce; warn: users only read warnings; partly: for a part of the requests it is enforced, or warns.
         only: the jobs that it is for.
         exempt: the jobs that it is not for.

@@ -7,9 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.handlers.dispatch import Around, Outcome, called, judge
+from slurmhooks.handlers.labels import labelled
 from slurmhooks.handlers.registry import SKIP, STOP
 from slurmhooks.hooks.rollout import ENFORCE, WARN
-from slurmhooks.log import log, visible
+from slurmhooks.log import log
 from slurmhooks.wire.protocol import Flag
 from slurmhooks.worker import worker
 from slurmhooks.worker.channel import end_fork, on_page
@@ -159,7 +160,7 @@ class InWorker(Around):
             self._call.done(handler, error, outcome)
         if outcome is None or outcome.passed or outcome.error_id is not None or not self._rule_ids:
             return outcome
-        return Outcome(passed=False, code=outcome.code, text=with_id(outcome.text, handler))
+        return Outcome(passed=False, code=outcome.code, text=labelled(outcome.text, handler))
 
     def _note_notice(self) -> None:
         """Note that the user reads the notice of the handler that has just run."""
@@ -232,17 +233,6 @@ def end_leftovers(handler: Handler, process: int) -> None:
     end_fork(process)
     if worker.end_timer():
         log.error("%s handler %s has left a timer, which is ended", handler.spec.name, handler.label)
-
-
-def with_id(text: str | None, handler: Handler) -> str | None:
-    """Return the text of a refusal with the label of its handler at the end of the first line.
-
-    Texts of Lua scripts stay as they are: they are what users would read without slurmhooks.
-    """
-    if handler.path.endswith(".lua"):
-        return text
-    first, line_feed, others = (text or "").partition("\n")
-    return f"{first} [{visible(handler.label)}]".lstrip() + line_feed + others
 
 
 def _unheard(text: str) -> None:

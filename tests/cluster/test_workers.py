@@ -66,6 +66,20 @@ def serves(cluster: Cluster) -> None:
     cluster.wait(lambda: "refused by the policy" in submit(cluster, "--comment=refused"), what="the policy")
 
 
+def test_components_share_the_time_of_a_job(site: Cluster) -> None:
+    """sbatch waits once for all components, so they share one time limit; other jobs have their own."""
+    slow = "--comment=time.sleep(0.9)"
+
+    def submitted(components: int) -> str:
+        more = [word for _ in range(components - 1) for word in (":", slow, "-n1")]
+        done = site.user("alice", "sbatch", "--hold", "--wrap=true", slow, "-n1", *more)
+        return f"{done.stdout}{done.stderr}"
+
+    assert UNANSWERED in submitted(4)
+    assert "Submitted" in submitted(1)
+    assert "Submitted" in submitted(2)
+
+
 def facts(cluster: Cluster) -> str:
     """Return the number of slurmctld's descriptors."""
     return shell(cluster, f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")

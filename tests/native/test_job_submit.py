@@ -232,10 +232,11 @@ def test_messages_for_the_user(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "number"), [("None", -1), ("'ESLURM_INVALID_ACCOUNT'", 2045), ("2045", 2045), ("0", -1), ("'NO_SUCH'", -1)]
+    ("code", "number"),
+    [("None", 2002), ("'ESLURM_INVALID_ACCOUNT'", 2045), ("2045", 2045), ("0", 2002), ("'NO_SUCH'", 2002)],
 )
 def test_codes_of_a_refusal(host: Host, code: str, number: int) -> None:
-    """A refusal has the code that the handler names, or else the general failure code, but never success."""
+    """A refusal has the code that the handler names, or else ESLURM_ACCESS_DENIED, but never success."""
     host.site(
         f"""
         @hook.job_submit

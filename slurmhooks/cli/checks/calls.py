@@ -12,6 +12,8 @@ from slurmhooks.hooks.points import POINTS
 
 IN_CALLS = ("job_submit", "spank", "cli_filter", "scrun")
 """The plugin points that this module is about; plugins.py and power.py have the others."""
+MESSAGE_TIMEOUT = 10
+"""Slurm's default of MessageTimeout, in seconds."""
 
 
 def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
@@ -47,11 +49,26 @@ def never_called(loaded: whole_site.Loaded, sysconfdir: Path, folder: Path | Non
             for point, what in waiting.items()
             if what and not (folder / POINTS[point].plugin).exists()
         ]
+    if waiting["job_submit"]:
+        findings += _timeout(loaded.request_timeout, sysconfdir)
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
     if has_lines and not loaded.findings and not loaded.disabled:
         findings += _elsewhere(by_point, in_lines)
     return findings
+
+
+def _timeout(seconds: float, sysconfdir: Path) -> list[str]:
+    """Return a finding if clients may give up while a request is still decided."""
+    text = slurm_conf.value(str(configuration.file_in(sysconfdir)), "MessageTimeout") or ""
+    waits = int(text) if text.isascii() and text.isdigit() else MESSAGE_TIMEOUT
+    if seconds <= waits / 2:
+        return []
+    return [
+        f"{sysconfdir / 'slurmhooks.toml'}: [job_submit] timeout = {seconds:g}: sbatch waits {waits} seconds"
+        " (MessageTimeout of slurm.conf), then reports a failure although the job may be accepted, so users submit it"
+        f" again: set at most {waits / 2:g}, or a longer MessageTimeout"
+    ]
 
 
 def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:

@@ -29,6 +29,20 @@ def test_job_submit_plugins_without_ours(site: Site) -> None:
     assert site.found() == []  # there is nothing to call
 
 
+@pytest.mark.parametrize(
+    ("waits", "timeout", "most"),
+    [("", 5, None), ("", 5.5, "5"), ("MessageTimeout=60", 30, None), ("MessageTimeout=3", 2, "1.5")],
+)
+def test_a_time_limit_that_clients_do_not_wait_for(site: Site, waits: str, timeout: float, most: str | None) -> None:
+    """A request may take at most half of the time for which sbatch waits, which slurm.conf may set."""
+    path = site.file(SUBMIT)
+    (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{path}"]\n[job_submit]\ntimeout = {timeout}\n')
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", waits)
+    found = site.found()
+    assert len(found) == (most is not None)
+    assert all(f"timeout = {timeout:g}" in finding and f"set at most {most}" in finding for finding in found)
+
+
 def test_periodic_rules_without_the_plugin(site: Site) -> None:
     """Workers of job_submit run periodic rules, so that slurm.conf must name that plugin for them, too."""
     site.file('@hook.every("5m")\ndef clean(jobs): pass\n')

@@ -78,8 +78,7 @@ def test_a_person_reads_what_a_program_has_dropped(tmp_path: Path, at: Callable[
         at(minute)
         worker.submit()
     assert [worker.submit(script=None) for _ in range(2)] == [["hello"], []]
-    other = {"sender": 1001, "script": None}
-    assert [worker.submit(**other), worker.submit(sender=1001)] == [["hello"], []]
+    assert [worker.submit(1001, script=None), worker.submit(1001)] == [["hello"], []]
 
 
 def test_always(tmp_path: Path) -> None:

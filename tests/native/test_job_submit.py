@@ -233,10 +233,10 @@ def test_messages_for_the_user(host: Host) -> None:
 
 @pytest.mark.parametrize(
     ("code", "number"),
-    [("None", 2002), ("'ESLURM_INVALID_ACCOUNT'", 2045), ("2045", 2045), ("0", 2002), ("'NO_SUCH'", 2002)],
+    [("None", 2002), ("'ESLURM_INVALID_ACCOUNT'", 2045), ("2045", 2045), ("0", -1), ("'NO_SUCH'", 2002)],
 )
 def test_codes_of_a_refusal(host: Host, code: str, number: int) -> None:
-    """A refusal has the code that the handler names, or else ESLURM_ACCESS_DENIED, but never success."""
+    """A refusal has the code that the handler names, or else ESLURM_ACCESS_DENIED; 0 never means success."""
     host.site(
         f"""
         @hook.job_submit

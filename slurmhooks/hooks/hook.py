@@ -82,8 +82,8 @@ class Every(Decorator):
 
         Args:
             period: a number with a unit (s, m, h, d), from "10s" to "7d"; runs begin at its multiples since the epoch.
-            at_most: number of actions on the jobs of one user, or on one node, 10 by default; if there are more, these are
-                not taken. A run that would act on jobs of more users, or on more nodes, takes no action.
+            at_most: number of actions on the jobs of one user, or on one node, 10 by default: none is taken if
+                there are more. A run that would act on jobs of more users, or on more nodes, takes no action.
             keywords: see :class:`Decorator`; ``timeout`` is 60 seconds by default.
 
         Raises:

@@ -97,7 +97,10 @@ def heard(
 def _answers(running: dict[int, _Question]) -> Iterator[tuple[int, bool | None]]:
     """Wait for answers, or for the end of a node's time; questions that end are removed."""
     left = min(question.deadline for question in running.values()) - time.monotonic()
-    ready = set(select.select(list(running), [], [], max(0.0, left))[0])
+    poll = select.poll()  # descriptors may have any number
+    for fd in running:
+        poll.register(fd, select.POLLIN)
+    ready = {fd for fd, _ in poll.poll(max(0.0, left) * 1000)}
     for fd, question in list(running.items()):
         if fd in ready:
             answer = question.socket.recv(1)

@@ -4,21 +4,26 @@
 from typing import TypedDict
 
 class Known(TypedDict):
-    """What slurmctld knows about a node."""
+    """What slurmctld knows about a node; see slurmhooks.node.draining."""
 
     reason: str | None
-    drained: bool
-    down: bool
+    own: bool
+    time: int
+    state: int
+    next_state: int
     load: str
 
 def node(name: str, /) -> Known:
     """Return what slurmctld knows about a node."""
 
-def drained() -> tuple[int, list[tuple[int, int, str]]]:
-    """Return the number of nodes; and time, index and name of each that this process's user has drained."""
+def drained() -> tuple[int, list[tuple[int, int, str, str | None]]]:
+    """Return the number of nodes; and time, index, name and reason of each that this process's user has drained."""
 
 def drain(name: str, reason: bytes, /) -> None:
     """Drain a node with a reason."""
+
+def fail(name: str, reason: bytes, /) -> None:
+    """Set a node to FAIL with a reason."""
 
 def undrain(name: str, reason: bytes | None, /) -> None:
     """Undrain a node; set a reason if it is not None."""

@@ -116,10 +116,10 @@ static PyObject *node(PyObject *self, PyObject *arguments)
     }
     const node_info_t *record = &nodes->node_array[0];
     PyObject *py_reason = slurmhooks_text(record->reason);
-    PyObject *py_node = Py_BuildValue("{sNsNsNss}", "reason", py_reason, "drained",
-                                      PyBool_FromLong(record->node_state & NODE_STATE_DRAIN), "down",
-                                      PyBool_FromLong((record->node_state & NODE_STATE_BASE) == NODE_STATE_DOWN),
-                                      "load", load_of(record->node_state));
+    PyObject *py_node =
+        Py_BuildValue("{sNsNsLsIsIss}", "reason", py_reason, "own", PyBool_FromLong(record->reason_uid == getuid()),
+                      "time", (long long)record->reason_time, "state", (unsigned)record->node_state, "next_state",
+                      (unsigned)record->next_state, "load", load_of(record->node_state));
     slurm.release(nodes);
     return py_node;
 }
@@ -142,9 +142,11 @@ static PyObject *drained(PyObject *self, PyObject *arguments)
         if (!record->name)
             continue;
         count++;
-        if (!(record->node_state & NODE_STATE_DRAIN) || record->reason_uid != getuid() || !record->reason)
+        if (!(record->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL)) || record->reason_uid != getuid() ||
+            !record->reason)
             continue;
-        PyObject *py_row = Py_BuildValue("(LIN)", (long long)record->reason_time, i, slurmhooks_text(record->name));
+        PyObject *py_row = Py_BuildValue("(LINN)", (long long)record->reason_time, i, slurmhooks_text(record->name),
+                                         slurmhooks_text(record->reason));
         if (!py_row || PyList_Append(py_list, py_row))
             Py_CLEAR(py_list);
         Py_XDECREF(py_row);
@@ -153,15 +155,17 @@ static PyObject *drained(PyObject *self, PyObject *arguments)
     return py_list ? Py_BuildValue("(IN)", count, py_list) : NULL;
 }
 
-/* Change state and reason of a node. IN arguments: its name, and the reason; NULL: it stays. RET None, or NULL with an
- * exception. */
-static PyObject *change(PyObject *arguments, const char *format, uint32_t state)
+/* Change state and reason of a node. IN arguments: its name, and the reason as bytes; None: it stays. RET None, or NULL
+ * with an exception. */
+static PyObject *change(PyObject *arguments, uint32_t state)
 {
     update_node_msg_t message;
-    char *name, *reason;
+    PyObject *py_reason;
+    char *name, *reason = NULL;
     int rc;
 
-    if (!PyArg_ParseTuple(arguments, format, &name, &reason) || find_functions())
+    if (!PyArg_ParseTuple(arguments, "sO", &name, &py_reason) ||
+        (py_reason != Py_None && PyBytes_AsStringAndSize(py_reason, &reason, NULL)) || find_functions())
         return NULL;
     slurm.prepare(&message);
     message.node_names = name;
@@ -175,13 +179,19 @@ static PyObject *change(PyObject *arguments, const char *format, uint32_t state)
 static PyObject *drain(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    return change(arguments, "sy", NODE_STATE_DRAIN);
+    return change(arguments, NODE_STATE_DRAIN);
+}
+
+static PyObject *fail(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return change(arguments, NODE_STATE_FAIL);
 }
 
 static PyObject *undrain(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    return change(arguments, "sz", NODE_STATE_UNDRAIN);
+    return change(arguments, NODE_STATE_UNDRAIN);
 }
 
 static PyObject *die_with_parent(PyObject *self, PyObject *arguments)
@@ -196,6 +206,7 @@ static PyMethodDef methods[] = {
     {"node", node, METH_VARARGS, "Return what slurmctld knows about a node."},
     {"drained", drained, METH_NOARGS, "Return the number of nodes, and the nodes that our user has drained."},
     {"drain", drain, METH_VARARGS, "Drain a node with a reason."},
+    {"fail", fail, METH_VARARGS, "Set a node to FAIL with a reason."},
     {"undrain", undrain, METH_VARARGS, "Undrain a node; set a reason if it is not None."},
     {"die_with_parent", die_with_parent, METH_NOARGS, "End this process when the one that forked it has ended."},
     LOG_METHODS,

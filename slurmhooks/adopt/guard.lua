@@ -65,7 +65,12 @@ end
 
 -- C modules that only compute. The functions of others, such as posix, would start programs and change files.
 local pure = { bit = true, cjson = true, lpeg = true, rex_pcre = true, rex_pcre2 = true, rex_posix = true, struct = true }
-local searchers, match, gsub = package.searchers or package.loaders, string.match, string.gsub
+local match = string.match
+-- LuaJIT has ffi in itself, which calls any function of C.
+for name in pairs(package.preload) do
+   if not pure[match(name, "^[^.]*")] then package.preload[name], package.loaded[name] = nil, nil end
+end
+local searchers, gsub = package.searchers or package.loaders, string.gsub
 local refused
 
 local function root(name) return match(name, "^[^.]*") end

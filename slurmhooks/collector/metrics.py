@@ -196,12 +196,20 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         super().__init__(path, handler)
 
     def verify_request(self, request: Any, client_address: object) -> bool:
-        """Accept a connection, unless there are too many."""
+        """Accept a connection, unless its user has too many.
+
+        If all users together have too many, the oldest one ends: one user may have thousands of subordinate ids, and a
+        program that collects metrics needs its connection for milliseconds.
+        """
         _, uid, _ = _PEER.unpack(request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
         with self._lock:
-            of_user = sum(user == uid for user, _ in self._readers.values())
-            if of_user >= MOST_OF_USER or len(self._readers) >= MOST_READERS:
+            if sum(user == uid for user, _ in self._readers.values()) >= MOST_OF_USER:
                 return False
+            if len(self._readers) >= MOST_READERS:
+                oldest = next(iter(self._readers))
+                del self._readers[oldest]
+                with suppress(OSError):  # the reader has ended it
+                    oldest.shutdown(socket.SHUT_RDWR)
             self._readers[request] = uid, time.monotonic() + READ_LIMIT
         return True
 

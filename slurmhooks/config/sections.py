@@ -93,7 +93,8 @@ class Health(Section):
     )
     at_most: Annotated[str, BeforeValidator(_brake), SHARE] = Field(
         default="10%",
-        description='the most nodes that are drained by the user of slurmd at a time: a number or a share such as "5%"',
+        description='the most nodes that one check drains at a time: a number or a share such as "5%"; all checks'
+        " together drain three times as many",
     )
     checks: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made checks, each with its name in the key check"

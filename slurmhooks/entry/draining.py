@@ -9,6 +9,7 @@ from __future__ import annotations
 from slurmhooks.errors import DeadlineExceeded
 from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import deadline
+from slurmhooks.hooks.node_states import CLOSED
 from slurmhooks.log import log
 from slurmhooks.node.model import reason_of
 
@@ -29,7 +30,7 @@ def drain(text: str) -> None:
         return
     try:
         with deadline.limit("draining the node with the text of the refusal", SECONDS):
-            if not native.node(name)["drained"]:
+            if not native.node(name)["state"] & CLOSED:
                 native.drain(name, reason.encode("utf-8", "surrogateescape"))
     except (OSError, DeadlineExceeded) as error:
         log.error("%s is drained without the text of the refusal: %s", name, error)

@@ -14,7 +14,8 @@ from slurmhooks.files import slurm_conf, trusted
 from slurmhooks.handlers import dispatch
 from slurmhooks.log import ERROR, INFO, log, printed
 from slurmhooks.node import children, ready, run, verdict
-from slurmhooks.node.draining import Asked, Brake, Unanswered
+from slurmhooks.node.brake import Brake
+from slurmhooks.node.draining import Asked, Unanswered
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State, StateFile
 
@@ -70,7 +71,7 @@ def _run(has_manifest: bool) -> int:
     slurmctld = Asked(native)
     if run.needs_load(checks, known):
         try:
-            known.append(str(slurmctld.node(name)["load"]))
+            known.append(slurmctld.node(name)["load"])
         except Unanswered as error:
             log.error("%s: slurmctld does not say what jobs it has: %s", name, error)
     faults, said = run.run(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from slurmhooks.jobcomp.segment import Record
     from slurmhooks.jobcomp.spool import Spool
 
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+"""What reading a damaged record raises."""
 IDLE = 10.0
 """Seconds until an idle worker looks at the spool again, to find what commands have put there."""
 
@@ -101,7 +103,11 @@ class Delivery:
         handlers = self._handlers(record)
         refused: dict[str, str] = {}
         if handlers:
-            arguments = self._arguments(record)
+            try:
+                arguments = self._arguments(record)
+            except UNREADABLE as error:
+                self._unreadable(record, f"it cannot be read: {error}")
+                return
             if isinstance(arguments, str):
                 record.reasons["slurmhooks"] = arguments
                 self._bury(record)
@@ -121,6 +127,12 @@ class Delivery:
         if working and self._may_hurry:
             self._may_hurry = False
             self._hurry(working)
+
+    def _unreadable(self, record: Record, reason: str) -> None:
+        """Count an attempt for which no handler could be called."""
+        log.error("%s: %s", _what(record), reason)
+        record.segment.note(record, "failed", "slurmhooks", reason)
+        self._end(record)
 
     def _hurry(self, working: Collection[str]) -> None:
         """End the pauses of records of which only handlers have failed that work now, as after an outage.

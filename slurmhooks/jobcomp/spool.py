@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files import regular
 from slurmhooks.files.durable import force, write
+from slurmhooks.jobcomp.frames import frames, key_of
 from slurmhooks.jobcomp.layout import FORMER, HEAD
 from slurmhooks.jobcomp.segment import SEGMENT, STATE, Record, Segment
 from slurmhooks.log import log
@@ -132,6 +133,14 @@ class Spool:
                 about = json.loads(regular.read(self._dead / f"{name}.json"))
             letters.append({"reasons": {}, **(_sound(about) if isinstance(about, dict) else {}), "id": name})
         return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
+
+    def message(self, letter: str) -> bytes:
+        """Return the message of a dead letter; b"" if it cannot be read."""
+        with suppress(OSError):
+            data = regular.read(self._dead / f"{letter}{SEGMENT}")
+            for frame in frames(data, key_of(data)):
+                return data[frame.start : frame.start + frame.size]
+        return b""
 
     def redeliver(self, letter: str) -> None:
         """Queue a dead letter for delivery to the handlers that do not have it.

@@ -12,14 +12,16 @@ import posix
 from slurmhooks.errors import Reject
 from slurmhooks.files import mounts, trusted
 from slurmhooks.hooks.terms import seconds
+from slurmhooks.node import processes
+from slurmhooks.node.processes import found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""slurmd starts the program without PATH."""
+LARGEST = 16 << 20
+"""Bytes of a file in which a text is looked for."""
 
 
 def mount(path: str, type: str | None = None, options: tuple[str, ...] = ()) -> None:
@@ -109,28 +111,14 @@ def cpus(least: int) -> None:
 
 
 def process(program: str, runs: bool = True, user: int | None = None) -> None:
-    """Require that a process runs, or that it does not.
+    """Require that a process runs, or that it does not; see slurmhooks.node.processes for what counts.
 
     Args:
-        program: its name without its folder.
+        program: the path of its file, or only its name, which any user may give to a file.
         runs: whether it must run.
-        user: the id of its user; by default any.
+        user: the id of its real user, which no setuid program changes; by default any.
     """
-    short = program.encode()[:15]  # as the kernel cuts it
-    for number in posix.listdir("/proc"):
-        if not number.isdecimal():
-            continue
-        try:
-            if user is not None and posix.stat(f"/proc/{number}").st_uid != user:
-                continue
-            if _read(f"/proc/{number}/comm").rstrip(b"\n") == short and _state(number) not in "ZX":
-                is_running = True
-                break
-        except OSError:  # it has ended
-            continue
-    else:
-        is_running = False
-    if is_running != runs:
+    if processes.runs(program, user) != runs:
         raise Reject(f"{program} does not run" if runs else f"{program} runs")
 
 
@@ -144,7 +132,7 @@ def file(
         exists: whether it must exist.
         newer: it was changed within this time, such as "10m".
         older: it was not changed within this time.
-        text: a text in it.
+        text: a text in the first 16 MiB of the file, which must be a regular one.
     """
     from time import time
 
@@ -162,7 +150,7 @@ def file(
         raise Reject(f"{path} was not changed within {newer}")
     if older is not None and age < _time(older):
         raise Reject(f"{path} was changed within {older}")
-    if text is not None and text.encode() not in _read(path):
+    if text is not None and text.encode() not in _content(path):
         raise Reject(f"{path} does not contain {text!r}")
 
 
@@ -280,12 +268,22 @@ def _read(path: str) -> bytes:
     return trusted.rest_of(posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC))
 
 
+def _content(path: str) -> bytes:
+    """Return the beginning of a file, which a user may have made: of any kind, and of any size.
+
+    Raises:
+        Reject: it cannot be read, or is no regular file.
+    """
+    from slurmhooks.files import regular  # few checks need it
+
+    try:
+        return trusted.rest_of(regular.opened(path), LARGEST)[:LARGEST]
+    except OSError as error:
+        raise Reject(f"{path}: {error.strerror}") from None
+
+
 def _text(path: str) -> str:
     return _read(path).decode("utf-8", "surrogateescape").strip()
-
-
-def _state(process: str) -> str:
-    return _read(f"/proc/{process}/stat").rpartition(b")")[2].split()[0].decode()
 
 
 def _meminfo() -> dict[str, int]:
@@ -336,14 +334,14 @@ def _output(words: tuple[str, ...]) -> tuple[int, str]:
         Reject: it cannot be started.
     """
     read, write = posix.pipe()
-    environment = {**posix.environ, b"PATH": posix.environ.get(b"PATH", _PATH.encode()), b"LC_ALL": b"C"}
+    environment = {**posix.environ, b"PATH": posix.environ.get(b"PATH", processes.PATH.encode()), b"LC_ALL": b"C"}
     actions = [
         (posix.POSIX_SPAWN_OPEN, 0, "/dev/null", posix.O_RDONLY, 0),
         (posix.POSIX_SPAWN_DUP2, write, 1),
         (posix.POSIX_SPAWN_DUP2, write, 2),
     ]
     try:
-        number = posix.posix_spawn(_found(words[0]), words, environment, file_actions=actions)
+        number = posix.posix_spawn(found(words[0]), words, environment, file_actions=actions)
     except OSError as error:
         posix.close(read)
         raise Reject(f"{words[0]}: {error.strerror}") from None
@@ -351,14 +349,6 @@ def _output(words: tuple[str, ...]) -> tuple[int, str]:
         posix.close(write)
     output = trusted.rest_of(read).decode("utf-8", "replace")
     return posix.waitstatus_to_exitcode(posix.waitpid(number, 0)[1]), output
-
-
-def _found(program: str) -> str:
-    """Return the path of a program; the name itself if no folder of PATH has it."""
-    if "/" in program:
-        return program
-    paths = (f"{folder}/{program}" for folder in posix.environ.get(b"PATH", _PATH.encode()).decode().split(":"))
-    return next((path for path in paths if posix.access(path, posix.X_OK)), program)
 
 
 def _size(text: str) -> object:

@@ -2,27 +2,43 @@
 """Drains the node and undrains it, and touches nothing that somebody else has decided.
 
 What is about to be done is in the state file before slurmctld is asked. So whenever this process is killed, the next
-run finishes it: a drained node is ours if its reason is one of those in the file.
+run finishes it: a drain is ours if reason, user and time are those of a drain in the file.
+
+When a node registers after ``scontrol reboot``, slurmctld mostly takes DRAIN away, whoever has set it, and starts jobs
+at once. FAIL closes a node in the same way and stays: such a node is FAIL until the run after that makes it DRAIN.
 """
 
 from __future__ import annotations
 
 from time import sleep
 
+from slurmhooks.hooks import node_states
+from slurmhooks.hooks.node_states import CLOSED, FAIL
+from slurmhooks.node.brake import JOINT
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Protocol, TypeVar
+    from collections.abc import Callable, Sequence
+    from typing import Protocol, TypedDict, TypeVar
 
+    from slurmhooks.node.brake import Brake, Drained
     from slurmhooks.node.state import State
 
     Answer = TypeVar("Answer")
 
-    class Known(Protocol):
-        """What slurmctld knows about a node; keys as in _slurmhooks_node."""
+    class Known(TypedDict):
+        """What slurmctld knows about a node, as in _slurmhooks_node.
 
-        def __getitem__(self, key: str, /) -> object:
-            """Return a value."""
+        ``own``: the user of this process has set the reason; ``time``: when; ``state`` and ``next_state``: see
+        slurmhooks.hooks.node_states; ``load``: a context, or "".
+        """
+
+        reason: str | None
+        own: bool
+        time: int
+        state: int
+        next_state: int
+        load: str
 
     class Slurmctld(Protocol):
         """The functions of _slurmhooks_node; they raise OSError if slurmctld does not answer or refuses."""
@@ -30,11 +46,14 @@ if TYPE_CHECKING:
         def node(self, name: str, /) -> Known:
             """Return what slurmctld knows about a node."""
 
-        def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
-            """Return the number of nodes; and time, index and name of each that this process's user has drained."""
+        def drained(self) -> tuple[int, list[Drained]]:
+            """Return the number of nodes; and those that this process's user has drained."""
 
         def drain(self, name: str, reason: bytes, /) -> None:
-            """Drain a node with a reason."""
+            """Drain a node with a reason; it is no longer FAIL."""
+
+        def fail(self, name: str, reason: bytes, /) -> None:
+            """Set a node to FAIL with a reason; it is no longer DRAIN."""
 
         def undrain(self, name: str, reason: bytes | None, /) -> None:
             """Undrain a node; set a reason if it is not None."""
@@ -82,13 +101,17 @@ class Asked:
         """Return what slurmctld knows about a node."""
         return self._answer(lambda: self._slurmctld.node(name))
 
-    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+    def drained(self) -> tuple[int, list[Drained]]:
         """Return the number of nodes, and those that are drained."""
         return self._answer(self._slurmctld.drained)
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain a node with a reason."""
         self._answer(lambda: self._slurmctld.drain(name, reason))
+
+    def fail(self, name: str, reason: bytes, /) -> None:
+        """Set a node to FAIL with a reason."""
+        self._answer(lambda: self._slurmctld.fail(name, reason))
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain a node; set a reason if it is not None."""
@@ -103,29 +126,9 @@ class Asked:
         raise Unanswered(self._error)
 
 
-class Brake:
-    """The most nodes that health checks drain."""
-
-    __slots__ = ("count", "percent")
-
-    def __init__(self, count: int | None = None, percent: float | None = None) -> None:
-        """Limit their number, or their share of all nodes."""
-        self.count = count
-        self.percent = percent
-
-    def most(self, nodes: int) -> int:
-        """Return the number for a cluster of so many nodes: at least 1 of a share."""
-        return self.count if self.count is not None else max(1, int(nodes * (self.percent or 0) / 100))
-
-    @classmethod
-    def of(cls, text: str) -> Brake:
-        """Return the brake of a text such as "10" or "5%"."""
-        return cls(percent=float(text[:-1])) if text.endswith("%") else cls(count=int(text))
-
-
 def settle(
     name: str,
-    reason: str | None,
+    texts: Sequence[str],
     state: State,
     brake: Brake,
     slurmctld: Asked,
@@ -137,7 +140,7 @@ def settle(
 
     Args:
         name: of the node.
-        reason: with which it must be drained; None if all checks pass.
+        texts: those of the checks that refuse; none if all pass.
         state: of the node.
         brake: limits the number of drained nodes.
         slurmctld: asks it.
@@ -149,76 +152,125 @@ def settle(
         Unanswered: slurmctld does not answer; the next run tries again.
         OSError: the state cannot be written.
     """
-    if reason is None and not state.reasons:
+    if not texts and not state.reasons:
         return None
     node = slurmctld.node(name)
-    ours = bool(node["drained"]) and node["reason"] in state.reasons
-    if reason is None:
-        if ours:
-            _undrain(name, node, state, slurmctld, now)
-            state.unconfirmed = False
-            return Said(f"{name} undrained: all health checks pass", False)
-        if node["drained"] or not state.released <= now <= state.released + SAVED:
-            state.forget()
-        return None
+    ours = _is_ours(node, state)
     if ours:
-        if state.unconfirmed and not _has_room(name, brake, slurmctld, pause):
-            return _brake(name, node, brake, state, slurmctld, now)
-        if node["reason"] == reason and not state.unconfirmed:
+        _date(node, state)  # a former run was killed before it could
+    if not texts:
+        return _passed(name, node, ours, state, slurmctld, save, now)
+    reason = JOINT.join(texts)
+    if ours:
+        if state.unconfirmed and not _has_room(name, texts, brake, slurmctld, pause):
+            return _brake(name, node, reason, brake, state, slurmctld, save, now)
+        fails = node_states.drain_ends(node["state"], node["next_state"])
+        if node["reason"] == reason and bool(node["state"] & FAIL) == fails and not state.unconfirmed:
             return None
-        _set(name, reason, state, slurmctld, save)
+        _close(name, node, reason, state, slurmctld, save)
         state.unconfirmed = False
         return Said(f"{name} drained: {reason}", True)
-    if node["drained"]:
+    # A drain that slurmctld itself ends in a moment keeps the node closed no longer.
+    passing = not node["state"] & FAIL and node_states.drain_ends(node["state"], node["next_state"])
+    if node["state"] & CLOSED and not passing:
         state.forget()
         return Said(f"{name} stays as it is, drained by others ({node['reason']}); health checks say: {reason}", False)
-    nodes, others = slurmctld.drained()
-    if len([other for _, _, other in others if other != name]) >= brake.most(nodes):
+    nodes, drained = slurmctld.drained()
+    if not brake.has_room(name, texts, nodes, [other for other in drained if other[2] != name]):
         return _braked(name, brake, reason)
     state.unconfirmed = True
-    state.before = str(node["reason"] or "") if node["down"] else ""
-    _set(name, reason, state, slurmctld, save)
-    if not _has_room(name, brake, slurmctld, pause):
-        return _brake(name, slurmctld.node(name), brake, state, slurmctld, now)
+    state.before = node["reason"] or "" if node["state"] & node_states.BASE == node_states.DOWN else ""
+    _close(name, node, reason, state, slurmctld, save)
+    if not _has_room(name, texts, brake, slurmctld, pause):
+        return _brake(name, slurmctld.node(name), reason, brake, state, slurmctld, save, now)
     state.unconfirmed = False
     return Said(f"{name} drained: {reason}", True)
 
 
-def _set(name: str, reason: str, state: State, slurmctld: Asked, save: Callable[[], object]) -> None:
+def _is_ours(node: Known, state: State) -> bool:
+    """Tell whether a node is closed by us: an equal text of somebody else has another user or another time."""
+    reason = node["reason"] or ""
+    own = node_states.without_appended(reason)
+    times = [time for each, time in state.reasons if each == own]
+    if not node["state"] & CLOSED or not times:
+        return False
+    return own != reason or (node["own"] and (0 in times or node["time"] in times))
+
+
+def _date(node: Known, state: State) -> None:
+    """Note when slurmctld has closed the node for us."""
+    if node["own"]:
+        state.reasons = [
+            (reason, time or (node["time"] if reason == node["reason"] else 0)) for reason, time in state.reasons
+        ]
+
+
+def _passed(
+    name: str, node: Known, ours: bool, state: State, slurmctld: Asked, save: Callable[[], object], now: float
+) -> Said | None:
+    """End our drain of a node whose checks pass, unless somebody else needs it now."""
+    if ours:
+        why = node_states.needed_by_others(node["state"])
+        if why:
+            return Said(f"{name} stays drained, although all health checks pass: {why}", False)
+        _undrain(name, node, state, slurmctld, save, now)
+        state.unconfirmed = False
+        return Said(f"{name} undrained: all health checks pass", False)
+    if node["state"] & CLOSED or not state.released <= now <= state.released + SAVED:
+        state.forget()
+    return None
+
+
+def _close(name: str, node: Known, reason: str, state: State, slurmctld: Asked, save: Callable[[], object]) -> None:
+    """Drain the node; with FAIL if DRAIN would end when it registers."""
     # Former reasons are kept: a slurmctld that is killed before it has saved its state has one of them again.
-    state.reasons = [*(each for each in state.reasons if each != reason), reason][-MOST_REASONS:]
+    state.reasons = [*state.reasons, (reason, 0)][-MOST_REASONS:]
     state.released = 0.0
     save()
-    slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))
+    close = slurmctld.fail if node_states.drain_ends(node["state"], node["next_state"]) else slurmctld.drain
+    close(name, reason.encode("utf-8", "surrogateescape"))
+    _date(slurmctld.node(name), state)
 
 
-def _undrain(name: str, node: Known, state: State, slurmctld: Asked, now: float) -> None:
+def _undrain(name: str, node: Known, state: State, slurmctld: Asked, save: Callable[[], object], now: float) -> None:
+    if node["state"] & FAIL:  # only DRAIN can be ended without more
+        _close(name, node, node_states.without_appended(node["reason"] or ""), state, slurmctld, save)
     # A node that was down when it was drained gets its reason back: ReturnToService reads it.
-    before = state.before.encode("utf-8", "surrogateescape") if node["down"] and state.before else None
+    is_down = node["state"] & node_states.BASE == node_states.DOWN
+    before = state.before.encode("utf-8", "surrogateescape") if is_down and state.before else None
     slurmctld.undrain(name, before)
     state.released = now
 
 
-def _has_room(name: str, brake: Brake, slurmctld: Asked, pause: Callable[[float], None]) -> bool:
+def _has_room(name: str, texts: Sequence[str], brake: Brake, slurmctld: Asked, pause: Callable[[float], None]) -> bool:
     """Tell whether the node, which is drained, is among the first that may be.
 
     All nodes may have found room at the same time. The order in which slurmctld has drained them decides, which is
     final when its clock has moved on.
     """
     pause(SETTLED)
-    nodes, others = slurmctld.drained()
-    names = [other for _, _, other in sorted(others)]
-    return name not in names or names.index(name) < brake.most(nodes)
+    return brake.has_room(name, texts, *slurmctld.drained())
 
 
-def _brake(name: str, node: Known, brake: Brake, state: State, slurmctld: Asked, now: float) -> Said:
-    reason = str(node["reason"])
-    if node["drained"] and reason in state.reasons:
-        _undrain(name, node, state, slurmctld, now)
+def _brake(
+    name: str,
+    node: Known,
+    reason: str,
+    brake: Brake,
+    state: State,
+    slurmctld: Asked,
+    save: Callable[[], object],
+    now: float,
+) -> Said:
+    """Take our drain back."""
+    if _is_ours(node, state):
+        if node_states.drain_ends(node["state"], node["next_state"]):
+            slurmctld.drain(name, reason.encode("utf-8", "surrogateescape"))  # which ends when the node registers
+        elif not node_states.needed_by_others(node["state"]):
+            _undrain(name, node, state, slurmctld, save, now)
     return _braked(name, brake, reason)
 
 
 def _braked(name: str, brake: Brake, reason: str) -> Said:
-    most = f"{brake.percent:g}%" if brake.count is None else str(brake.count)
-    text = f"{name} is not drained, because {most} of the nodes are: [health] at_most; health checks say: {reason}"
+    text = f"{name} is not drained, because {brake} of the nodes are: [health] at_most; health checks say: {reason}"
     return Said(text, True)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slurmhooks.handlers.registry import Handler
-    from slurmhooks.node.draining import Asked, Brake, Said
+    from slurmhooks.node.brake import Brake
+    from slurmhooks.node.draining import Asked, Said
     from slurmhooks.node.model import Result
     from slurmhooks.node.state import State
 
@@ -29,7 +30,7 @@ class Settings:
 
     Attributes:
         seconds: what all checks may take together.
-        brake: the most nodes that checks drain.
+        brake: the most nodes that one check drains.
         metrics: folder for a file with metrics; "" for none.
     """
 
@@ -100,7 +101,7 @@ def run(
         verdict.take_as_last(chosen, results, state)
     try:
         said = draining.settle(
-            node.name, verdict.reason(checks, state), state, settings.brake, slurmctld, save, now, pause
+            node.name, verdict.texts(checks, state), state, settings.brake, slurmctld, save, now, pause
         )
     except draining.Unanswered as error:
         return [*faults, f"{node.name} keeps its state: slurmctld could not be asked or told: {error}"], None

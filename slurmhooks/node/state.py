@@ -43,7 +43,8 @@ class State:
     Attributes:
         slurmd: process id and start time of the slurmd that ran the last checks.
         boot: the boot id of the last run.
-        reasons: the reasons with which we have drained the node, or were about to; empty if we have not.
+        reasons: the reasons with which we have drained the node, or were about to, and when slurmctld says that they
+            were set (0: it was not asked); empty if we have not.
         unconfirmed: the brake has not been asked after the node was drained.
         released: when we undrained it, in seconds since 1970; 0: we have not. The reasons are kept for a while.
         before: the reason that a node had which was down when we drained it; "" if it was not.
@@ -61,7 +62,7 @@ class State:
 
     def forget(self) -> None:
         """Have nothing to do with a drain of the node."""
-        self.reasons: list[str] = []
+        self.reasons: list[tuple[str, int]] = []
         self.unconfirmed = False
         self.released = 0.0
         self.before = ""
@@ -76,7 +77,7 @@ class State:
             (HEAD,),
             ("run", self.slurmd, self.boot),
             ("before", self.before, repr(self.released)),
-            *(("ours", r) for r in self.reasons),
+            *(("ours", reason, str(time)) for reason, time in self.reasons),
         ]
         rows += [("unconfirmed",)] if self.unconfirmed else []
         rows += [
@@ -103,7 +104,8 @@ def read(data: bytes) -> State:
             state.before, released = words
             state.released = float(released)
         elif kind == "ours":
-            state.reasons += words
+            reason, time = words if len(words) > 1 else (*words, "0")  # of a former version
+            state.reasons.append((reason, int(time)))
         elif kind == "unconfirmed":
             state.unconfirmed = True
         elif kind == "check":

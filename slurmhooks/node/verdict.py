@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the results of health checks to the reason with which the node is drained, if any."""
+"""From the results of health checks to the texts for which the node is drained, if any."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def is_failing(check: Handler, state: State) -> bool:
     return bool(history.text) and history.fails >= terms_of(check).fails
 
 
-def reason(checks: Iterable[Handler], state: State) -> str | None:
-    """Return the reason with which the node must be drained; None if it need not be."""
+def texts(checks: Iterable[Handler], state: State) -> list[str]:
+    """Return the texts for which the node must be drained, each once; none if it need not be."""
     failing = [check for check in checks if terms_of(check).mode == ENFORCE and is_failing(check, state)]
-    return "; ".join(dict.fromkeys(state.of(check.label).text for check in failing)) or None
+    return list(dict.fromkeys(state.of(check.label).text for check in failing))
 
 
 def forget(checks: Iterable[Handler], state: State) -> None:

@@ -24,7 +24,11 @@ class Call:
 
     @classmethod
     def of(cls, message: bytes) -> Call:
-        """Return the call that a power program has kept."""
+        """Return the call that a power program has kept.
+
+        Raises:
+            ValueError: it is damaged.
+        """
         nodes, features, job_id, resume_file = (part.decode(errors="replace") for part in message.split(b"\0", 3))
         return cls(nodes, features or None, tuple(_jobs(job_id, resume_file)))
 

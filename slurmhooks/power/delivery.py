@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import SlurmhooksError
-from slurmhooks.jobcomp.delivery import Delivery
+from slurmhooks.jobcomp.delivery import UNREADABLE, Delivery
 from slurmhooks.log import log
 from slurmhooks.power.calls import Call
 from slurmhooks.power.metrics import Counts
@@ -46,14 +46,23 @@ class PowerDelivery(Delivery):
         """Return the names of a host list.
 
         Raises:
+            ValueError: it is none.
             SlurmhooksError: scontrol cannot be run.
         """
         if nodes not in self._names:
-            self._names[nodes] = tuple(self._ask("show", "hostnames", nodes).split())
+            try:
+                text = self._ask("show", "hostnames", nodes)
+            except SlurmhooksError:
+                self._ask("show", "hostnames", "n1")  # raises if it is not this list that scontrol cannot read
+                raise ValueError(f"{nodes!r} is no list of nodes") from None
+            self._names[nodes] = tuple(text.split())
         return self._names[nodes]
 
     def _keys(self, record: Record) -> Collection[object]:
-        return self._expand(_call(record).nodes)
+        try:
+            return self._expand(_call(record).nodes)
+        except UNREADABLE:
+            return ()  # its attempt will fail, and keeps no other call waiting
 
     def _arguments(self, record: Record) -> dict[str, object] | str:
         call = _call(record)
@@ -84,7 +93,12 @@ class PowerDelivery(Delivery):
 
     def _give_up(self, record: Record, reason: str) -> None:
         """Set the nodes of a call to DOWN, then make it a dead letter; without an answer of slurmctld, try again."""
-        hostlist = _call(record).nodes
+        try:
+            hostlist = _call(record).nodes
+            self._expand(hostlist)
+        except UNREADABLE:
+            self._keep_dead(record)  # nobody knows which nodes
+            return
         try:
             down(hostlist, reason, self._ask)
         except SlurmhooksError as error:

@@ -50,6 +50,8 @@ MOST_ANSWER = 1 << 16
 MOST = 1 << 20
 """Bytes of a message of a child at most."""
 LOADED = b"loaded"
+PAUSE = 5.0
+"""Seconds after a turn whose process was ended, at most: whatever the reason is, it may come at once again."""
 
 
 def main(spool: Path) -> None:
@@ -90,15 +92,17 @@ def deliver(spool: Path) -> None:
     look = partial(bound, spool / LOG, MAX_LOG)
     while waits(spool):
         try:
-            limit = site.read_config(site.config_name()).power.timeout
+            section = site.read_config(site.config_name()).power
         except (ConfigError, LoadError) as error:
             trouble.note("\n".join(error.findings))
             time.sleep(IDLE)
             continue
-        done = in_child(partial(turn, spool, failure), limit, look)
+        done = in_child(partial(turn, spool, failure), section.timeout, look)
         failure = done.failure
         if failure is None:
             trouble.note(done.why)
+        else:
+            _rest(min(PAUSE, section.backoff), look, lambda: False)
         if done.watch is not None:
             _rest(REPEAT, look, done.watch.changed)
         elif done.wait and (segments := _segments(spool)):

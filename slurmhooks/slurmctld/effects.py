@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.hooks import node_states
 from slurmhooks.log import quoted
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.slurmctld.action import Action
 
-DRAIN = 0x200
-"""NODE_STATE_DRAIN of slurm.h: a flag in a node's state."""
 PENDING, RUNNING, SUSPENDED, CANCELLED = 0, 1, 2, 4
 """JOB_PENDING, JOB_RUNNING, JOB_SUSPENDED and JOB_CANCELLED of slurm.h."""
 LAST_STATE = SUSPENDED
@@ -46,7 +45,7 @@ def job_state(record: Any) -> tuple[Any, ...]:
 
 def node_state(node: Any) -> tuple[Any, ...]:
     """Return whether a node is drained, and why."""
-    drained = bool(node._struct.raw("node_state") & DRAIN)
+    drained = bool(node._struct.raw("node_state") & node_states.DRAIN)
     return drained, node.reason if drained else None
 
 
@@ -94,7 +93,9 @@ def _not_ours(action: Action, node: Any) -> str | None:
     """Return why the drain of a node is not to be ended, or None."""
     if action.kind != "undrain":
         return None
-    reason = node.reason or ""
+    if needed := node_states.needed_by_others(node._struct.raw("node_state")):
+        return needed
+    reason = node_states.without_appended(node.reason or "")
     held = f"its reason is {quoted(reason)}, set by user {node.reason_uid}"
     if action.mark:
         return None if reason.endswith(action.mark) else f"this rule has not drained it: {held}"

@@ -6,8 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slurmhooks.fields.constants import NodeStateFlag
+from slurmhooks.hooks import node_states
 from slurmhooks.node import children, run, verdict
-from slurmhooks.node.draining import Asked, Brake
+from slurmhooks.node.brake import Brake
+from slurmhooks.node.draining import Asked
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
 from slurmhooks.testing.log_capture import CapturedLog
@@ -15,10 +18,11 @@ from slurmhooks.testing.runner import registry_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import ModuleType
 
     from slurmhooks.handlers.registry import Handler, Registry
+    from slurmhooks.node.brake import Drained
     from slurmhooks.node.draining import Known
     from slurmhooks.node.model import Result
 
@@ -30,12 +34,14 @@ class FakeNode:
         name: NodeName.
         contexts: why the checks run, and what jobs have of the node.
         nodes: how many nodes the cluster has.
-        others: how many others of them have been drained by root, before this one.
+        others: how many others of them have been drained by root, before this one, for any check; or how many for
+            each reason.
         down: it is down, with this reason; None: it is not.
 
     Attributes:
-        drained: whether it is drained; a test may drain or undrain it, as an administrator would.
-        reason: its reason; None if it has none.
+        flags: of its state, by Slurm's names without NODE_STATE_, such as "DRAIN", "REBOOT_ISSUED" or "POWER_DOWN"; a
+            test may change them, as slurmctld and administrators would.
+        next_state: what ``scontrol reboot`` has asked for: "RESUME", "DOWN", or "UNDRAIN" (ASAP); None: nothing.
         answers: whether slurmctld answers.
         clock: seconds since 1970, for checks with ``every``; a test may set it forward.
     """
@@ -46,7 +52,7 @@ class FakeNode:
         *,
         contexts: Iterable[str] = ("cycle", "idle"),
         nodes: int = 100,
-        others: int = 0,
+        others: int | Mapping[str, int] = 0,
         down: str | None = None,
     ) -> None:
         """Make a healthy node; see the class."""
@@ -55,11 +61,59 @@ class FakeNode:
         self.nodes = nodes
         self.others = others
         self.down = down is not None
-        self.drained = False
+        self.flags: set[str] = set()
+        self.next_state: str | None = None
         self.reason = down
         self.answers = True
         self.clock = 1.8e9
         self._state = State()
+
+    @property
+    def drained(self) -> bool:
+        """Whether the node is drained; a test may drain or undrain it, as an administrator would."""
+        return "DRAIN" in self.flags
+
+    @drained.setter
+    def drained(self, value: bool) -> None:
+        (self.flags.add if value else self.flags.discard)("DRAIN")
+
+    @property
+    def reason(self) -> str | None:
+        """Its reason; None if it has none. A test may set it, as an administrator would."""
+        return self._reason
+
+    @reason.setter
+    def reason(self, value: str | None) -> None:
+        self._reason, self._own = value, False
+
+    def register(self) -> None:
+        """Do what slurmctld does when slurmd registers, such as after a reboot."""
+        if "REBOOT_ISSUED" not in self.flags:
+            return
+        if node_states.drain_ends(_bits(self), _next_bits(self)):
+            self.flags.discard("DRAIN")
+        self.flags.discard("REBOOT_ISSUED")
+        self.down, self.next_state = self.next_state == "DOWN", None
+        if not self.down and not self.flags & {"DRAIN", "FAIL"}:
+            self.reason = None
+
+
+def _bits(node: FakeNode) -> int:
+    """Return the state as Slurm has it.
+
+    Raises:
+        ValueError: it has no such flag.
+    """
+    known = {flag.name.removeprefix("NODE_STATE_"): flag.value for flag in NodeStateFlag if flag.name}
+    unknown = sorted(node.flags - known.keys())
+    if unknown:
+        raise ValueError(f"FakeNode.flags has no {unknown[0]!r}; it may have {', '.join(sorted(known))}")
+    return sum(known[name] for name in node.flags) | (node_states.DOWN if node.down else 2)
+
+
+def _next_bits(node: FakeNode) -> int:
+    known = {None: node_states.UNSET, "RESUME": 1 << 8, "DOWN": node_states.DOWN, "UNDRAIN": node_states.UNDRAIN}
+    return known[node.next_state]
 
 
 @dataclass(frozen=True)
@@ -139,23 +193,40 @@ class _Slurmctld:
     def node(self, name: str, /) -> Known:
         """Return what slurmctld knows about the node."""
         node = self._answer()
-        return {"drained": node.drained, "reason": node.reason, "down": node.down}
+        return {
+            "reason": node.reason,
+            "own": node._own,
+            "time": 1,
+            "state": _bits(node),
+            "next_state": _next_bits(node),
+            "load": "",
+        }
 
-    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+    def drained(self) -> tuple[int, list[Drained]]:
         """Return the number of nodes, and those that are drained."""
         node = self._answer()
-        own = [(1, node.others, node.name)] if node.drained else []
-        return node.nodes, [*((0, index, f"other{index}") for index in range(node.others)), *own]
+        groups = {None: node.others} if isinstance(node.others, int) else node.others
+        reasons = [reason for reason, count in groups.items() for _ in range(count)]
+        own = [(1, len(reasons), node.name, node.reason)] if node.flags & {"DRAIN", "FAIL"} else []
+        return node.nodes, [*((0, index, f"other{index}", reason) for index, reason in enumerate(reasons)), *own]
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain the node."""
+        self._close("DRAIN", reason)
+
+    def fail(self, name: str, reason: bytes, /) -> None:
+        """Set the node to FAIL."""
+        self._close("FAIL", reason)
+
+    def _close(self, flag: str, reason: bytes) -> None:
         node = self._answer()
-        node.drained, node.reason = True, reason.decode()
+        node.flags = (node.flags - {"DRAIN", "FAIL"}) | {flag}
+        node._reason, node._own = reason.decode(), True
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain the node."""
         node = self._answer()
-        node.drained = False
+        node.flags.discard("DRAIN")
         if reason is not None:
             node.reason = reason.decode()
         elif not node.down:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Signatures of bundles, which ssh-keygen makes and checks: OpenSSH is on nearly every machine of a cluster."""
 
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,6 +18,8 @@ NAMESPACE = "slurmhooks"
 SUFFIX = ".sig"
 LARGEST = 1 << 16
 """Maximum bytes of a signature."""
+FOLDERS = "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/sbin:/usr/local/sbin"
+"""Where ssh-keygen is looked for: another program of this name in the caller's PATH would accept any signature."""
 
 
 def beside(bundle: Path) -> Path:
@@ -88,9 +91,9 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
 
 
 def _run(arguments: list[str], stdin: bytes | None) -> subprocess.CompletedProcess[str]:
-    try:
-        done = subprocess.run(["ssh-keygen", *arguments], input=stdin, capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise Finding("ssh-keygen is not on PATH: install OpenSSH's client") from error
+    program = shutil.which("ssh-keygen", path=FOLDERS)
+    if program is None:
+        raise Finding(f"there is no ssh-keygen in {FOLDERS}: install OpenSSH's client")
+    done = subprocess.run([program, *arguments], input=stdin, capture_output=True, check=False)
     out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)

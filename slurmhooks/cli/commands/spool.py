@@ -2,8 +2,10 @@
 """Show job records or power calls that wait for delivery, and dead letters; deliver them now, or discard them."""
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,18 +14,34 @@ from typing import Any
 import click
 
 from slurmhooks.cli import documents, output, parameters
+from slurmhooks.cli import slurm as programs
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.groups import Group
+from slurmhooks.errors import SlurmhooksError
 from slurmhooks.files import slurm_conf
+from slurmhooks.jobcomp.delivery import IDLE, UNREADABLE
+from slurmhooks.jobcomp.segment import Record
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
+from slurmhooks.power import overtaken
+from slurmhooks.power.calls import Call
+from slurmhooks.power.model import scontrol
 from slurmhooks.processes import deliverer, process
 from slurmhooks.site import sources as site
+
+START = "from slurmhooks.processes import deliverer; deliverer.start(deliverer.folder())"
+SHOWN = 20
+"""Waiting records that are printed."""
 
 
 @dataclass(kw_only=True)
 class Letter:
-    """A record that could not be delivered."""
+    """A record that could not be delivered.
+
+    Attributes:
+        nodes: of a power call.
+        overtaken: nodes of a power call that Slurm no longer wants to be so, and what they are; "": none is known.
+    """
 
     id: str
     hook: str = ""
@@ -32,6 +50,8 @@ class Letter:
     tries: int = 0
     reasons: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
+    nodes: str = ""
+    overtaken: str = ""
 
 
 @dataclass(kw_only=True)
@@ -42,6 +62,7 @@ class Report:
         oldest: when the oldest record was written.
         next: when the next attempt begins of a record that has failed.
         why: why the last attempt of the oldest such record has failed, by handler.
+        records: those that wait, oldest first.
     """
 
     folder: Path
@@ -52,6 +73,51 @@ class Report:
     why: dict[str, str]
     dead: list[Letter]
     lost: list[dict[str, Any]]
+    records: list[Letter]
+
+
+class Place:
+    """A spool, and how texts speak of it.
+
+    Attributes:
+        of_power: it has power calls.
+        name: of the command for it.
+    """
+
+    def __init__(self, spool: Spool, of_power: bool) -> None:
+        """Store the arguments; see the class."""
+        self.spool = spool
+        self.of_power = of_power
+        self.name = f"slurmhooks spool{' --power' if of_power else ''}"
+
+    def deliver(self) -> None:
+        """See that what waits is delivered, and say by whom.
+
+        Raises:
+            Finding: nobody can be started.
+        """
+        if not self.of_power:
+            click.echo(
+                f"slurmctld's workers look for them within {IDLE:.0f} seconds, while it runs with JobCompType="
+                "jobcomp/python"
+            )
+        elif deliverer.waits(self.spool.folder):
+            # As the power programs do, which Slurm gives no environment either. Another process may deliver already.
+            tool = programs.find_program("scontrol")
+            folders = [programs.PROGRAM_PATH, "/sbin", "/bin", *([str(tool.parent)] if tool else [])]
+            where = f"slurmhooks_sysconfdir={slurm_conf.directory()}"
+            done = subprocess.run(
+                (sys.executable, "-I", "-W", "ignore", "-X", where, "-c", START),
+                env={"PATH": os.pathsep.join(folders)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if done.returncode:
+                raise Finding(f"their delivery cannot be started: {done.stderr.strip()}")
+            click.echo(shown(f"their delivery has begun; its log is {self.spool.folder / deliverer.LOG}"))
 
 
 @click.group("spool", cls=Group, invoke_without_command=True)
@@ -74,14 +140,14 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
     user = slurm_conf.slurm_user()
     if os.getuid() == 0 and user:
         process.become(user)  # slurmctld and its workers must be able to read and remove what this command writes
-    context.obj = Spool(folder, in_memory=False)
+    place = context.obj = Place(Spool(folder, in_memory=False), of_power)
     if not folder.is_dir():
         raise Finding(f"{folder}: there is no spool: {maker}")
     if context.invoked_subcommand is not None:
         return
-    report = collect(context.obj)
-    output.result(report, show)
-    findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []
+    report = collect(place)
+    output.result(report, lambda report: show(report, place))
+    findings = [f"{len(report.dead)} dead letters: '{place.name} redeliver' or 'discard'"] if report.dead else []
     if report.lost:
         findings.append(
             f"{len(report.lost)} records were not kept: {folder}/lost.jsonl names the jobs; remove it when done"
@@ -92,41 +158,68 @@ def command(context: click.Context, sysconfdir: Path, of_power: bool) -> None:
 
 @command.command("redeliver")
 @click.argument("ids", nargs=-1)
+@click.option("--overtaken", "anyway", is_flag=True, help="Also power calls that Slurm no longer wants.")
 @click.pass_obj
-def redeliver(spool: Spool, ids: tuple[str, ...]) -> None:
-    """Deliver dead letters again, to the handlers that have not got them; without IDS, all dead letters."""
-    _each(spool, ids, spool.redeliver)
+def redeliver(place: Place, ids: tuple[str, ...], anyway: bool) -> None:
+    """Deliver dead letters again, to the handlers that have not got them; without IDS, all dead letters.
+
+    A power call whose nodes are not as they were is left: it might start a machine that nobody has asked for.
+    """
+    letters = _dead(place)
+    _require(place, ids, [letter.id for letter in letters], "")
+    chosen = [letter for letter in letters if not ids or letter.id in ids]
+    left = [letter for letter in chosen if letter.overtaken and not anyway]
+    for letter in chosen:
+        if letter not in left:
+            place.spool.redeliver(letter.id)
+    if len(chosen) > len(left):
+        click.echo(f"queued for delivery: {len(chosen) - len(left)}")
+        place.deliver()
+    if left:
+        raise Findings(
+            f"{letter.id} is not delivered, because Slurm no longer wants {letter.hook} of {letter.nodes}:"
+            f" {letter.overtaken}; '{place.name} discard {letter.id}', or redeliver it with --overtaken"
+            for letter in left
+        )
 
 
 @command.command("retry")
 @click.pass_obj
-def retry(spool: Spool) -> None:
+def retry(place: Place) -> None:
     """Deliver what waits after a failure now, without the rest of its pause."""
-    spool.refresh()
-    for record in spool.records():
+    place.spool.refresh()
+    for record in place.spool.records():
         if record.tries:
             record.segment.note(record, "now")
+    if any(True for _ in place.spool.records()):
+        place.deliver()
 
 
 @command.command("discard")
 @click.argument("ids", nargs=-1, required=True)
 @click.pass_obj
-def discard(spool: Spool, ids: tuple[str, ...]) -> None:
-    """Remove dead letters."""
-    _each(spool, ids, spool.discard)
+def discard(place: Place, ids: tuple[str, ...]) -> None:
+    """Remove dead letters, or records that wait; a handler that is running goes on."""
+    place.spool.refresh()
+    dead = [str(letter["id"]) for letter in place.spool.letters()]
+    waiting = {record.frame.id: record for record in place.spool.records()}
+    _require(place, ids, [*dead, *waiting], ", and no record that waits")
+    for name in ids:
+        if name in dead:
+            place.spool.discard(name)
+        else:
+            waiting[name].segment.note(waiting[name], "dead")
 
 
-def _each(spool: Spool, ids: tuple[str, ...], act: Callable[[str], None]) -> None:
-    known = [letter["id"] for letter in spool.letters()]
+def _require(place: Place, ids: Iterable[str], known: Collection[str], more: str) -> None:
     unknown = [name for name in ids if name not in known]
     if unknown:
-        raise Findings(f"no dead letter {name}: 'slurmhooks spool' shows them" for name in unknown)
-    for name in ids or known:
-        act(name)
+        raise Findings(f"no dead letter {name}{more}: '{place.name}' shows them" for name in unknown)
 
 
-def collect(spool: Spool) -> Report:
+def collect(place: Place) -> Report:
     """Collect the report; remove only segments that are finished."""
+    spool = place.spool
     spool.refresh()
     records = list(spool.records())
     failing = [record for record in records if record.tries > 0]
@@ -137,29 +230,87 @@ def collect(spool: Spool) -> Report:
         oldest=min((record.frame.time / 1e9 for record in records), default=None),
         next=min((record.due for record in failing), default=None),
         why=failing[0].reasons if failing else {},
-        dead=[documents.build(Letter, letter) for letter in spool.letters()],
+        dead=_dead(place),
         lost=spool.lost(),
+        records=[_waiting(place, record) for record in records],
     )
 
 
-def show(report: Report) -> None:
+def _dead(place: Place) -> list[Letter]:
+    letters = [documents.build(Letter, letter) for letter in place.spool.letters()]
+    if place.of_power and letters:
+        try:
+            known = overtaken.states()
+        except SlurmhooksError as error:
+            output.note(f"whether Slurm still wants what these calls are about is not known: {error}")
+            known = None
+        for letter in letters:
+            letter.nodes = _nodes(place.spool.message(letter.id))
+            if known is not None and letter.nodes and letter.hook in overtaken.WANTS:
+                letter.overtaken = _overtaken(letter, known)
+    return letters
+
+
+def _overtaken(letter: Letter, known: dict[str, frozenset[str]]) -> str:
+    try:
+        names = scontrol("show", "hostnames", letter.nodes).split()
+    except SlurmhooksError as error:
+        return str(error)
+    return overtaken.overtaken(letter.hook, names, known)
+
+
+def _waiting(place: Place, record: Record) -> Letter:
+    frame = record.frame
+    return Letter(
+        id=frame.id,
+        hook=frame.hook,
+        job_id=frame.job_id,
+        time=frame.time // 10**9,
+        tries=record.tries,
+        reasons=record.reasons,
+        passed=sorted(record.passed),
+        nodes=_nodes(record.segment.message(frame)) if place.of_power else "",
+    )
+
+
+def _nodes(message: bytes) -> str:
+    """Return the nodes of a power call; what it begins with if it is damaged."""
+    try:
+        return Call.of(message).nodes
+    except UNREADABLE:
+        return message.partition(b"\0")[0].decode(errors="replace")
+
+
+def show(report: Report, place: Place) -> None:
     """Print the report."""
     age = "" if report.oldest is None else f", the oldest for {time.time() - report.oldest:.0f} s"
     click.echo(shown(f"{report.folder}: {report.waiting} records wait, {report.failing} of them after a failure{age}"))
     if report.next is not None:
-        click.echo(f"next attempt in {max(0, report.next - time.time()):.0f} s; 'slurmhooks spool retry' begins it now")
+        click.echo(f"next attempt in {max(0, report.next - time.time()):.0f} s; '{place.name} retry' begins it now")
     for handler, reason in report.why.items():
         click.echo(shown(f"last failure: {handler}: {reason}"))
+    _table("waiting", report.records[:SHOWN], place)
+    if len(report.records) > SHOWN:
+        click.echo(f"and {len(report.records) - SHOWN} more: '{place.name} --json' shows all")
+    _table("dead letter", report.dead, place)
+
+
+def _table(title: str, letters: list[Letter], place: Place) -> None:
     cells = [
         [
             letter.id,
             letter.hook,
-            str(letter.job_id),
+            letter.nodes if place.of_power else str(letter.job_id),
             datetime.fromtimestamp(letter.time).isoformat(sep=" "),
             str(letter.tries),
-            "; ".join(f"{handler}: {reason}" for handler, reason in letter.reasons.items()),
+            "; ".join(
+                [
+                    *([f"Slurm no longer wants it: {letter.overtaken}"] if letter.overtaken else []),
+                    *(f"{handler}: {reason}" for handler, reason in letter.reasons.items()),
+                ]
+            ),
         ]
-        for letter in report.dead
+        for letter in letters
     ]
     if cells:
-        output.table(("dead letter", "hook", "job", "time", "tries", "why"), cells)
+        output.table((title, "hook", "nodes" if place.of_power else "job", "time", "tries", "why"), cells)

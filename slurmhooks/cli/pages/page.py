@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from slurmhooks._version import __version__
 from slurmhooks.cli import output
 from slurmhooks.cli.pages import charts
 from slurmhooks.cli.pages.markup import Html, element, joined, number, text
+from slurmhooks.files import durable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,16 +135,23 @@ class Page:
     def write(self, path: Path) -> None:
         """Write the page, and a note if charts are missing.
 
-        Only its owner can read the file, because it shows what users do.
+        Only its owner can read the file, because it shows what users do. A file that exists is replaced, whoever owns
+        it; a device such as a terminal is written to.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written, or is a link, which another user may have put there.
         """
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with open(fd, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            if stat.S_ISREG(os.fstat(fd).st_mode):  # not a terminal or a pipe
-                os.fchmod(fd, 0o600)
-                os.ftruncate(fd, 0)
-            stream.write(self.html())
+        data = self.html().encode("utf-8", "backslashreplace")
+        try:
+            kind = stat.S_IFMT(os.lstat(path).st_mode)
+        except FileNotFoundError:
+            kind = stat.S_IFREG
+        if kind == stat.S_IFREG:
+            durable.write(path, data)
+        elif kind == stat.S_IFCHR:
+            with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC), "wb") as stream:
+                stream.write(data)
+        else:
+            raise OSError(errno.EEXIST, "it is a link, or no file: name another file", str(path))
         if not charts.available():
             output.note(charts.MISSING)

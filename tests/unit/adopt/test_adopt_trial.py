@@ -35,14 +35,14 @@ function slurm_job_modify(job_desc, job_rec) return slurm.SUCCESS end
 """
 
 
-def tried(path: Path, source: str, count: int = 60, encoding: str = "utf-8") -> trial.Outcome:
+def tried(path: Path, source: str, count: int = 60, encoding: str = "utf-8", lua: str = "5.4") -> trial.Outcome:
     """Return the outcome of a trial."""
     path.write_text(source, encoding=encoding)
-    script = Script(source.encode(encoding), Settings(RELEASE, "5.4"))
+    script = Script(source.encode(encoding), Settings(RELEASE, lua))
     uses = frozenset(use.name for use in script.uses if use.of == "job_desc")
     hooks = ("job_submit", "job_modify")
     wanted = [each for hook in hooks for each in requests.generated(set(uses), script.constants, "24.11", hook, count)]
-    return trial.run(str(path), RELEASE, "5.4", wanted, uses)
+    return trial.run(str(path), RELEASE, lua, wanted, uses)
 
 
 def test_answers_are_the_same(tmp_path: Path) -> None:
@@ -107,6 +107,18 @@ def test_what_cannot_be_tried_is_not_the_same(tmp_path: Path, code: str, reason:
     outcome = tried(tmp_path / "job_submit.lua", source, 2)
     assert outcome.unknown == {reason: 2}
     assert (outcome.same, outcome.different) == (2, 0)
+
+
+def test_functions_of_c_do_not_run(tmp_path: Path) -> None:
+    """LuaJIT's own module ffi, which calls functions of C, is not there in a trial."""
+    source = (
+        "local ffi = require 'ffi'\npcall(function() ffi.cdef 'int getpid(void);' end)\n"
+        "function slurm_job_submit(job_desc) job_desc.comment = tostring(ffi.C.getpid()) return slurm.SUCCESS end\n"
+        "function slurm_job_modify() return slurm.SUCCESS end\n"
+    )
+    outcome = tried(tmp_path / "job_submit.lua", source, 2, lua="luajit2.1")
+    assert outcome.unknown.keys() == {"ffi.C.getpid"}
+    assert outcome.same == 2
 
 
 C_MODULE = """

@@ -207,6 +207,18 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     assert "signed by alice@site: it was in force already" in deployed()
 
 
+def test_another_ssh_keygen(site: "Site", run: "Call", keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program of this name, in front in the caller's PATH, does not decide who has signed a bundle."""
+    public = (keys / "alice.pub").read_text().split()
+    (site.etc / signature.ALLOWED).write_text(f'alice@site namespaces="slurmhooks" {public[0]} {public[1]}\n')
+    bundle = keys / "b.tar"
+    run("bundle", site.etc, "--output", bundle, "--sign", keys / "mallory")
+    (keys / "ssh-keygen").write_text("#!/bin/sh\necho alice@site\n")
+    (keys / "ssh-keygen").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{keys}:{os.environ['PATH']}")
+    assert "does not have the key that has signed it" in run("deploy", bundle, "--sysconfdir", site.etc).output
+
+
 @pytest.mark.parametrize("suffix", ["", signature.SUFFIX])
 @pytest.mark.parametrize("what", ["FIFO", "device", "sparse"])
 def test_files_without_an_end(site: "Site", run: "Call", keys: Path, suffix: str, what: str) -> None:

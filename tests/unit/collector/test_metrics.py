@@ -2,6 +2,7 @@
 """The counters of the collector, and the ways to read them."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -195,6 +196,21 @@ def test_one_user_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monk
             each.connect("m.sock")
         assert taken[-1].recv(1) == b""
         monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, 4242, 1), size=12))
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect("m.sock")
+            reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert "200 OK" in reader.makefile().read()
+
+
+def test_many_users_cannot_keep_others_out(tmp_path: Path, counting: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has taken all connections, such as one user with many subordinate ids: one more gets an answer."""
+    monkeypatch.chdir(tmp_path)
+    users = itertools.count(100000)
+    monkeypatch.setattr(metrics, "_PEER", SimpleNamespace(unpack=lambda _: (1, next(users), 1), size=12))
+    counting.order(orders(tmp_path, socket="m.sock"))
+    with contextlib.ExitStack() as stack:
+        for _ in range(metrics.MOST_READERS + 10):
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect("m.sock")
         with socket.socket(socket.AF_UNIX) as reader:
             reader.connect("m.sock")
             reader.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")

@@ -2,8 +2,10 @@
 """The ready-made checks, on this machine and with files of the kernel that a test writes."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -98,22 +100,117 @@ def test_cpus(kernel: dict[str, str], text: str, count: int) -> None:
     assert reason(checks.cpus, count + 1) == f"{count} processors are online, less than {count + 1}"
 
 
-def test_process(tmp_path: Path) -> None:
-    """Processes are found by the name of their program, also by one that the kernel cuts."""
+def awaited(process: subprocess.Popen[bytes], is_there: Callable[[], object]) -> None:
+    """Wait until a process has executed its program."""
+    end = time.monotonic() + 60
+    while not is_there() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def file_of(process: subprocess.Popen[bytes]) -> str:
+    """Return the file of a process, as the kernel knows it."""
+    return os.readlink(f"/proc/{process.pid}/exe")
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Path:
+    """A program with a name of its own, which the kernel cuts, that waits."""
     program = tmp_path / f"{os.getpid()}-sleeper-of-a-test"
-    program.symlink_to("/bin/sleep")
-    assert reason(checks.process, program.name, runs=False) is None
-    with subprocess.Popen([program, "600"]) as running:
-        end = time.monotonic() + 60
-        while reason(checks.process, program.name) and time.monotonic() < end:
-            time.sleep(0.01)  # until it has executed the program
-        assert reason(checks.process, program.name) is None
-        assert reason(checks.process, program.name, user=os.getuid()) is None
-        assert reason(checks.process, program.name, user=os.getuid() + 1) == f"{program.name} does not run"
-        assert reason(checks.process, program.name, runs=False) == f"{program.name} runs"
+    shutil.copy("/bin/sleep", program)
+    return program
+
+
+def test_process(sleeper: Path) -> None:
+    """Processes are found by the file of their program, by its path or its name, and by their real user."""
+    name, path = sleeper.name, str(sleeper)
+    assert reason(checks.process, name, runs=False) is None
+    with subprocess.Popen([sleeper, "600"]) as running:
+        awaited(running, lambda: reason(checks.process, name) is None)
+        for program in (name, path):
+            assert reason(checks.process, program) is None
+            assert reason(checks.process, program, user=os.getuid()) is None
+            assert reason(checks.process, program, user=os.getuid() + 1) == f"{program} does not run"
+            assert reason(checks.process, program, runs=False) == f"{program} runs"
+        assert reason(checks.process, f"/elsewhere/{name}") == f"/elsewhere/{name} does not run"
         running.kill()
         os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
-        assert reason(checks.process, program.name) == f"{program.name} does not run"  # a zombie does not
+        assert reason(checks.process, name) == f"{name} does not run"  # a zombie does not
+
+
+def test_a_process_whose_file_was_replaced(sleeper: Path) -> None:
+    """A daemon whose package was upgraded still runs."""
+    with subprocess.Popen([sleeper, "600"]) as running:
+        awaited(running, lambda: reason(checks.process, sleeper.name) is None)
+        new = sleeper.with_name("new")
+        shutil.copy("/bin/cat", new)
+        new.rename(sleeper)
+        assert file_of(running) == f"{sleeper} (deleted)"
+        assert reason(checks.process, sleeper.name) is None
+        assert reason(checks.process, str(sleeper)) is None
+        running.kill()
+
+
+@pytest.mark.parametrize("words", [("{script}",), ("/bin/sh", "{script}"), ("/bin/sh", "-e", "{script}", "more")])
+def test_a_process_in_an_interpreter(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A script counts by its name and by its path, however its interpreter was started."""
+    script = tmp_path / f"{os.getpid()}-script-of-a-test"
+    script.write_text("#!/bin/sh\nread line\n")
+    script.chmod(0o755)
+    with subprocess.Popen([word.format(script=script) for word in words], stdin=subprocess.PIPE) as running:
+        for program in (script.name, str(script)):
+            awaited(running, lambda program=program: reason(checks.process, program) is None)  # type: ignore[misc]
+            assert reason(checks.process, program, user=os.getuid()) is None
+        running.kill()
+
+
+def test_a_name_that_a_user_has_chosen(sleeper: Path, tmp_path: Path) -> None:
+    """Neither a link to another program, nor a name or words that a process gives itself, make it the program."""
+    link = tmp_path / "links" / sleeper.name
+    link.parent.mkdir()
+    link.symlink_to("/bin/sleep")
+    named = f"import sys; open('/proc/self/comm', 'w').write({sleeper.name!r}); print(flush=True); sys.stdin.read()"
+    for words in ([str(link), "600"], [sys.executable, "-c", named]):
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            name = sleeper.name.encode()[:15] + b"\n"
+            comm = Path(f"/proc/{running.pid}/comm")
+            awaited(running, lambda comm=comm, name=name: comm.read_bytes() == name)  # type: ignore[misc]
+            assert comm.read_bytes() == name
+            assert reason(checks.process, str(sleeper)) == f"{sleeper} does not run"
+            if words[0] == str(link):
+                assert reason(checks.process, sleeper.name) == f"{sleeper.name} does not run"
+            running.kill()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="makes a setuid program")
+def test_a_setuid_program_of_a_user(sleeper: Path) -> None:
+    """The process has the effective user root, as the owner of its folder in /proc shows, but counts as its user's."""
+    open_to_all = Path(tempfile.mkdtemp(dir="/tmp"))  # others cannot enter folders of pytest
+    open_to_all.chmod(0o755)
+    sleeper = sleeper.rename(open_to_all / sleeper.name)
+    sleeper.chmod(0o4755)
+    with subprocess.Popen([sleeper, "600"], user=65534) as running:
+        awaited(running, lambda: reason(checks.process, sleeper.name) is None)
+        assert os.stat(f"/proc/{running.pid}").st_uid == 0
+        assert reason(checks.process, sleeper.name, user=0) == f"{sleeper.name} does not run"
+        assert reason(checks.process, sleeper.name, user=65534) is None
+        running.kill()
+    shutil.rmtree(open_to_all)
+
+
+def test_a_thread_of_the_kernel() -> None:
+    """Threads of the kernel, such as those of an NFS server, have no file and count by their name."""
+    names = {path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if not kernel_file(path.parent)}
+    for name in [name for name in names if "kworker" not in name][:3]:  # the kernel renames those
+        assert reason(checks.process, name, user=0) is None
+        assert reason(checks.process, f"/sbin/{name}") == f"/sbin/{name} does not run"
+
+
+def kernel_file(folder: Path) -> bool:
+    """Tell whether a process has a file; one that is not a thread of the kernel has."""
+    try:
+        return bool(os.readlink(folder / "exe"))
+    except OSError:
+        return int((folder / "stat").read_text().rpartition(")")[2].split()[6]) & 0x00200000 == 0
 
 
 def test_file(tmp_path: Path) -> None:
@@ -128,6 +225,20 @@ def test_file(tmp_path: Path) -> None:
     assert reason(checks.file, str(path), text="go") == f"{path} does not contain 'go'"
     os.utime(path, (0, 0))
     assert reason(checks.file, str(path), newer="1d") == f"{path} was not changed within 1d"
+
+
+def test_a_file_that_a_user_has_made(tmp_path: Path) -> None:
+    """A FIFO and a device are no files, and a huge file is read up to a limit."""
+    path = tmp_path / "file"
+    os.mkfifo(path)
+    assert reason(checks.file, str(path), text="ready") == f"{path}: not a regular file"
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert reason(checks.file, str(path), text="ready") == f"{path}: not a regular file"
+    path.unlink()
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)
+    assert reason(checks.file, str(path), text="ready") == f"{path} does not contain 'ready'"
 
 
 def test_command() -> None:

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.node import draining, state
-from slurmhooks.node.draining import Asked, Brake, Unanswered, settle
+from slurmhooks.fields.constants import NodeStateFlag
+from slurmhooks.hooks import node_states
+from slurmhooks.hooks.node_states import DRAIN, FAIL, REBOOT_ISSUED, REBOOT_REQUESTED
+from slurmhooks.node import state
+from slurmhooks.node.brake import Brake, kind
+from slurmhooks.node.draining import Asked, Unanswered, settle
 
 WIDE = Brake(count=1000)
 
@@ -23,10 +27,15 @@ class World:
 
     Attributes:
         crash_at: the number of the step before or after which the process is killed; None: never.
+        flags: of its state.
+        own: whether the reason is of the user of these processes.
+        time: when the reason was set.
     """
 
     def __init__(self) -> None:
-        self.drained_now, self.reason, self.down = False, None, False
+        self.flags, self.reason, self.down = 0, None, False
+        self.next_state = node_states.UNSET
+        self.own, self.time, self.clock = False, 0, 0
         self.answers = True
         self.disk = state.State().data()
         self.steps, self.crash_at = 0, None
@@ -34,6 +43,54 @@ class World:
 
     reason: str | None
     crash_at: int | None
+
+    @property
+    def drained_now(self) -> bool:
+        """Whether it gets no jobs."""
+        return bool(self.flags & (DRAIN | FAIL))
+
+    def say(self, reason: str | None, own: bool = False) -> None:
+        """Set the reason."""
+        self.clock += 1
+        self.reason, self.own, self.time = reason, own, self.clock
+
+    def close(self, flag: int, reason: str, own: bool = False) -> None:
+        """Close the node as slurmctld does: with a reason that it already has, nothing changes."""
+        if not (self.flags & flag and self.reason == reason):
+            self.say(reason, own)
+        self.flags = self.flags & ~(DRAIN | FAIL) | flag
+
+    def open(self) -> None:
+        """Return the node to service, as an administrator does."""
+        self.flags, self.reason = 0, None
+
+    def reboot(self, next_state: int, asap: bool) -> None:
+        """Ask for a reboot, as an administrator does without a reason."""
+        self.next_state = next_state
+        if asap:
+            if not self.flags & DRAIN:
+                free = next_state == node_states.UNSET
+                self.next_state = node_states.UNDRAIN if free else next_state | node_states.UNDRAIN
+            self.flags |= DRAIN
+        if self.reason is None:
+            self.say("Reboot ASAP" if asap else "reboot requested")
+        self.flags |= REBOOT_REQUESTED
+
+    def issue(self) -> None:
+        """Let slurmctld begin the reboot that was asked for."""
+        self.flags = self.flags & ~REBOOT_REQUESTED | REBOOT_ISSUED
+        self.down = True
+        self.say(f"{self.reason} : reboot issued")
+
+    def register(self) -> None:
+        """Let slurmd register after the reboot."""
+        self.flags &= ~REBOOT_ISSUED
+        if self.next_state != node_states.UNSET:
+            self.flags &= ~DRAIN
+        self.down = False
+        self.next_state = node_states.UNSET
+        if not self.drained_now:
+            self.reason = None
 
     def _step(self) -> None:
         self.steps += 1
@@ -48,22 +105,34 @@ class World:
         self._step()
         return result
 
+    def _known(self) -> Any:
+        base = node_states.DOWN if self.down else 2
+        known = {"reason": self.reason, "own": self.own, "time": self.time, "load": ""}
+        return {**known, "state": self.flags | base, "next_state": self.next_state}
+
     def node(self, name: str, /) -> Any:
         """Return what slurmctld knows."""
         del name
-        return self._asked(lambda: {"drained": self.drained_now, "reason": self.reason, "down": self.down})
+        return self._asked(self._known)
 
     def drained(self) -> Any:
         """Return the nodes that are drained."""
-        return self._asked(lambda: (100, [(1, 0, "n1")] if self.drained_now else []))
+        return self._asked(lambda: (100, [(1, 0, "n1", self.reason)] if self.drained_now and self.own else []))
 
     def drain(self, name: str, reason: bytes, /) -> None:
         """Drain a node."""
+        self._close(DRAIN, name, reason)
+
+    def fail(self, name: str, reason: bytes, /) -> None:
+        """Set a node to FAIL."""
+        self._close(FAIL, name, reason)
+
+    def _close(self, flag: int, name: str, reason: bytes) -> None:
         del name
 
         def act() -> None:
             self.drains += not self.drained_now
-            self.drained_now, self.reason = True, reason.decode()
+            self.close(flag, reason.decode(), own=True)
 
         self._asked(act)
 
@@ -72,8 +141,8 @@ class World:
         del name
 
         def act() -> None:
-            self.drained_now = False
-            self.reason = reason.decode() if reason is not None else self.reason if self.down else None
+            self.flags &= ~DRAIN
+            self.say(reason.decode() if reason is not None else self.reason if self.down else None, own=True)
 
         self._asked(act)
 
@@ -88,7 +157,7 @@ class World:
 
         self.steps = 0
         try:
-            settle("n1", reason, known, brake, Asked(self), save, now, lambda seconds: None)
+            settle("n1", [] if reason is None else [reason], known, brake, Asked(self), save, now, lambda seconds: None)
             save()
         except (Crash, Unanswered):
             pass
@@ -112,41 +181,80 @@ def test_a_healthy_node_asks_nothing() -> None:
     assert world.steps == 2  # those of writing the state
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(600))
 def test_any_history(seed: int) -> None:
     """Whatever fails, is killed or decided by people in between: the node ends as its last check and people want.
 
-    A node that somebody else has drained stays untouched, in each run.
+    A node that somebody else has drained, or needs drained, stays untouched, in each run. After a refusal the node
+    gets no job, also when it registers after a reboot.
     """
     draw = random.Random(seed)
     world = World()
     theirs = False
     wanted: str | None = None
-    saved, resumed = (world.drained_now, world.reason), False
-    for _ in range(draw.randint(1, 12)):
-        event = draw.choice(
-            ["sick", "other", "well", "admin drains", "admin rewords", "admin resumes", "away", "back", "restored"]
-        )
+    events = ["sick", "other", "well", "admin drains", "admin rewords", "admin resumes", "away", "back", "restored"]
+    events += ["reboot", "issue", "register"]
+    saved = dict(vars(world))
+    for _ in range(draw.randint(1, 14)):
+        event = draw.choice(events)
+        pending = bool(world.flags & (REBOOT_REQUESTED | REBOOT_ISSUED))
+        before = {**vars(world)}
         if event in ("sick", "other", "well"):
             wanted = {"sick": "disk is full", "other": "GPU 1 is gone", "well": None}[event]
         elif event == "admin drains" or (event == "admin rewords" and world.drained_now):
-            world.drained_now, world.reason, theirs = True, draw.choice(["by hand", "replace it"]), True
+            # After a kill in the moment of our drain, nobody can tell an equal one from it.
+            killed = any(time == 0 for _, time in state.read(world.disk).reasons)
+            words = draw.choice(["by hand", "replace it", *([] if killed else ["disk is full", "GPU 1 is gone"])])
+            if not (world.flags & DRAIN and world.reason == words):  # nobody can tell such a drain from ours
+                world.close(DRAIN, words, own=draw.random() < 0.5)
+                theirs = True
         elif event == "admin resumes":
-            world.drained_now, world.reason, theirs = False, None, False
+            world.open()
+            theirs = False
         elif event in ("away", "back"):
             world.answers = event == "back"
-        elif event == "restored" and not theirs and not resumed:  # slurmctld was killed before it saved its state
-            world.drained_now, world.reason = saved
-        resumed = event == "admin resumes"
-        saved = before = (world.drained_now, world.reason)
-        world.crash_at = draw.choice([None, *range(1, 14)])
+        elif event == "restored" and not theirs and not pending and saved["flags"] & ~(DRAIN | FAIL) == 0:
+            # slurmctld was killed before it saved its state
+            for name in ("flags", "reason", "own", "time"):
+                setattr(world, name, saved[name])
+        elif event == "reboot" and not pending:
+            world.reboot(draw.choice([node_states.UNSET, 1 << 8]), draw.random() < 0.5)
+        elif event == "issue" and world.flags & REBOOT_REQUESTED:
+            world.issue()
+        elif event == "register" and world.flags & REBOOT_ISSUED:
+            theirs = theirs and world.next_state == node_states.UNSET
+            world.register()
+        saved = before if event != "admin resumes" else {**vars(world)}
+        pending = bool(world.flags & (REBOOT_REQUESTED | REBOOT_ISSUED))
+        stays = theirs and not (world.flags & REBOOT_ISSUED and world.next_state != node_states.UNSET)
+        flags, reason = world.flags, world.reason
+        world.crash_at = draw.choice([None, None, *range(1, 16)])
         world.run(wanted)
-        if theirs:
-            assert (world.drained_now, world.reason) == before
+        if stays:
+            assert (world.flags, world.reason) == (flags, reason)
+        if pending and flags & (DRAIN | FAIL):
+            assert world.drained_now
+        if wanted is not None and world.answers and world.crash_at is None and world.flags & REBOOT_ISSUED:
+            world.register()
+            theirs = stays
+            assert world.drained_now
     world.crash_at, world.answers = None, True
     world.run(wanted)
+    if world.flags & REBOOT_REQUESTED:
+        return
+    if world.flags & REBOOT_ISSUED:
+        theirs = theirs and world.next_state == node_states.UNSET
+        world.register()
+    world.run(wanted)
     if not theirs:
-        assert (world.drained_now, world.reason) == (wanted is not None, wanted)
+        assert (world.drained_now, world.flags & FAIL) == (wanted is not None, 0)
+        assert wanted is None or world.reason == wanted
+
+
+def test_bits_are_those_of_slurm() -> None:
+    """The numbers are those of slurm.h, which the constants of handlers have, too."""
+    for name in ("DRAIN", "FAIL", "UNDRAIN", "REBOOT_REQUESTED", "REBOOT_ISSUED", "POWER_DOWN", "POWERING_DOWN"):
+        assert getattr(node_states, name) == NodeStateFlag[f"NODE_STATE_{name}"]
 
 
 @pytest.mark.parametrize("step", range(1, 20))
@@ -192,12 +300,21 @@ class Cluster:
     def node(self, name: str, /) -> Any:
         """Return what slurmctld knows."""
         with self.lock:
-            return {"drained": name in self.rows, "reason": self.reasons.get(name), "down": False}
+            return {
+                "reason": self.reasons.get(name),
+                "own": True,
+                "time": self.rows.get(name, 0),
+                "state": DRAIN if name in self.rows else 0,
+                "next_state": node_states.UNSET,
+                "load": "",
+            }
 
-    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+    def drained(self) -> tuple[int, list[tuple[int, int, str, str | None]]]:
         """Return the nodes that are drained."""
         with self.lock:
-            rows = [(time, self.names.index(name), name) for name, time in self.rows.items()]
+            rows: list[tuple[int, int, str, str | None]] = [
+                (time, self.names.index(name), name, self.reasons[name]) for name, time in self.rows.items()
+            ]
             self.draw.shuffle(rows)
         if not hasattr(self.asked, "before"):
             self.asked.before = True
@@ -209,6 +326,10 @@ class Cluster:
         with self.lock:
             self.clock += self.draw.choice([0, 0, 0, 0.3])
             self.rows[name], self.reasons[name] = int(self.clock), reason.decode()
+
+    def fail(self, name: str, reason: bytes, /) -> None:
+        """Set a node to FAIL, which none of them needs."""
+        raise NotImplementedError
 
     def undrain(self, name: str, reason: bytes | None, /) -> None:
         """Undrain a node."""
@@ -222,12 +343,13 @@ class Cluster:
         with self.lock:
             self.clock += seconds
 
-    def fail(self, names: list[str], most: int) -> None:
+    def refuse(self, names: list[str], most: int, text: str = "NFS of {name}7 is gone, 3 GiB") -> None:
         """Let checks fail on some nodes at the same time."""
         self.together = threading.Barrier(len(names), timeout=120)
 
         def of_node(name: str) -> None:
-            settle(name, "NFS is gone", state.State(), Brake(count=most), Asked(self), lambda: None, 1e9, self.pause)
+            texts = [text.format(name=name)]
+            settle(name, texts, state.State(), Brake(count=most), Asked(self), lambda: None, 1e9, self.pause)
 
         threads = [threading.Thread(target=of_node, args=(name,)) for name in names]
         for thread in threads:
@@ -238,21 +360,36 @@ class Cluster:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_brake_holds_when_nodes_fail_at_once(seed: int) -> None:
-    """As many nodes are drained as the brake allows, not one more and not one less, in whatever order they ask."""
+    """As many nodes are drained as the brake allows, not one more and not one less, in whatever order they ask.
+
+    Each node has numbers of its own in its text.
+    """
     draw = random.Random(seed)
     cluster = Cluster(draw.randint(2, 24), draw)
     most = draw.randint(0, 6)
     names = draw.sample(cluster.names, len(cluster.names))
     first = draw.randint(1, len(names) - 1)
     for group in (names[:first], names[first:]):
-        cluster.fail(group, most)
+        cluster.refuse(group, most)
     assert len(cluster.rows) == min(most, len(names))
+
+
+@pytest.mark.parametrize("most", range(4))
+def test_one_check_leaves_room_for_others(most: int) -> None:
+    """A check that refuses on all nodes does not keep the others from draining; all together have a limit."""
+    draw = random.Random(most)
+    cluster = Cluster(40, draw)
+    texts = ("/tmp has {name} MiB free, less than 5%", "disk sd{name} fails", "the fan is loud", "no GPU", "no network")
+    for number, text in enumerate(texts):
+        cluster.refuse(cluster.names[8 * number :][:8], most, text)
+    drained = [kind(cluster.reasons[name]) for name in cluster.rows]
+    assert [drained.count(kind(text.format(name="n1"))) for text in texts] == [most, most, most, 0, 0]
 
 
 def test_a_kill_does_not_release_the_brake() -> None:
     """A node that was killed before it knew whether it had found room asks again, and goes back into service."""
     world = World()
-    world.crash_at = 8  # slurmctld has drained it, and the list of others has not been read
+    world.crash_at = 11  # slurmctld has drained it, and the list of others has not been read
     world.run("disk is full", Brake(count=1))
     assert world.drained_now
     world.crash_at = None
@@ -264,7 +401,7 @@ def test_a_braked_node_says_so() -> None:
     """The log has the reason that the node would have, and where to change the limit."""
     world = World()
     said = settle(
-        "n1", "disk is full", state.State(), Brake(count=0), Asked(world), lambda: None, 1e9, lambda seconds: None
+        "n1", ["disk is full"], state.State(), Brake(count=0), Asked(world), lambda: None, 1e9, lambda seconds: None
     )
     assert said is not None
     assert said.loud
@@ -276,18 +413,19 @@ def test_a_braked_node_says_so() -> None:
 @pytest.mark.parametrize(("text", "nodes", "most"), [("3", 1000, 3), ("10%", 1000, 100), ("5%", 4, 1), ("0", 9, 0)])
 def test_brakes(text: str, nodes: int, most: int) -> None:
     """A share is at least one node, so that small clusters drain, too."""
-    assert draining.Brake.of(text).most(nodes) == most
+    assert Brake.of(text).most(nodes) == most
 
 
 def test_a_slurmctld_that_forgets_is_told_again() -> None:
     """A slurmctld that was killed before it saved its state has the old one: the next run asks once more."""
     world = World()
     world.run("disk is full")
-    world.drained_now, world.reason = False, None
+    world.open()
     world.run("disk is full")
     assert world.drained_now
+    drained = (world.flags, world.reason, world.own, world.time)
     world.run(None)
-    world.drained_now, world.reason = True, "disk is full"
+    world.flags, world.reason, world.own, world.time = drained
     world.run(None, now=1e9 + 300)
     assert not world.drained_now
     world.run(None, now=1e9 + 1000)

@@ -18,7 +18,7 @@ NAMES = ["mount /home", 'a "quoted" \\ name\nin two lines']
 def test_prometheus_reads_them() -> None:
     """Each check has its row, whatever its name is; a line feed in it is visible."""
     state = State()
-    state.reasons = ["disk is full"]
+    state.reasons = [("disk is full", 1)]
     state.checks[NAMES[1]] = CheckState(1, "disk is full")
     text = metrics.text([check(lambda: None, name, mode="warn") for name in NAMES], state, 1e9)
     rows = {

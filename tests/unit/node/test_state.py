@@ -8,29 +8,35 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmhooks.node.draining import Asked, Brake
+from slurmhooks.node.brake import Brake
+from slurmhooks.node.draining import Asked
 from slurmhooks.node.model import BUG, REFUSED, HealthNode, Result
 from slurmhooks.node.run import Settings, run
 from slurmhooks.node.state import CheckState, State, StateFile, read
-from slurmhooks.node.verdict import reason
+from slurmhooks.node.verdict import texts
 from tests.unit.node.making import check
 
 
 class Down:
     """A slurmctld that does not answer."""
 
-    def node(self, name: str, /) -> dict[str, object]:
+    def node(self, name: str, /) -> Any:
         """Fail."""
         raise ConnectionRefusedError(name)
 
-    def drained(self) -> tuple[int, list[tuple[int, int, str]]]:
+    def drained(self) -> tuple[int, list[tuple[int, int, str, str | None]]]:
         """Fail."""
         raise ConnectionRefusedError
 
     def drain(self, name: str, reason: bytes, /) -> None:
+        """Fail."""
+        raise ConnectionRefusedError(name)
+
+    def fail(self, name: str, reason: bytes, /) -> None:
         """Fail."""
         raise ConnectionRefusedError(name)
 
@@ -47,7 +53,7 @@ def drawn(seed: int) -> State:
     draw = random.Random(seed)
     state = State()
     state.slurmd, state.boot, state.before = (draw.choice(TEXTS) for _ in range(3))
-    state.reasons = draw.sample(TEXTS, draw.randint(0, 2))
+    state.reasons = [(text, draw.randrange(1 << 40)) for text in draw.sample(TEXTS, draw.randint(0, 2))]
     state.unconfirmed = draw.random() < 0.5
     for number in range(draw.randint(0, 3)):
         name = f"h:{number}{draw.choice(TEXTS)}"
@@ -118,7 +124,7 @@ def test_refusals_that_cannot_be_counted(kept: bool) -> None:
         lambda chosen, _: [results[each.label] for each in chosen],
         100.0,
     )
-    assert reason(checks, state) == (None if kept else "disk is full")
+    assert texts(checks, state) == ([] if kept else ["disk is full"])
     assert any("keeps its state" in line for line in lines) == (not kept)
 
 

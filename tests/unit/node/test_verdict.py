@@ -7,7 +7,7 @@ import pytest
 
 from slurmhooks.node.model import BUG, HUNG, LEFT, PASSED, REFUSED, Result
 from slurmhooks.node.state import State
-from slurmhooks.node.verdict import count, due, forget, reason
+from slurmhooks.node.verdict import count, due, forget, texts
 from tests.unit.node.making import check
 
 REFUSAL = Result(REFUSED, "disk is full")
@@ -17,7 +17,7 @@ def one(result: Result, state: State, **terms: Any) -> tuple[str | None, list[st
     """Count one result of one check; return the reason and the lines for the log."""
     checks = [check(lambda: None, **terms)]
     lines = count(checks, [result], state, 100.0)
-    return reason(checks, state), lines
+    return "; ".join(texts(checks, state)) or None, lines
 
 
 def test_a_check_must_fail_as_often_as_it_says() -> None:
@@ -66,7 +66,7 @@ def test_several_reasons_are_joined_in_order() -> None:
     checks = [check(lambda: None, f"h:{number}") for number in range(4)]
     results = [Result(REFUSED, "a"), Result(PASSED), Result(REFUSED, "b"), Result(REFUSED, "a")]
     count(checks, results, state, 0.0)
-    assert reason(checks, state) == "a; b"
+    assert texts(checks, state) == ["a", "b"]
 
 
 def test_contexts_modes_and_pauses_select_checks() -> None:
@@ -96,7 +96,7 @@ def test_a_check_that_hangs_in_the_kernel_is_not_started_again() -> None:
     checks = [check(lambda: None)]
     count(checks, [Result(HUNG, "hangs", "17 4711")], state, 0.0)
     assert due(checks, state, ["cycle"], 1.0, lambda process: process == "17 4711") == []
-    assert reason(checks, state) == "hangs"
+    assert texts(checks, state) == ["hangs"]
     assert due(checks, state, ["cycle"], 2.0, lambda process: False) == checks
 
 

@@ -81,6 +81,38 @@ def test_what_a_test_can_decide(hooks: Path) -> None:
     assert "slurmctld" in testing.health(hooks, alone).log[-1]
 
 
+def test_a_node_that_is_rebooted(hooks: Path) -> None:
+    """A reboot that waits keeps the drain; a check that refuses keeps the node closed when it registers."""
+    (hooks.parent / "full").touch()
+    node = testing.FakeNode("n7")
+    for _ in range(2):
+        testing.health(hooks, node)
+    node.flags.add("REBOOT_REQUESTED")
+    (hooks.parent / "full").unlink()
+    assert testing.health(hooks, node).drained
+    node.flags = {"DRAIN", "REBOOT_ISSUED"}
+    node.next_state = "RESUME"
+    (hooks.parent / "full").touch()
+    for _ in range(2):
+        testing.health(hooks, node)
+    node.register()
+    assert (node.flags, node.reason) == ({"FAIL"}, "disk of n7 is full")
+    assert testing.health(hooks, node).drained
+    node.flags.add("NO_FLAG")
+    with pytest.raises(ValueError, match="has no 'NO_FLAG'"):
+        testing.health(hooks, node)
+
+
+def test_others_are_drained_for(hooks: Path) -> None:
+    """The brake counts per check: nodes that another check has drained leave room."""
+    (hooks.parent / "full").touch()
+    for others, drained in (({"no GPU": 2}, True), ({"disk of n7 is full": 2}, False), ({"a": 3, "b": 3}, False)):
+        node = testing.FakeNode("n7", nodes=20, others=others)
+        for _ in range(2):
+            testing.health(hooks, node)
+        assert node.drained == drained
+
+
 def test_a_bug(hooks: Path) -> None:
     """A bug changes nothing, and its traceback is in the log."""
     (hooks.parent / "bug").touch()

@@ -15,6 +15,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HEALTH
 from slurmhooks.node import children, ready, verdict
+from slurmhooks.node.brake import JOINT
 from slurmhooks.node.model import HealthNode
 from slurmhooks.node.state import State
 
@@ -92,7 +93,9 @@ def command(node: str, contexts: tuple[str, ...], files: tuple[Path, ...], sysco
     state = State()
     for _ in range(max((row.fails for row in rows), default=0)):
         verdict.count(checks, results, state, 0.0)
-    report = Report(node=node, contexts=list(here), checks=rows, reason=verdict.reason(checks, state))
+    report = Report(
+        node=node, contexts=list(here), checks=rows, reason=JOINT.join(verdict.texts(checks, state)) or None
+    )
     output.result(report, show)
     sys.exit(0 if report.reason is None else 1)
 

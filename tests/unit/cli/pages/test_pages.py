@@ -183,3 +183,28 @@ def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == of_replay.page(replayed("y")).html()
     of_replay.page(replayed("y")).write(Path(os.devnull))
+
+
+def test_a_page_follows_no_link(tmp_path: Path) -> None:
+    """What another user has put at the page's path is neither followed nor taken over: links, pipes and files."""
+    page, victim = tmp_path / "page.html", tmp_path / "victim"
+    victim.write_text("mine")
+    page.symlink_to(victim)
+    with pytest.raises(OSError, match="link"):
+        of_replay.page(replayed("y")).write(page)
+    assert victim.read_text() == "mine"
+    page.unlink()
+    os.mkfifo(page)
+    with pytest.raises(OSError, match="no file"):
+        of_replay.page(replayed("y")).write(page)
+    page.unlink()
+    page.touch()
+    with page.open("rb") as theirs:
+        if os.getuid() == 0:
+            os.chown(page, 65534, 65534)
+        of_replay.page(replayed("y")).write(page)
+        assert theirs.read() == b""
+    assert page.stat().st_uid == os.getuid()
+    os.link(page, victim.with_name("hard"))
+    of_replay.page(replayed("z")).write(page)
+    assert victim.with_name("hard").read_text() == of_replay.page(replayed("y")).html()

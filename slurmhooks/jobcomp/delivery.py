@@ -39,7 +39,10 @@ class Delivery:
 
     Attributes:
         call: the delivery of the last turn; None if it delivered nothing.
+        command: what shows its spool.
     """
+
+    command = "slurmhooks spool"
 
     def __init__(self, spool: Spool, registry: Registry, section: Deliveries) -> None:
         """Store the spool, the handlers and the configuration."""
@@ -220,7 +223,7 @@ class Delivery:
             record.segment.note(record, "retry", record.tries, time.time() + self._section.backoff_limit)
             return
         log.error(
-            "%s is a dead letter now: 'slurmhooks spool' shows it, and can have it delivered again", _what(record)
+            "%s is a dead letter now: '%s' shows it, and can have it delivered again", _what(record), self.command
         )
 
 

@@ -33,6 +33,8 @@ class PowerDelivery(Delivery):
         counts: what became of the calls.
     """
 
+    command = "slurmhooks spool --power"
+
     def __init__(
         self, spool: Spool, registry: Registry, section: Deliveries, ask: Callable[..., str] = scontrol
     ) -> None:
@@ -51,11 +53,13 @@ class PowerDelivery(Delivery):
         """
         if nodes not in self._names:
             try:
-                text = self._ask("show", "hostnames", nodes)
+                names = tuple(self._ask("show", "hostnames", nodes).split())
             except SlurmhooksError:
                 self._ask("show", "hostnames", "n1")  # raises if it is not this list that scontrol cannot read
-                raise ValueError(f"{nodes!r} is no list of nodes") from None
-            self._names[nodes] = tuple(text.split())
+                names = ()
+            if not names:
+                raise ValueError(f"{nodes!r} is no list of nodes")
+            self._names[nodes] = names
         return self._names[nodes]
 
     def _keys(self, record: Record) -> Collection[object]:

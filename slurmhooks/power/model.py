@@ -52,6 +52,21 @@ def down(hostlist: str, reason: str, ask: Callable[..., str] = scontrol) -> None
     ask("update", f"NodeName={hostlist}", "State=DOWN", f"Reason={shown}")
 
 
+def give_back(hostlist: str, reason: str, ask: Callable[..., str] = scontrol) -> None:
+    """Give back nodes that cannot be started now: Slurm requeues their jobs, and may start the nodes again later.
+
+    They go DOWN, which ends their start; are powered down, so that SuspendProgram is called for them; and are resumed:
+    without ``SlurmctldParameters=idle_on_node_suspend``, slurmctld would leave them DOWN. A process that is killed
+    between two steps may repeat all.
+
+    Raises:
+        SlurmhooksError: slurmctld refused, or did not answer.
+    """
+    down(hostlist, reason, ask)
+    for state in ("POWER_DOWN", "RESUME"):
+        ask("update", f"NodeName={hostlist}", f"State={state}")
+
+
 @dataclass(frozen=True, slots=True)
 class PowerNode:
     """A node that Slurm wants to start or stop.
@@ -78,6 +93,17 @@ class PowerNode:
         """
         down(self.name, reason, self._scontrol)
 
+    def give_back(self, reason: str) -> None:
+        """Give the node back, as in a cloud that has no room: Slurm requeues its jobs, and may start it again later.
+
+        Args:
+            reason: the Reason of the node while it is DOWN; see :func:`give_back`.
+
+        Raises:
+            SlurmhooksError: slurmctld refused, or did not answer.
+        """
+        give_back(self.name, reason, self._scontrol)
+
 
 class PowerNodes(Mapping[str, PowerNode]):
     """``nodes``: the nodes of a call by name, in Slurm's order.
@@ -92,6 +118,14 @@ class PowerNodes(Mapping[str, PowerNode]):
         self._names = dict.fromkeys(names)
         self._ask = ask
         self._rows: dict[str, PowerNode] | None = None
+
+    def give_back(self, reason: str) -> None:
+        """Give all nodes of the call back; see :meth:`PowerNode.give_back`.
+
+        Raises:
+            SlurmhooksError: slurmctld refused, or did not answer.
+        """
+        give_back(self.hostlist, reason, self._ask)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names."""

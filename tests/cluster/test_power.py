@@ -39,6 +39,9 @@ def resume(nodes, jobs, event):
         if "poor" in node.features:
             node.down("no machine is left")
             continue
+        if "full" in node.features and not os.path.exists("{FOLDER}/room"):
+            node.give_back("no room")
+            continue
         while os.path.exists("{HOLD}"):
             time.sleep(0.1)
         # A cloud has at most one machine of a name: a call that comes again finds that it exists.
@@ -109,7 +112,8 @@ NodeName=c6 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17106 CPUs=4 RealMemory=100
 NodeName=c7 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17107 CPUs=4 RealMemory=100 State=CLOUD Feature=rich
 NodeName=c8 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17108 CPUs=4 RealMemory=100 State=CLOUD Feature=spare
 NodeName=c9 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17109 CPUs=4 RealMemory=100 State=CLOUD Feature=spare
-PartitionName=cloud Nodes=c[1-3,6-9] MaxTime=60 State=UP
+NodeName=c10 NodeHostname=ctl NodeAddr=127.0.0.1 Port=17110 CPUs=4 RealMemory=100 State=CLOUD Feature=full
+PartitionName=cloud Nodes=c[1-3,6-10] MaxTime=60 State=UP
 PartitionName=lost Nodes=c[4-5] MaxTime=60 State=UP ResumeTimeout=3
 ResumeProgram={PROGRAMS}resume
 SuspendProgram={PROGRAMS}suspend
@@ -132,7 +136,7 @@ def shell(cluster: Cluster, script: str) -> str:
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """A cluster with nine nodes of a cloud."""
+    """A cluster with ten nodes of a cloud."""
     cluster.without_spank()
     cluster.put(CLOUD, "/etc/slurm/cloud", 0o755)
     folders = " ".join(f"{FOLDER}/{name}" for name in ("machines", "on", "busy"))
@@ -205,6 +209,18 @@ def test_a_handler_sets_one_node_down(site: Cluster) -> None:
     site.wait(lambda: "State=IDLE" in shown(site, "c7") and "POWERING_UP" not in shown(site, "c7"), what="registration")
     assert len(notes(site, node="c6")) == 1
     assert not notes(site, hook="resume_failed")
+
+
+def test_a_full_cloud_gives_a_node_back(site: Cluster) -> None:
+    """The node is off and idle again, without idle_on_node_suspend too, and starts once there is room."""
+    site.user("alice", "sbatch", "-p", "cloud", "-C", "full", "-o", "/dev/null", "--wrap=true", check=True)
+    site.wait(lambda: notes(site, hook="suspend", node="c10"), 120, "the call for the node that is given back")
+    site.wait(lambda: is_off(site, "c10"), what="the end of the node")
+    assert "DOWN+" not in shown(site, "c10")
+    assert not shell(site, f"ls {SPOOL}/dead 2> /dev/null | grep resume || true")
+    site.put("", f"{FOLDER}/room")
+    site.user("alice", "sbatch", "-p", "cloud", "-w", "c10", "-o", f"{JOB}10", "--wrap=echo ran", check=True)
+    site.wait(lambda: shell(site, f"cat {JOB}10 || true") == "ran", 120, "a job on the node")
 
 
 def test_nodes_that_come_late_or_never_have_failed(site: Cluster) -> None:

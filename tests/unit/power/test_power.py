@@ -95,6 +95,21 @@ def test_a_call_that_is_given_up_sets_its_nodes_down(
     assert len(list((site.spool / "dead").glob("*.spool"))) == 1
 
 
+def test_nodes_are_given_back(site: Site) -> None:
+    """A handler whose cloud is full gives all nodes or one back, which is no failure: there is no dead letter."""
+    text = "    nodes.give_back('no\\nroom') if 'all' in nodes else nodes['c1'].give_back('full')\n"
+    path = site.folder / "hooks.py"
+    path.write_text(path.read_text().replace('    if "lost" in nodes:\n', f'{text}    if "lost" in nodes:\n', 1))
+    site.call("resume", "all,c2")
+    site.call("resume", "c1,c2")
+    site.wait(site.empty)
+    asked = [line for line in (site.folder / "asked").read_text().splitlines() if line.startswith("update")]
+    states = ("State=DOWN Reason={}", "State=POWER_DOWN", "State=RESUME")
+    whole = [f"update NodeName=all,c2 {state.format('no room')}" for state in states]
+    assert asked == whole + [f"update NodeName=c1 {state.format('full')}" for state in states]
+    assert not (site.spool / "dead").exists()
+
+
 def test_a_dead_letter_is_shown_and_delivered_again(site: Site) -> None:
     """`slurmhooks spool --power` has a call that was given up, and can have it delivered again."""
     command = ["spool", "--sysconfdir", str(site.folder), "--power"]

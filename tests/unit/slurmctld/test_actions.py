@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from slurmhooks.hooks.node_states import DRAIN, POWER_DOWN, POWERING_DOWN, REBOOT_ISSUED, REBOOT_REQUESTED
 from slurmhooks.slurmctld.action import Action, with_reason
 from slurmhooks.slurmctld.actions import Acting
 from slurmhooks.slurmctld.effects import obsolete
@@ -82,6 +83,26 @@ def test_actions_on_jobs(staged: Callable[..., list[str]], line: str, job: dict[
 def test_actions_on_nodes(staged: Callable[..., list[str]], line: str, node: dict[str, Any], expected: str) -> None:
     """A drain ends with the name of the rule; an action that the node does not need is not staged."""
     assert "; ".join(staged(line, None, node)) == expected
+
+
+@pytest.mark.parametrize("mark", ["", "[rule:rule]"])
+@pytest.mark.parametrize(
+    ("flag", "why"),
+    [
+        (0, None),
+        (REBOOT_REQUESTED, "a reboot is pending"),
+        (REBOOT_ISSUED, "a reboot is pending"),
+        (POWER_DOWN, "it is to be powered down"),
+        (POWERING_DOWN, "it is to be powered down"),
+    ],
+)
+def test_a_drain_that_something_else_needs(mark: str, flag: int, why: str | None) -> None:
+    """Whatever the reason says, a drain is not ended that a reboot or a power down needs now."""
+    reason = "sick [rule:rule]"
+    state = DRAIN | flag | 2
+    node = SimpleNamespace(reason=reason, reason_uid=0, _struct=SimpleNamespace(raw=lambda _: state))
+    text = "" if mark else reason
+    assert obsolete(Action("undrain", "n1", text, None, (), {}, mark=mark), node) == why
 
 
 @pytest.mark.parametrize(

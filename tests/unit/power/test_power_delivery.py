@@ -10,6 +10,7 @@ import pytest
 from slurmhooks.config.sections import Config
 from slurmhooks.jobcomp.layout import segment
 from slurmhooks.power import process
+from slurmhooks.site import sources
 from tests.unit.power.sites import Site
 
 
@@ -68,7 +69,7 @@ def test_a_turn_that_ends_is_followed_by_a_pause(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(process, "waits", lambda spool: next(left))
     monkeypatch.setattr(process, "in_child", lambda *_: process.Turn(failure="its process exited", watch=None))
     monkeypatch.setattr(process, "_rest", lambda seconds, *_: rests.append(seconds))
-    monkeypatch.setattr(process.site, "read_config", lambda _: Config())
-    monkeypatch.setattr(process.site, "config_name", lambda: "")
+    monkeypatch.setattr(sources, "read_config", lambda _: Config())
+    monkeypatch.setattr(sources, "config_name", lambda: "")
     process.deliver(tmp_path)
     assert rests == [5.0, 5.0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from slurmhooks.errors import HandlerError
 from slurmhooks.hooks.points import HOOKS
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MOST_ORDER = 1 << 31
 COMMON = ("order", "on_error", "contexts", "timeout", "effects")
 """The arguments of all decorators. Which of them a hook allows, slurmhooks.handlers.registry checks."""
+CALLER = ("slurmhooks.handlers.registry", "call")
+"""Module and name of the function that calls handlers."""
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
 
@@ -107,9 +110,31 @@ _sequence = 0
 
 
 def collect(option: Option) -> None:
-    """Add an option to the innermost collection, if any."""
+    """Add an option to the innermost collection, if any.
+
+    Raises:
+        HandlerError: a handler is running.
+    """
+    forbid_late(f"hook.spank.option({option.name!r})")
     if _collections:
         _collections[-1].options.append(option)
+
+
+def forbid_late(what: str) -> None:
+    """Refuse what a running handler defines: it has no effect, because Slurm knows handlers and options by then.
+
+    A module that a handler imports may define handlers for others.
+
+    Raises:
+        HandlerError: a handler is running, and no file is being loaded.
+    """
+    if _collections:
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        if (frame.f_globals.get("__name__"), frame.f_code.co_name) == CALLER:
+            raise HandlerError(f"{what} has no effect in a handler that runs: write it at the top of a hook file")
+        frame = frame.f_back
 
 
 def next_sequence() -> int:
@@ -213,6 +238,7 @@ class Decorator:
                 )
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
+            forbid_late(f"@{self!r}")
             owner = running_module()
             new = Mark(
                 *(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, mode, terms, effects)

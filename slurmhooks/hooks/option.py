@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import HandlerError
+from slurmhooks.hooks.decorator import forbid_late
 from slurmhooks.hooks.points import INHERITED
 
 TYPE_CHECKING = False
@@ -224,7 +225,9 @@ class Option(_Of[Value]):
 
         Raises:
             TypeError: the function cannot be called with one argument.
+            HandlerError: a handler is running.
         """
+        forbid_late(f"@{self!r}.check")
         if not _takes_one(function):
             raise TypeError(f"{self!r}: a check takes one argument, the value")
         self._checks.append(function)

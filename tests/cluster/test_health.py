@@ -180,6 +180,20 @@ def test_an_administrator_decides(lab: Lab) -> None:
     assert lab.state("n1") == (False, None)
 
 
+def test_a_node_that_was_down_gets_its_reason_back(lab: Lab) -> None:
+    """A node that is down is drained, too; undrained, it has the reason that it had."""
+    lab.admin("state=down", "reason=waits for a fan")
+    lab.say("sick", "n1", "disk is full")
+    lab.run(code=1)
+    assert lab.state("n1") == (True, "disk is full")
+    lab.say("sick", "n1", "")
+    lab.run(code=0)
+    text = lab.cluster.root("scontrol", "show", "node", "n1", check=True).stdout
+    assert "DRAIN" not in text
+    assert "Reason=waits for a fan" in text
+    lab.admin("state=resume")
+
+
 def test_contexts_say_what_jobs_have_of_the_node(lab: Lab) -> None:
     """A node without jobs is idle, one with a job on all of its processors alloc."""
     lab.run(code=0)

@@ -19,12 +19,15 @@ REBOOTS = ("REBOOT_REQUESTED", "REBOOT_ISSUED")
 REBOOT = """#!/bin/sh
 # Reboots n2 once /tmp/held is gone: ends its slurmd, and starts another one, which says that the node has booted.
 exec > /tmp/rebooted 2>&1
+rm -f /tmp/rebooting
 setsid sh -c '
+    touch /tmp/rebooting
     sleep 1.1  # slurmctld ignores a boot in the second in which it was asked for
     while [ -e /tmp/held ]; do sleep 0.1; done
     kill $(cat /run/slurmd-n2.pid)
     while [ -e /run/slurmd-n2.pid ]; do sleep 0.1; done
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin slurmd -N n2 -b' &
+while [ ! -e /tmp/rebooting ]; do sleep 0.05; done  # slurmd ends processes of its group when this one ends
 """
 CONF = f"""
 RebootProgram=/etc/slurm/reboot.sh

@@ -16,9 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
-    from slurmhooks.hooks.option import Option
     from slurmhooks.hooks.rollout import Rollout
     from slurmhooks.hooks.schedule import Schedule
     from slurmhooks.hooks.terms import Terms
@@ -94,7 +93,7 @@ class Collection:
         """Start empty."""
         self.source = source
         self.marks: list[Mark] = []
-        self.options: list[Option] = []
+        self.options: list[Any] = []  # option.py imports this module
 
     def __enter__(self) -> None:
         """Add new marks and options to this collection from now on."""
@@ -109,13 +108,13 @@ _collections: list[Collection] = []
 _sequence = 0
 
 
-def collect(option: Option) -> None:
-    """Add an option to the innermost collection, if any.
+def collect(option: Any) -> None:
+    """Add an Option to the innermost collection, if any.
 
     Raises:
         HandlerError: a handler is running.
     """
-    forbid_late(f"hook.spank.option({option.name!r})")
+    forbid_late(repr(option))
     if _collections:
         _collections[-1].options.append(option)
 

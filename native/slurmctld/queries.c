@@ -98,7 +98,7 @@ static bool fact(struct slurmhooks_question *question)
     case FACT_CHOSEN_QOS:
     case FACT_CHARGED_ACCOUNT: text = slurmhooks_accounting_fact(question->header.table, user_id, first, second); break;
     case FACT_QOS_PRIORITY: {
-        int64_t priority = first ? slurmhooks_qos_priority(first) : -1;
+        int64_t priority = first ? slurmhooks_qos_priority(first, second) : -1;
         if (priority >= 0)
             slurmhooks_put(&question->result, 0, &priority, sizeof(priority));
         return true;

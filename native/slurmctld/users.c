@@ -172,7 +172,7 @@ char *slurmhooks_accounting_fact(uint32_t fact, uint32_t user_id, char *account,
     return text;
 }
 
-int64_t slurmhooks_qos_priority(char *name)
+int64_t slurmhooks_qos_priority(char *name, bool as_slurm)
 {
     assoc_mgr_lock_t locks = {.qos = READ_LOCK};
     slurmdb_qos_rec_t *qos;
@@ -181,6 +181,8 @@ int64_t slurmhooks_qos_priority(char *name)
     assoc_mgr_lock(&locks);
     if ((qos = find_qos(0, name)))
         priority = qos->priority;
+    else if (as_slurm && !(accounting_enforce & ACCOUNTING_ENFORCE_QOS))
+        priority = 0; /* as assoc_mgr_fill_in_qos() */
     assoc_mgr_unlock(&locks);
     return priority;
 }

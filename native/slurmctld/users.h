@@ -9,6 +9,7 @@
 #ifndef SLURMHOOKS_USERS_H
 #define SLURMHOOKS_USERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* IN identity: the identity_t of the request; NULL: ask the name service */
@@ -28,8 +29,11 @@ char *slurmhooks_accounting_fact(uint32_t fact, uint32_t user_id, char *account,
 /* RET the partition of a request that names none: as in _get_job_parts() of job_mgr.c. IN reservation: may be NULL */
 char *slurmhooks_default_partition(char *reservation);
 
-/* RET the priority, -1 if there is no such QOS */
-int64_t slurmhooks_qos_priority(char *name);
+/*
+ * IN as_slurm  answer as Slurm does to Lua: 0 if there is no such QOS, unless it enforces QOS
+ * RET the priority, -1 if there is no such QOS
+ */
+int64_t slurmhooks_qos_priority(char *name, bool as_slurm);
 
 /* RET a text of Slurm, which is not freed */
 const char *slurmhooks_cluster_name(void);

@@ -32,6 +32,15 @@ def qos_priority(name: str) -> int | None:
     return _asking("the priority of a QOS").number(Fact.QOS_PRIORITY, text_to_c("name", name))
 
 
+def qos_priority_in_lua(name: str) -> int | None:
+    """Return what Slurm gives to Lua: 0 for a QOS that does not exist, and None only if Slurm enforces QOS.
+
+    Raises:
+        NotImplementedError: see :func:`qos_priority`.
+    """
+    return _asking("the priority of a QOS").number(Fact.QOS_PRIORITY, text_to_c("name", name), b"as Slurm")
+
+
 def _asking(what: str) -> Asking:
     """Return the connection to the slurmctld that waits for the handler."""
     asking = questions.current

@@ -1,26 +1,56 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Functions that Lua 5.2 and later have if built by their Makefile or by distributions, but not if built by lupa.
-local version = ...
-local execute, math, debug, package = os.execute, math, debug, package
-local error, getmetatable, pairs, select, setmetatable, type = error, getmetatable, pairs, select, setmetatable, type
-
--- Without POSIX, Lua returns the status of wait(2) instead of the exit code.
-function os.execute(...)
-   local ok, how, status = execute(...)
-   if how == nil then return ok end
-   if how ~= "exit" then return ok, how, status end
-   local signal = status % 128
-   local code = signal > 0 and signal or (status - status % 256) / 256
-   -- An integer, in versions that have integers.
-   code = math.tointeger and math.tointeger(code) or code
-   return code == 0 or nil, signal > 0 and "signal" or how, code
-end
+-- What Lua 5.2 to 5.4 have if they are built by their Makefile or by distributions, but not if they are built by lupa.
+-- It runs only where the machine's own liblua is missing.
+local version, part = ...
+local math, debug, package, string, os = math, debug, package, string, os
+local error, getmetatable, pairs, rawget, rawset, select = error, getmetatable, pairs, rawget, rawset, select
+local setmetatable, tonumber, type = setmetatable, tonumber, type
 
 if version == "5.5" then return end
 
-function math.log10(x) return math.log(x, 10) end
+-- An argument that is a number, as luaL_checknumber() takes it.
+local function number(position, name, ...)
+   local value = select(position, ...)
+   local found = type(value) == "number" and value or type(value) == "string" and tonumber(value)
+   if found then return found end
+   local kind = select("#", ...) < position and "no value" or type(value)
+   error("bad argument #" .. position .. " to '" .. name .. "' (number expected, got " .. kind .. ")", 3)
+end
+
+local log = math.log
+function math.log10(...) return log(number(1, "log10", ...), 10) end
 
 if version == "5.2" then
+   local date, now, format, unpack_all = os.date, os.time, string.format, table.unpack
+
+   function os.date(...)
+      local wanted, when = ...
+      when = when == nil and now() or tonumber(when)
+      if type(wanted) ~= "string" or wanted:find("^!?%*t") or not when then return date(...) end
+      local utc = wanted:sub(1, 1) == "!"
+      wanted = wanted:gsub("%%([EO]?)(.)", function(modifier, letter)
+         local known = modifier == "E" and "cCxXyY" or modifier == "O" and "deHImMSuUVwWy" or "CDeFgGhnrRtTuVZ"
+         if not known:find(letter, 1, true) then return nil end
+         return (part("strftime")("%" .. modifier .. letter, when, utc):gsub("%%", "%%%%"))
+      end)
+      return date(wanted, select(2, ...))
+   end
+
+   function string.format(...)
+      local wanted = ...
+      if type(wanted) ~= "string" or not wanted:find("%%[%-+ #0]*%d*%.?%d*[aA]") then return format(...) end
+      local given, count, at = { ... }, select("#", ...), 1
+      wanted = wanted:gsub("%%([%-+ #0]*%d*%.?%d*)(.)", function(flags, letter)
+         if letter == "%" then return nil end
+         at = at + 1
+         if letter:lower() ~= "a" then return nil end
+         local value = number(at, "format", unpack_all(given, 1, count))
+         given[at] = part("hexadecimal")("%" .. flags .. letter, format("%.17g", value))  -- lupa makes -0 an integer
+         return "%s"
+      end)
+      return format(wanted, unpack_all(given, 2, count))
+   end
+
    unpack, loadstring, package.loaders = table.unpack, load, package.searchers
 
    function table.maxn(list)
@@ -63,28 +93,53 @@ if version == "5.2" then
    return
 end
 
-function math.pow(x, y) return x ^ y end
-function math.atan2(y, x) return math.atan(y, x) end
-function math.cosh(x) return (math.exp(x) + math.exp(-x)) / 2 end
-function math.sinh(x) return (math.exp(x) - math.exp(-x)) / 2 end
+function math.pow(...) return number(1, "pow", ...) ^ number(2, "pow", ...) end
 
-function math.tanh(x)
-   local square = math.exp(-2 * math.abs(x))
-   local result = (1 - square) / (1 + square)
-   return x < 0 and -result or result
+local atan = math.atan
+function math.atan2(...) return atan(...) end
+
+for _, name in pairs { "cosh", "sinh", "tanh" } do
+   math[name] = function(...)
+      local x = number(1, name, ...)
+      return part("compute")(name, x * 1.0)
+   end
 end
 
-function math.ldexp(x, power)
-   -- In two steps, as 2 ^ power may be too large for a float.
-   local half = math.floor(power / 2)
-   return x * 2.0 ^ half * 2.0 ^ (power - half)
+function math.frexp(...)
+   local x = number(1, "frexp", ...)
+   return part("frexp")(x * 1.0)
 end
 
-function math.frexp(x)
-   if x == 0 or x ~= x or x == math.huge or x == -math.huge then return x + 0.0, 0 end
-   local power = math.floor(math.log(math.abs(x), 2)) + 1
-   local part = math.ldexp(x, -power)
-   if math.abs(part) >= 1 then return part / 2, power + 1 end
-   if math.abs(part) < 0.5 then return part * 2, power - 1 end
-   return part, power
+function math.ldexp(...)
+   local x, power = number(1, "ldexp", ...), math.tointeger(number(2, "ldexp", ...))
+   if not power then error("bad argument #2 to 'ldexp' (number has no integer representation)", 2) end
+   return part("compute")("ldexp", x * 1.0, power)
 end
+
+if version == "5.3" then
+   local metatable_of, plain = debug.getmetatable, ipairs
+
+   function ipairs(...)
+      local value = ...
+      local meta = metatable_of(value)
+      local own = meta and rawget(meta, "__ipairs")
+      if own then
+         local step, state, first = own(value)
+         return step, state, first
+      end
+      return plain(...)
+   end
+   return
+end
+
+-- Other builds take not (b < a) for a <= b if there is no __le. The metatable gets one when a table gets it.
+local function with_le(set)
+   return function(value, meta, ...)
+      if type(meta) == "table" and rawget(meta, "__lt") ~= nil and rawget(meta, "__le") == nil then
+         rawset(meta, "__le", function(a, b) return not rawget(meta, "__lt")(b, a) end)
+      end
+      return set(value, meta, ...)
+   end
+end
+
+_G.setmetatable, debug.setmetatable = with_le(setmetatable), with_le(debug.setmetatable)

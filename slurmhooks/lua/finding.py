@@ -42,7 +42,10 @@ def find(wanted: str | None = None) -> Lua:
     version = choose(wanted)
     module = _find(version)
     assert module is not None
-    return Lua(version, *module, *(_compiled_in(_short(version)) or _usual_paths(_short(version))))
+    own, path, cpath = _installed(_short(version)) or ("", *_usual_paths(_short(version)))
+    # LuaJIT is another library, and Slurm's own plugins must not find a Lua of another version.
+    of_machine = version == _short(version) and of_slurm() in (None, version)
+    return Lua(version, *module, path, cpath, own if of_machine else "")
 
 
 def choose(wanted: str | None = None) -> str:
@@ -93,19 +96,20 @@ def of_slurm(folders: Iterable[str] | None = None) -> str | None:
     return None
 
 
-def _compiled_in(short: str) -> tuple[str, str] | None:
-    """Return the search paths that are compiled into liblua; None if it is not installed."""
+def _installed(short: str) -> tuple[str, str, str] | None:
+    """Return the file of liblua and the search paths that are compiled into it; None if it is not installed."""
     names = (f"liblua{short}.so.0", f"liblua.so.{short}", f"liblua-{short}.so", f"liblua{short}.so")
     for folder in _library_folders():
         for name in names:
+            library = os.path.join(folder, name)
             try:
-                with open(os.path.join(folder, name), "rb") as file:
+                with open(library, "rb") as file:
                     content = file.read()
             except OSError:
                 continue
             path, cpath = _string_around(content, b"/?.lua;"), _string_around(content, b"/?.so;")
             if path and cpath:
-                return path, cpath
+                return library, path, cpath
     return None
 
 

@@ -337,7 +337,7 @@ class Script:
         name = slurm_table.c_text(self.state, arguments[-1] if arguments else None)
         try:
             text_to_c("name", name)
-            priority = slurmctld.qos_priority(name)
+            priority = slurmctld.qos_priority_in_lua(name)
         except NotImplementedError as error:
             raise LuaRaise(str(error)) from None
         if priority is None:

@@ -5,6 +5,7 @@ A process of Slurm may contain liblua: scrun is linked to it, and Slurm's own Lu
 lupa's Lua has functions of the same names:
 
 * If the version is the same, lupa uses the functions that are already there, so that the process has one Lua.
+  Therefore the machine's own liblua is opened first, if it is installed: lupa's builds leave things out.
 * If it is another version, lupa is loaded so that it finds its own functions first (``RTLD_DEEPBIND``).
 
 C modules of scripts find global symbols only; see slurmhooks.lua.c_modules.
@@ -37,22 +38,25 @@ class Lua:
         file: file of that module.
         path: package.path of the machine's own Lua of that version, without the environment.
         cpath: package.cpath of the machine's own Lua of that version, without the environment.
+        own: file of the machine's own liblua of that version, which Slurm's Lua plugins load, too; an empty text if it
+            is not installed, or if they load another version.
     """
 
-    __slots__ = ("cpath", "file", "module", "path", "version")
+    __slots__ = ("cpath", "file", "module", "own", "path", "version")
 
-    def __init__(self, version: str, module: str, file: str, path: str, cpath: str) -> None:
+    def __init__(self, version: str, module: str, file: str, path: str, cpath: str, own: str) -> None:
         """Store the arguments; see the class."""
         self.version = version
         self.module = module
         self.file = file
         self.path = path
         self.cpath = cpath
+        self.own = own
 
     @property
     def words(self) -> tuple[str, ...]:
         """The arguments of the class, for the manifest."""
-        return self.version, self.module, self.file, self.path, self.cpath
+        return self.version, self.module, self.file, self.path, self.cpath, self.own
 
 
 WORDS = len(Lua.__slots__)
@@ -69,6 +73,9 @@ def load(lua: Lua) -> ModuleType:
 
     loader = ExtensionFileLoader(name, lua.file)
     other = present()
+    if other is None and lua.own:
+        open_own(lua.own)
+        other = present()
     shared[name] = other == lua.version and is_open()
     flags = sys.getdlopenflags()
     # RTLD_NOW: a library that is loaded later may have the functions of another Lua.
@@ -138,11 +145,28 @@ def _late_function(module: str, name: str) -> Callable[..., object]:
     return late
 
 
+def open_own(path: str) -> None:
+    """Make the functions of the machine's liblua global, as Slurm does before it loads its own Lua plugins."""
+    import _ctypes  # not ctypes, which takes a launch longer
+
+    try:
+        _ctypes.dlopen(path, posix.RTLD_NOW | posix.RTLD_GLOBAL)
+    except OSError as error:
+        from slurmhooks.log import log
+
+        log.verbose("lupa's own Lua is used, because the machine's cannot be loaded: %s", error)
+
+
 def is_open() -> bool:
     """Tell whether functions of Lua are global symbols in this process."""
-    import ctypes
+    import _ctypes
 
-    return hasattr(ctypes.CDLL(None), "lua_gettop")
+    try:
+        # None is the whole process.
+        _ctypes.dlsym(_ctypes.dlopen(None, posix.RTLD_NOW), "lua_gettop")  # type: ignore[arg-type]
+    except OSError:
+        return False
+    return True
 
 
 def present() -> str | None:

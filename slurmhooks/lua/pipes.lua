@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- io.popen, which lupa's builds of Lua do not have. Runs when a script starts its first command. A pipe is a real Lua
--- file, so that all functions for files work; only the start of the command and close() are implemented here.
-local spawn, started, wait, level, version = ...
-local old = version == "5.1" or version == "5.2"
+-- io.popen and os.execute. Runs when a script starts its first command. A pipe is a real Lua file, so that all functions
+-- for files work; only the start of the command and close() are implemented here.
+local spawn, started, wait, execute, level, version = ...
+local first = version == "5.1" or version:find("^luajit")
+local old = first or version == "5.2"
 
 -- The script may have replaced global functions by now, so Lua's own ones are arguments.
 return function(io, methods, error, select, setmetatable, tostring, type)
@@ -24,7 +25,7 @@ return function(io, methods, error, select, setmetatable, tostring, type)
          if not number then return close(...) end
          close(file)
          local how, code = wait(number)
-         if version == "5.1" then return true end
+         if first then return true end
          if how == "exit" and code == 0 then return true, how, code end
          return nil, how, code
       end
@@ -33,19 +34,29 @@ return function(io, methods, error, select, setmetatable, tostring, type)
    methods.close = closer(methods.close, false)
    io.close = closer(io.close, true)
 
-   local function text(position, value, count)
+   local function text(name, position, value, count)
       local kind = count < position and "no value" or type(value)
       if kind ~= "string" and kind ~= "number" then
-         error("bad argument #" .. position .. " to 'popen' (string expected, got " .. kind .. ")", level + 1)
+         error("bad argument #" .. position .. " to '" .. name .. "' (string expected, got " .. kind .. ")", level + 1)
       end
       return tostring(value)
+   end
+
+   local function run(...)
+      local command = ...
+      if command == nil then return first and 1 or true end
+      local how, code, status, message = execute(text("execute", 1, command, select("#", ...)))
+      if first then return status end
+      if message then return nil, message, code end
+      if how == "exit" and code == 0 then return true, how, code end
+      return nil, how, code
    end
 
    return function(...)
       local command, mode = ...
       local count = select("#", ...)
-      command = text(1, command, count)
-      mode = mode == nil and "r" or text(2, mode, count)
+      command = text("popen", 1, command, count)
+      mode = mode == nil and "r" or text("popen", 2, mode, count)
       if old and not mode:find("^[rw]e?$") then return nil, command .. ": Invalid argument", 22 end
       if not old and mode ~= "r" and mode ~= "w" then
          error("bad argument #2 to 'popen' (invalid mode)", level)
@@ -58,5 +69,5 @@ return function(io, methods, error, select, setmetatable, tostring, type)
       if not file then return nil, reason, errno end
       pipes[file] = number
       return file
-   end
+   end, run
 end

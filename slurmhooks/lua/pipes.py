@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Implements ``io.popen`` and ``os.tmpname``, which lupa's Lua does not have.
+"""Implements ``io.popen``, ``os.execute`` and ``os.tmpname``.
 
-Lua opens its end of the pipe by its path, so that scripts get a real Lua file.
+Commands that C starts would inherit that Python ignores SIGPIPE and SIGXFSZ: a producer whose reader has ended would go
+on. Lua opens its end of the pipe by its path, so that scripts get a real Lua file.
 """
 
 from __future__ import annotations
@@ -86,6 +87,22 @@ def wait(number: int) -> tuple[bytes, int]:
     pipe = _running.pop(int(number), None)
     code = 0 if pipe is None else pipe.process.wait()
     return (b"signal", -code) if code < 0 else (b"exit", code)
+
+
+def execute(command: bytes) -> tuple[Any, ...]:
+    """Run a shell command to its end, as system(3) does.
+
+    Returns:
+        ``exit`` or ``signal`` and the number, and the status of wait(2); or None, an errno, -1 and a message.
+    """
+    reap()
+    try:
+        process = subprocess.Popen(["sh", "-c", command.partition(b"\0")[0]], executable="/bin/sh")
+        _, status = os.waitpid(process.pid, 0)
+    except OSError as error:
+        return None, error.errno, -1, str(error.strerror).encode(ENCODING, ERRORS)
+    process.returncode = code = os.waitstatus_to_exitcode(status)
+    return (b"signal", -code, status) if code < 0 else (b"exit", code, status)
 
 
 def temporary() -> bytes:

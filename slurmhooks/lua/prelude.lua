@@ -63,15 +63,25 @@ if loadlib then
    end
 end
 
+-- Python starts the commands: those that C starts would ignore the signals that Python ignores.
+local popen, execute
+
+local function start()
+   popen, execute = pipes(level)(io, getmetatable(io.stdout).__index, error, select, setmetatable, tostring, type)
+end
+
+function io.popen(...)
+   if not popen then start() end
+   return popen(...)
+end
+
+function os.execute(...)
+   if not execute then start() end
+   return execute(...)
+end
+
 -- lupa builds Lua, but not LuaJIT, without the functions that need POSIX.
 if not jit then
-   local popen
-
-   function io.popen(...)
-      popen = popen or pipes(level)(io, getmetatable(io.stdout).__index, error, select, setmetatable, tostring, type)
-      return popen(...)
-   end
-
    local temporary = as_function(temporary)
 
    function os.tmpname() return temporary() end

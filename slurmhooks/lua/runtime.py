@@ -132,9 +132,10 @@ class State:
         self.tonumber: Any = self.globals[b"tonumber"]
         self.tostring: Any = self.globals[b"tostring"]
         self._serve_json(lambda: self.load(JSON))
-        if self.version not in ("5.1", "luajit"):
-            self.load(COMPAT)(to_bytes(self.version))
-        if self.version == "5.3":
+        own = library.shared[lua.module]
+        if self.version not in ("5.1", "luajit") and not own:
+            self.load(COMPAT)(to_bytes(self.version), self._standard)
+        if self.version == "5.3" and not own:
             self.globals[b"bit32"] = self.globals[b"package"][b"loaded"][b"bit32"] = self.load(BIT32)()
 
     def function(self, function: Callable[..., object]) -> Any:
@@ -301,10 +302,17 @@ class State:
         return "string" if isinstance(value, bytes) else "number" if isinstance(value, (int, float)) else "userdata"
 
     def _pipes(self, level: int) -> Any:
-        """Return io.popen. subprocess is imported only for scripts that start commands."""
+        """Return what makes io.popen and os.execute. subprocess is imported only for scripts that start commands."""
         from slurmhooks.lua import pipes
 
-        return self.load(PIPES)(pipes.spawn, pipes.started, pipes.wait, level, to_bytes(self.version))
+        return self.load(PIPES)(*(pipes.spawn, pipes.started, pipes.wait, pipes.execute, level, to_bytes(self.version)))
+
+    def _standard(self, name: bytes) -> Callable[..., object]:
+        """Return a function of :mod:`slurmhooks.lua.standard`, which imports what launches hardly ever need."""
+        from slurmhooks.lua import standard
+
+        function: Callable[..., object] = getattr(standard, name.decode())
+        return lambda *arguments: function(*arguments)  # a new object each time, see the class
 
     def _prepare(self, name: bytes, whole: bool = False, path: bytes | None = None) -> bytes | None:
         """Prepare the import of a C module; return None, or the reason in Lua's format if it is not possible."""

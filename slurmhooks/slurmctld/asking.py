@@ -141,9 +141,9 @@ class Asking:
             return None if raw is None else text_from_c(raw)
         return None
 
-    def number(self, fact: Fact, text: bytes) -> int | None:
+    def number(self, fact: Fact, *texts: bytes) -> int | None:
         """Return a fact that is a number, or None."""
-        for _, value in self.ask(What.FACT, fact, 0, (0, text_value(text))).items:
+        for _, value in self.ask(What.FACT, fact, 0, *((0, text_value(text)) for text in texts)).items:
             return read_number(value)
         return None
 

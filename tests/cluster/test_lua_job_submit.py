@@ -155,6 +155,7 @@ def names_module(release: str) -> str:
             names -= WHAT_ACCOUNTING_KNOWS
         by_kind[kind] = sorted(names | set(BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
     by_kind["times"] = list(TIMES)
+    by_kind["qos"] = ["normal", "no such QOS", "", "7"] if has_sources(release) else []
     rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in by_kind.items())
     return f"return {{ {', '.join(rows)} }}\n"
 

@@ -143,8 +143,9 @@ char *slurmhooks_default_partition(char *reservation)
     return joined(0, reservation, NULL);
 }
 
-int64_t slurmhooks_qos_priority(char *name)
+int64_t slurmhooks_qos_priority(char *name, bool as_slurm)
 {
+    (void)as_slurm;
     return (int64_t)strlen(name) - 1;
 }
 

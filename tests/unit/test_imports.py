@@ -184,6 +184,7 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     "slurmhooks.lua.conversions",
     "slurmhooks.lua.library",
     "slurmhooks.lua.runtime",
+    "_ctypes",
     "slurmhooks.lua.spank",
     "slurmhooks.lua.spank_handle",
     # lupa's compiled module alone, without its package, which would look for a Lua.

@@ -78,6 +78,10 @@ function act.odd(job_desc)
    try("old environment", function() _set_job_env_field(job_desc.environment, "OLD", "o") return job_desc.environment.OLD end)
    for _, time in ipairs(names.times) do slurm.log_info("time %s = %s", time, show(slurm.time_str2mins(time))) end
    try("no time", slurm.time_str2mins)
+   if slurm.get_qos_priority then
+      for _, name in ipairs(names.qos) do slurm.log_info("qos %s: %s", name, show(slurm.get_qos_priority(name))) end
+      if names.qos[1] then slurm.log_info("no qos: %s", show(slurm.get_qos_priority(nil))) end
+   end
 end
 
 function act.change(job_desc)

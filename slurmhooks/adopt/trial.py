@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds that a script may take to load or to answer a request."""
 EXAMPLES = 5
+OF_LUPA = " as lupa builds it (not that of this machine, which has no liblua of this version for Slurm)"
 PARTITIONS: dict[str, dict[str, Any]] = {
     "debug": {"flag_default": True, "max_time": 60, "default_time": 30, "max_nodes": 2, "total_nodes": 2},
     "long": {"max_time": 10080, "default_time": 60, "max_nodes": 8, "total_nodes": 8},
@@ -102,7 +103,7 @@ class Outcome:
         stopped = [*theirs.stopped, *ours.stopped]
         self.refused += bool(ours.code) and not stopped
         if ours.error is not None and not stopped:
-            self.errors[ours.error] += 1
+            self.errors[ours.error if theirs.error is not None else f"only under slurmhooks: {ours.error}"] += 1
         missing = sorted(request.unknown & uses)
         if missing:
             stopped.insert(0, f"{missing[0]}, which was not recorded")
@@ -159,7 +160,8 @@ def run(
         TrialError: it does not load, or does not end.
     """
     plain, ours = FAMILIES[family].sides
-    outcome = Outcome(f"plain Lua {version}, with {FAMILIES[family].table}")
+    whose = "" if finding.find(version).own else OF_LUPA
+    outcome = Outcome(f"plain Lua {version}{whose}, with {FAMILIES[family].table}")
     task = _task(path, release, version)
     with _Child({**task, "sides": [plain, ours], "partitions": True}) as child:
         for number, request in enumerate(requests, 1):

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from slurmhooks import cli
+from slurmhooks.adopt import trial
 from slurmhooks.cli import slurm
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def played(page: str, folder: Path) -> str:
     with mock.patch.object(slurm, "library", return_value=None):
         done = CliRunner().invoke(cli.main, [*words, "--sysconfdir", str(folder)])
     assert done.exit_code == 1, done.output
-    output = done.stdout.replace(str(folder), "/etc/slurm")
+    output = done.stdout.replace(str(folder), "/etc/slurm").replace(trial.OF_LUPA, "")  # as on the controller
     return page[: found.start("output")] + output + page[found.end("output") :]
 
 

@@ -10,6 +10,7 @@ from slurmhooks.adopt import requests, trial
 from slurmhooks.adopt.answers import Answer, Request, difference
 from slurmhooks.adopt.script import Script
 from slurmhooks.adopt.values import Settings
+from slurmhooks.lua import finding
 
 RELEASE = (24, 11)
 SCRIPT = """#!/usr/bin/lua
@@ -188,6 +189,19 @@ def test_an_endless_loop_ends_the_trial(tmp_path: Path, monkeypatch: pytest.Monk
     source = "function slurm_job_submit() while true do end end\nfunction slurm_job_modify() return slurm.SUCCESS end\n"
     with pytest.raises(trial.TrialError, match="endless loop"):
         tried(tmp_path / "job_submit.lua", source, 2)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_oracle_is_the_lua_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    """What is compared with says so if it is not the library that Slurm's plugins load."""
+    own = finding.find("5.4")
+    own.own = "/usr/lib/liblua5.4.so.0" if installed else ""
+    monkeypatch.setattr(finding, "find", lambda _: own)
+    source = "function slurm_job_submit() return slurm.SUCCESS end\nslurm_job_modify = slurm_job_submit\n"
+    oracle = tried(tmp_path / "job_submit.lua", source, 2).oracle
+    assert oracle.startswith(
+        "plain Lua 5.4, with" if installed else "plain Lua 5.4 as lupa builds it (not that of this"
+    )
 
 
 def test_a_script_that_does_not_load(tmp_path: Path) -> None:

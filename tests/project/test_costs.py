@@ -30,8 +30,8 @@ from slurmhooks.policies.features import Licenses, RequireFeatures
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.recording.request import decode_recorded
 from slurmhooks.scrun import oci
-from slurmhooks.scrun.binds import inside
 from slurmhooks.scrun.configs import merge_environment, rootless
+from slurmhooks.scrun.mount_points import inside
 from slurmhooks.testing import FakeJob, FakeSpank, sbatch
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.answers import read_answer

@@ -52,9 +52,12 @@ def test_mount_points_are_made(tmp_path: Path, made: bool) -> None:
     (rootfs / "loop").symlink_to("loop")
     wanted = {"run": True, "data/a": True, "etc/hosts": False, "etc/none": True, "only": True, f"{outside}/b"[1:]: True}
     if made:
-        for name, folder in wanted.items():
+        for name, is_folder in wanted.items():
             (rootfs / name).parent.mkdir(parents=True, exist_ok=True)
-            (rootfs / name).mkdir() if folder else (rootfs / name).write_text("of the image")
+            if is_folder:
+                (rootfs / name).mkdir()
+            else:
+                (rootfs / name).write_text("of the image")
     mounts = [
         {"destination": "/run", "type": "tmpfs"},
         {"destination": "/run/sub/file", "type": "bind", "source": str(file)},

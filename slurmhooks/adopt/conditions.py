@@ -39,7 +39,7 @@ def assume(flow: Following, condition: Expr, truth: bool, state: State) -> None:
     facts, clean = _facts(flow, condition, truth, state)
     for key in list(facts):
         value = state.values.get(key)
-        if value is not None and value.nil:
+        if value is not None and value.nil and key not in flow.mixed:
             facts.add(value.nil)
     state.known |= facts
     state.clean |= clean

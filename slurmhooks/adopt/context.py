@@ -33,6 +33,7 @@ class Following(Protocol):
         nil_checks: fields with numbers that are compared with nil, with a line.
         unset_checks: fields with numbers that are compared with NO_VAL.
         tested: variables whose existence the script tests.
+        mixed: parameters that stand for several values that may be nil.
     """
 
     settings: Settings
@@ -49,6 +50,7 @@ class Following(Protocol):
     nil_checks: dict[str, int]
     unset_checks: set[str]
     tested: set[str]
+    mixed: set[str]
 
     def remark(self, remark: Remark, /) -> None:
         """Report something."""

@@ -60,6 +60,7 @@ class Flow:
         global_writes: lines on which functions assign global variables, by name, with whether Slurm's calls do.
         early_reads: global variables that a call reads before it has assigned them, with the line.
         ended: functions that never return.
+        mixed: parameters that stand for several values that may be nil, so that a check of one says nothing of these.
     """
 
     def __init__(self, tree: Tree, settings: Settings) -> None:
@@ -73,6 +74,7 @@ class Flow:
         self._summaries: dict[Function, Summary] = {}
         self._sites: dict[Function, tuple[list[Value], State]] = {}
         self._callers: dict[Function, set[Function]] = {}
+        self.mixed: set[str] = set()
         self._ways: dict[Function, bool] = {}
         self.ended: set[Function] = set()
         for _ in range(PASSES):
@@ -215,6 +217,9 @@ class Flow:
             self._sites[function] = values, shared
             return
         old, before = self._sites[function]
+        for parameter, one, other in zip(function.parameters, old, values, strict=False):
+            if one.nil != other.nil:
+                self.mixed.add(str(parameter.number))
         joined = [one.joined(other) for one, other in zip(old, values, strict=False)]
         longer = old if len(old) > len(values) else values
         self._sites[function] = joined + longer[len(joined) :], before.joined(shared)

@@ -100,12 +100,12 @@ def remarks(source: str) -> list[str]:
     return [remark.what for remark in found if remark.kind == "nil"]
 
 
-def fails(source: str) -> str | None:
-    """Return Lua's message if the script fails on a request without anything."""
+def fails(source: str, **given: str) -> str | None:
+    """Return Lua's message if the script fails on a request with some texts and nothing else."""
     partitions = {"debug": {"name": "debug", "max_time": 60.0}}
     lua = finding.find("5.4")
     answer = Reference("script.lua", source.encode(), lua, RELEASE, partitions, 0).answer(
-        Request("job_submit", "", fields={"name": "job", "min_cpus": 1})
+        Request("job_submit", "", fields={"name": "job", "min_cpus": 1, **given})
     )
     assert not answer.stopped
     return answer.error
@@ -149,6 +149,23 @@ def test_what_may_be_nil(name: str) -> None:
 def test_checks_of_other_functions_count(check: str, use: str) -> None:
     """A function of the script that checks or sets a field makes its use safe."""
     assert remarks(script(f"{check}\n{use}")) == []
+
+
+CALLS = ("is_set({})", "is_empty({})", "not is_set({})", "not is_empty({})")
+
+
+@pytest.mark.parametrize("operator", ["and", "or"])
+@pytest.mark.parametrize("form", ["if {} then {} end", "if {} then return -1 end {}", "if not ({}) then {} end"])
+def test_two_calls_of_one_function(operator: str, form: str) -> None:
+    """What a helper says of one field says nothing of another: what fails for some request is reported."""
+    missed = []
+    for first, second, used in product(CALLS, CALLS, ("account", "comment")):
+        condition = f"{first.format('job_desc.account')} {operator} {second.format('job_desc.comment')}"
+        source = script(form.format(condition, f"local s = job_desc.{used} .. 'x'"))
+        requests = ({}, {"account": "a"}, {"comment": "c"}, {"account": "a", "comment": "c"})
+        if any(fails(source, **given) for given in requests) and not remarks(source):
+            missed.append(condition)
+    assert missed == []
 
 
 def test_updates_lack_what_they_do_not_change() -> None:

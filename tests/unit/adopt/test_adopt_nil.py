@@ -162,7 +162,12 @@ def test_two_calls_of_one_function(operator: str, form: str) -> None:
     for first, second, used in product(CALLS, CALLS, ("account", "comment")):
         condition = f"{first.format('job_desc.account')} {operator} {second.format('job_desc.comment')}"
         source = script(form.format(condition, f"local s = job_desc.{used} .. 'x'"))
-        requests = ({}, {"account": "a"}, {"comment": "c"}, {"account": "a", "comment": "c"})
+        requests: tuple[dict[str, str], ...] = (
+            {},
+            {"account": "a"},
+            {"comment": "c"},
+            {"account": "a", "comment": "c"},
+        )
         if any(fails(source, **given) for given in requests) and not remarks(source):
             missed.append(condition)
     assert missed == []

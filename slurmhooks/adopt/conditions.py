@@ -29,6 +29,8 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 USUAL = 1.0
 """A number that a user gives."""
 SEARCHES = {"find", "match"}
+GIVEN = ".(given)"
+"""Behind the key of a number: it is not NO_VAL. Like a member, it is forgotten with the number."""
 
 
 def assume(flow: Following, condition: Expr, truth: bool, state: State) -> None:
@@ -67,13 +69,20 @@ def note_checks(flow: Following, comparison: Binary, values: tuple[Value, Value]
             flow.nil_checks.setdefault(value.unset, part.line)
 
 
-def note_parts(flow: Following, condition: Binary, state: State) -> None:
-    """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use."""
+def note_parts(flow: Following, condition: Binary, state: State) -> set[str]:
+    """Note all comparisons with NO_VAL in a condition: they count also where they stand behind the number's use.
+
+    Returns:
+        what is known in this condition.
+    """
+    given: set[str] = set()
     for part in inside(condition):
         if isinstance(part, Binary) and part.operator in COMPARISONS:
             values = flow.peek(part.left, state), flow.peek(part.right, state)
             if any(map(is_unset, values)):
                 note_checks(flow, part, values, state)
+                given |= {f"{key}{GIVEN}" for value in values for key in (value.unset,) if key}
+    return given
 
 
 def note_truth(flow: Following, condition: Expr, value: Value) -> None:
@@ -151,7 +160,10 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
             other = _facts(flow, left, not truth, state)
             return first[0] & (second[0] | other[0]), first[1] & (second[1] | other[1])
         case Binary(operator="==" | "~=" as operator, left=left, right=right):
-            return _equal(flow, left, right, (operator == "==") == truth, state)
+            facts, clean = _equal(flow, left, right, (operator == "==") == truth, state)
+            return facts | _given(flow, condition, truth, state), clean
+        case Binary(operator="<" | "<=" | ">" | ">="):
+            return _given(flow, condition, truth, state), set()
         case Name() | Index():
             facts, clean = _of_exits(flow.peek(condition, state).exits, truth)
             key = flow.key(condition, state)
@@ -171,6 +183,19 @@ def _facts(flow: Following, condition: Expr, truth: bool, state: State) -> Facts
         case Call():
             return _call(flow, condition, truth, state)
     return set(), set()
+
+
+def _given(flow: Following, comparison: Binary, truth: bool, state: State) -> set[str]:
+    """Return which numbers are not NO_VAL if a comparison is true, or false."""
+    values = flow.peek(comparison.left, state), flow.peek(comparison.right, state)
+    facts: set[str] = set()
+    for value, other, is_left in ((values[0], values[1], True), (values[1], values[0], False)):
+        sign = comparison.operator
+        if not value.unset or not is_unset(other) or not tells_unset(sign, value, other, is_left=is_left):
+            continue
+        if with_unset(sign, value, other, is_left=is_left) != truth:
+            facts.add(f"{value.unset}{GIVEN}")
+    return facts
 
 
 def _call(flow: Following, call: Call, truth: bool, state: State) -> Facts:

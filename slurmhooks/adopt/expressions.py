@@ -101,8 +101,12 @@ def _index(flow: Following, expression: Index, state: State) -> Value:
 def _binary(flow: Following, expression: Binary, state: State) -> Value:
     operator, left, right = expression.operator, expression.left, expression.right
     if operator in ("and", "or"):
-        conditions.note_parts(flow, expression, state)
-        return _either(flow, expression, state)
+        inner = state.copy()
+        inner.known |= conditions.note_parts(flow, expression, inner)
+        value = _either(flow, expression, inner)
+        state.checked |= inner.checked
+        state.values.update({key: each for key, each in inner.values.items() if key not in state.values})
+        return value
     first, second = flow.value(left, state), flow.value(right, state)
     pairs = ((left, first), (right, second))
     if operator == "..":

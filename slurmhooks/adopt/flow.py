@@ -274,6 +274,8 @@ class Flow:
     def _set(self, key: str, value: Value, state: State) -> None:
         state.forget(key)
         state.values[key] = value
+        if not value.unset:
+            state.known.add(f"{key}{conditions.GIVEN}")
         if value.kind != "nil" and not value.nil:
             state.known.add(key)
         old = self._values_anywhere.get(key)

@@ -308,8 +308,8 @@ def too_few(flow: Following, expression: Call, name: str, wanted: int, given: in
 
 def unset_number(flow: Following, expression: Expr, value: Value, operator: str, state: State) -> None:
     """Report a calculation with a number that may be NO_VAL."""
-    if value.unset and not is_checked(flow, expression, value, state) and not flow.in_modify:
-        _unset_remark(flow, expression, value, f"is calculated with ('{operator}')", "the result is huge")
+    if value.unset and not flow.in_modify:
+        _unset_remark(flow, expression, value, f"is calculated with ('{operator}')", "the result is huge", state)
 
 
 def compared(
@@ -320,7 +320,7 @@ def compared(
         why = "options are texts, and Lua does not compare texts with numbers: the error ends the function"
         flow.remark(Remark(part.line, "type", "danger", "compares an option with a number", why, "tonumber(...)"))
     tells = conditions.tells_unset(operator, value, other, is_left=is_left)
-    if not value.unset or tells or is_checked(flow, part, value, state):
+    if not value.unset or tells:
         if tells:
             state.checked.add(value.unset)
         return
@@ -328,7 +328,7 @@ def compared(
     if conditions.is_unset(other):
         is_true = conditions.with_unset(operator, value, other, is_left=is_left)
     effect = "true" if is_true else "false"
-    _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}")
+    _unset_remark(flow, part, value, f"is compared with '{operator}'", f"the comparison is {effect}", state)
 
 
 def is_checked(flow: Following, expression: Expr, value: Value, state: State) -> bool:
@@ -336,13 +336,17 @@ def is_checked(flow: Following, expression: Expr, value: Value, state: State) ->
     return value.unset in state.checked or flow.key(expression, state) in state.checked
 
 
-def _unset_remark(flow: Following, expression: Expr, value: Value, how: str, effect: str) -> None:
+def _unset_remark(flow: Following, expression: Expr, value: Value, how: str, effect: str, state: State) -> None:
+    if f"{value.unset}{conditions.GIVEN}" in state.known:
+        return
+    checked = is_checked(flow, expression, value, state)
+    where = "after a check for NO_VAL elsewhere, which may not hold here" if checked else "without a check for NO_VAL"
     name = value.unset.removeprefix("job_desc.")
     option = OPTION_OF.get(name)
     when = f"without {option}" if option else "if it is not given"
     flow.remark(
         Remark(
-            expression.line, "unset", "warning", f"{value.unset} {how} without a check for NO_VAL",
+            expression.line, "unset", "note" if checked else "warning", f"{value.unset} {how} {where}",
             f"{when} it is {names.number_of_unset(name)}, and {effect}",
             f"{value.unset} ~= {names.unset_name(name)} and ...",
         )

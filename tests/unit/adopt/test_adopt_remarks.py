@@ -247,6 +247,30 @@ def test_a_comparison_that_tells_an_unset_number(template: str, sign: str, field
     assert wrong == []
 
 
+ELSEWHERE = {
+    "if {t} ~= slurm.NO_VAL and {t} <= 30 then job_desc.partition = 'debug' end": "note",
+    "if job_desc.name == nil then if {t} ~= slurm.NO_VAL then job_desc.name = 'x' end end": "note",
+    "if {t} == slurm.NO_VAL then job_desc.name = 'x' end": "note",
+    "if {t} == slurm.NO_VAL then {t} = 60 end": None,
+    "if {t} == slurm.NO_VAL then return slurm.ERROR end": None,
+    "if not ({t} ~= slurm.NO_VAL) then return slurm.ERROR end": None,
+    "if {t} == slurm.NO_VAL or job_desc.name == nil then return slurm.SUCCESS end": None,
+    "{t} = 5": None,
+    "job_desc.name = 'x'": "warning",
+}
+
+
+@pytest.mark.parametrize("check", ELSEWHERE)
+@pytest.mark.parametrize("use", ["if {t} > 30 then return slurm.ERROR end", "local n = {t} * 2"])
+def test_a_check_elsewhere_is_told(check: str, use: str) -> None:
+    """A number that is used where it may be NO_VAL is told, also if a check stands where it says nothing of the use."""
+    for write in ("{t}", "local t = {t}"):
+        t = "job_desc.time_limit"
+        body = f"{check}\n{use}" if write == "{t}" else f"{check}\nlocal t = {t}\n{use.replace('{t}', 't')}"
+        reported = found(submit(body.replace("{t}", t)))
+        assert [level for _, level, kind in reported if kind == "unset"] == [ELSEWHERE[check]] * bool(ELSEWHERE[check])
+
+
 RIGHT = """#!/usr/bin/lua
 local limits = { debug = 60, long = 1440 }
 local function split(text, sign)

@@ -20,8 +20,11 @@
 #include "client/pool.h"
 #include "client/thread.h"
 
-/* The timeout of requests until the first workers report the configured one. Python needs time to start. */
-#define START_MS 10000
+/*
+ * The timeout of requests until the first workers report the configured one. Python needs time to start, and commands
+ * of users wait for MessageTimeout, 10 s by default: then they say that the connection timed out, not what is wrong.
+ */
+#define START_MS 5000
 
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
 {

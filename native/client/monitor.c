@@ -35,11 +35,22 @@ struct message {
     int fds[2]; /* -1: none */
 };
 
+/* Refuse requests for this reason until a worker serves. */
+static void set_unavailable(struct slurmhooks_client *client, const char *reason)
+{
+    pthread_mutex_lock(&client->lock);
+    client->unavailable = true;
+    snprintf(client->reason, sizeof(client->reason), "%.*s", (int)sizeof(client->reason) - 1, reason);
+    pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->lock);
+}
+
 /* Start the supervisor; if that fails, set the time of the next attempt. */
 static void start_supervisor(struct slurmhooks_client *client)
 {
     int control, error = spawn_supervisor(client->command, client->output[1], &control, &client->supervisor);
     bool first = client->backoff_ms == 0;
+    char reason[SLURMHOOKS_DETAIL_MAX];
 
     client->started = channel_now();
     client->restart = 0;
@@ -49,9 +60,14 @@ static void start_supervisor(struct slurmhooks_client *client)
         if (client->backoff_ms > BACKOFF_MAX_MS)
             client->backoff_ms = BACKOFF_MAX_MS;
         client->restart = client->started + client->backoff_ms * MS;
+        snprintf(reason, sizeof(reason), "cannot start %s, the supervisor of the workers: %s", client->command[0],
+                 strerror(error));
+        set_unavailable(client, reason);
         if (first)
-            pool_log(client, SLURMHOOKS_ERROR, "cannot start %s, the supervisor of the workers: %s; trying again",
-                     client->command[0], strerror(error));
+            pool_log(client, SLURMHOOKS_ERROR,
+                     "%s; trying again. Until then no hook runs: put this Python back, or take the plugins out of "
+                     "slurm.conf and restart slurmctld",
+                     reason);
         return;
     }
     pthread_mutex_lock(&client->lock);
@@ -92,19 +108,24 @@ static int end_supervisor(struct slurmhooks_client *client)
 /* The supervisor has ended: clean up, and set the time when it is started again. */
 static void replace_supervisor(struct slurmhooks_client *client)
 {
-    bool was_stable = channel_now() - client->started > STABLE_MS * MS;
+    bool was_stable = channel_now() - client->started > STABLE_MS * MS, served = client->serving;
+    bool again = client->backoff_ms > 0;
     int status = end_supervisor(client);
+    char end[96];
 
     client->backoff_ms = was_stable || !client->backoff_ms ? BACKOFF_MIN_MS : client->backoff_ms * 2;
     if (client->backoff_ms > BACKOFF_MAX_MS)
         client->backoff_ms = BACKOFF_MAX_MS;
     client->restart = channel_now() + client->backoff_ms * MS;
     if (status >= 0 && WIFSIGNALED(status))
-        pool_log(client, SLURMHOOKS_ERROR, "the supervisor of the workers was killed by signal %d; starting it again",
-                 WTERMSIG(status));
+        snprintf(end, sizeof(end), "the supervisor of the workers was killed by signal %d", WTERMSIG(status));
     else
-        pool_log(client, SLURMHOOKS_ERROR, "the supervisor of the workers ended with exit code %d; starting it again",
+        snprintf(end, sizeof(end), "the supervisor of the workers ended with exit code %d",
                  status >= 0 ? WEXITSTATUS(status) : -1);
+    pool_log(client, SLURMHOOKS_ERROR, "%s; starting it again", end);
+    /* One that is killed is replaced within a second; one that ends again and again before it serves is broken. */
+    if (again && !served)
+        set_unavailable(client, end);
 }
 
 /* Handle CONTROL_WORKER. */
@@ -191,14 +212,14 @@ static void serve_generation(struct slurmhooks_client *client, const struct cont
     pthread_mutex_unlock(&client->lock);
 }
 
-/* Handle CONTROL_UNAVAILABLE: requests are refused for this reason. */
-static void set_unavailable(struct slurmhooks_client *client, const char *reason)
+/* Handle CONTROL_UNAVAILABLE. */
+static void refuse(struct slurmhooks_client *client, const struct message *message)
 {
     pthread_mutex_lock(&client->lock);
-    client->unavailable = true;
-    snprintf(client->reason, sizeof(client->reason), "%.*s", (int)sizeof(client->reason) - 1, reason);
-    pthread_cond_broadcast(&client->changed);
+    if (message->control.about != AVAILABILITY_UNKNOWN)
+        client->accepts = message->control.about == AVAILABILITY_ACCEPT;
     pthread_mutex_unlock(&client->lock);
+    set_unavailable(client, message->text);
 }
 
 /* OUT fds: the first two descriptors of a message. Others are closed. */
@@ -241,7 +262,7 @@ static bool receive(struct slurmhooks_client *client, struct message *message)
     case CONTROL_WORKER: add_worker(client, message); break;
     case CONTROL_DIED: remove_worker(client, &message->control); break;
     case CONTROL_SERVING: serve_generation(client, &message->control); break;
-    case CONTROL_UNAVAILABLE: set_unavailable(client, message->text); break;
+    case CONTROL_UNAVAILABLE: refuse(client, message); break;
     case CONTROL_OBSERVER:
         if (client->late && message->fds[0] >= 0) {
             late_serve(client->late, message->fds[0]);

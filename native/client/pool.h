@@ -30,7 +30,7 @@ struct slurmhooks_client {
     unsigned timeout_ms;
     bool accepts; /* on_unavailable of the plugin's section is "accept" */
     bool stopping;
-    bool unavailable; /* the hooks do not load; `reason` says why */
+    bool unavailable; /* the hooks do not load, or no supervisor runs; `reason` says why */
     unsigned exchanges;
     int control; /* socket to the supervisor, or -1; messages are sent with the lock held */
     char reason[SLURMHOOKS_DETAIL_MAX];

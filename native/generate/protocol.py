@@ -33,6 +33,7 @@ SHARED = {
     protocol.ChannelKind: "CHANNEL",
     protocol.Flag: "FLAG",
     protocol.Control: "CONTROL",
+    protocol.Availability: "AVAILABILITY",
     protocol.Unserved: "UNSERVED",
     protocol.Result: "SLURMHOOKS",
     protocol.DeliveryItem: "DELIVERY",

@@ -138,7 +138,8 @@ class Control(IntEnum):
     DIED: a worker has ended; value: its wait status. Its process id is not reused before RELEASED.
     SERVING: use only workers of this generation and later ones; value: timeout in ms; about: 1 to accept requests if no
         worker can serve.
-    UNAVAILABLE: no handlers can serve; text: why; value, from a generation: how many times in a row no worker could.
+    UNAVAILABLE: no handlers can serve; text: why; about: one of Availability; value, from a generation: how many times
+        in a row no worker could.
     OBSERVER: the observer of a generation has a channel for questions, whose descriptor comes with the message.
 
     From slurmctld:
@@ -174,6 +175,14 @@ class Control(IntEnum):
     KILL = 12
     CONFIGURED = 13
     CLAIMS = 14
+
+
+class Availability(IntEnum):
+    """What on_unavailable of the newest configuration says; UNKNOWN: no configuration could be read."""
+
+    UNKNOWN = 0
+    REJECT = 1
+    ACCEPT = 2
 
 
 class Unserved(IntEnum):

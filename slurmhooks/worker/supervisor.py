@@ -19,7 +19,7 @@ from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site.reload import STAYS, report_change
-from slurmhooks.wire.protocol import Control
+from slurmhooks.wire.protocol import Availability, Control
 from slurmhooks.worker import generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
 from slurmhooks.worker.child import Child, text_for_users
@@ -46,6 +46,7 @@ class Supervisor:
         self._client = client
         self._entry = entry
         self._misfit = misfit
+        self._available = Availability.UNKNOWN
         self._parent = os.getppid()
         self._children: dict[int, Child] = {}
         self._number = 0
@@ -177,6 +178,8 @@ class Supervisor:
         """
         if message.kind == Control.CONFIGURED:
             child.configured(message)
+            assert child.settings is not None
+            self._available = Availability.ACCEPT if child.settings.accept else Availability.REJECT
         elif message.kind == Control.LOADED:
             child.loaded(message)
             assert child.settings is not None
@@ -209,7 +212,7 @@ class Supervisor:
                 child.deadline = 0.0
                 self._accident(number, text)
             elif number == self._serving and message.value >= ACCIDENTS:
-                self._to_client(message._replace(text=text))
+                self._to_client(message._replace(pid=self._available, text=text))
         else:
             return False
         return True
@@ -229,7 +232,7 @@ class Supervisor:
             if self._serving is not None:
                 log.error("%s", STAYS)
             elif not self._attempts.may_succeed():
-                self._to_client(Message(Control.UNAVAILABLE, number, text=line))
+                self._to_client(Message(Control.UNAVAILABLE, number, self._available, text=line))
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:

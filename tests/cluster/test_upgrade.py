@@ -51,7 +51,13 @@ def files_of(release: str) -> list[str]:
     root = Path(places.rootfs(release))
     lists = [path for path in root.glob("var/lib/dpkg/info/*.list") if re.fullmatch(PACKAGES, name_of(path))]
     names = {line.lstrip("/") for path in lists for line in path.read_text().splitlines()}
-    return sorted(name for name in names if (root / name).is_symlink() or (root / name).is_file())
+    # Not links to folders, such as /lib; links to absolute names lead out of this root.
+    return sorted(name for name in names if (root / name).is_file() or is_link(root / name))
+
+
+def is_link(path: Path) -> bool:
+    """Tell whether a path is a link to a file, as far as it can be told from outside its root."""
+    return path.is_symlink() and not path.is_dir()
 
 
 def name_of(path: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks import identity
 from slurmhooks.worker import requests
 from tests.native import test_workers
 from tests.native.test_workers import Start
@@ -27,6 +28,24 @@ def test_hooks_that_do_not_load(start: Start) -> None:
     host.set(settings={"on_unavailable": "accept"})
     wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that the hooks load")
     assert host.ask("accepts") == "1"
+    host.stop()
+
+
+def test_what_on_unavailable_says_while_nothing_has_loaded(start: Start) -> None:
+    """Files that do not load are no reason to refuse what on_unavailable = "accept" accepts, from the start on."""
+    host = start(ready=False, settings={"on_unavailable": "accept"}, findings=["a.py:3: wrong"])
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    assert host.ask("accepts") == "1"
+    host.set(settings={"on_unavailable": "reject"}, findings=["a.py:3: wrong"], version=2)
+    wait_for(lambda: host.ask("accepts") == "0", "the new configuration")
+    host.stop()
+
+
+def test_a_configuration_that_cannot_be_read(start: Start) -> None:
+    """A slurmctld that has never read one accepts nothing."""
+    host = start(ready=False, settings={"timeout": "no number", "on_unavailable": "accept"})
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    assert host.ask("accepts") == "0"
     host.stop()
 
 
@@ -100,6 +119,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "configuration": None,
         "periodic": None,
         "log": None,
+        "build": identity.here(),
     }
     long = "x" * 1_000_000
     faults = []

@@ -103,13 +103,16 @@ class Exchanger:
         pid: its process id.
     """
 
-    def __init__(self, build: Build, folder: Path, state: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, build: Build, folder: Path, state: dict[str, Any] | None = None, python: str = sys.executable
+    ) -> None:
         """Start it.
 
         Args:
             build: the build that has it.
             folder: a folder for its files.
             state: see worker_service.py.
+            python: the interpreter of the supervisor, which need not exist.
         """
         self._state = folder / "state.json"
         self._errors = folder / "errors"
@@ -118,7 +121,7 @@ class Exchanger:
         host = build.host.with_name("exchanger")
         with self._errors.open("w") as errors:
             self._process = subprocess.Popen(
-                [host, sys.executable, "-I", "-c", START, "tests.native.worker_service:load"],
+                [host, python, "-I", "-c", START, "tests.native.worker_service:load"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

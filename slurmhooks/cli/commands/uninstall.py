@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, parameters, scrun_lua
+from slurmhooks.cli import build_record, configuration, controllers, parameters, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.files import slurm_conf
@@ -14,23 +14,38 @@ from slurmhooks.hooks.points import POINTS
 
 
 @click.command("uninstall")
-@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: all folders of slurm.conf's PluginDir.")
 @parameters.sysconfdir_option
 def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     """Remove what 'slurmhooks install' has written: the plugins, and its own scrun.lua.
 
     The command refuses while Slurm's configuration names the plugins, because slurmctld and srun do not start without
-    a plugin that their configuration names. It does not remove hook files, slurmhooks.toml and the manifest.
+    a plugin that their configuration names, and while a slurmctld of this machine has loaded them, because its workers
+    could not be replaced. It does not remove hook files, slurmhooks.toml and the manifest.
     """
-    folder = plugin_dir or configuration.installed_in(sysconfdir)
-    if folder is None:
+    folders = [plugin_dir] if plugin_dir is not None else configuration.all_installed_in(sysconfdir)
+    if not folders:
         click.echo("no plugins are installed")
         return
-    if not build_record.BuildRecord.path_in(folder).exists():
-        raise Finding(f"{folder} has no plugins of slurmhooks: name their folder with --plugin-dir")
-    findings = list(uses(sysconfdir, folder))
+    findings = []
+    for folder in folders:
+        if not build_record.BuildRecord.path_in(folder).exists():
+            raise Finding(f"{folder} has no plugins of slurmhooks: name their folder with --plugin-dir")
+        findings += programs(sysconfdir, folder)
+    # If plugins of another folder stay, Slurm finds those.
+    if {each.resolve() for each in configuration.all_installed_in(sysconfdir)} <= {each.resolve() for each in folders}:
+        findings += [*uses(sysconfdir, folders[0]), *running(sysconfdir)]
     if findings:
         raise Findings(findings)
+    for folder in folders:
+        remove(folder)
+    script = scrun_lua.remove(sysconfdir)
+    if script:
+        click.echo(f"{script}: removed")
+
+
+def remove(folder: Path) -> None:
+    """Remove the plugins of a folder."""
     for name in sorted(build_record.files_of(folder)):
         (folder / name).unlink(missing_ok=True)
     build_record.BuildRecord.path_in(folder).unlink()
@@ -38,9 +53,17 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     if not any(own.iterdir()):
         own.rmdir()
     click.echo(f"{folder}: removed the plugins")
-    script = scrun_lua.remove(sysconfdir)
-    if script:
-        click.echo(f"{script}: removed")
+
+
+def running(sysconfdir: Path) -> Iterator[str]:
+    """Yield which slurmctld of this machine has loaded the plugins, with the remedy."""
+    found, notes = controllers.find_running(sysconfdir)
+    for each in found:
+        yield (
+            f"the slurmctld that runs here has loaded the plugin {each.point}/python (supervisor {each.supervisor}):"
+            " restart it without that plugin, and try again"
+        )
+    yield from (note for note in notes if "unknown" in note)
 
 
 def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
@@ -60,9 +83,14 @@ def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
         value = slurm_conf.value(str(conf), key) or ""
         if configuration.has_plugin(value, point.name):
             yield f"{conf} has '{key}={value}': {remedy}"
-    programs = {"HealthCheckProgram": build_record.HEALTH_PROGRAM}
-    programs |= {spec.function: build_record.POWER_PROGRAMS[spec.name] for spec in POINTS["power"].hooks}
-    for key, name in programs.items():
+
+
+def programs(sysconfdir: Path, folder: Path) -> Iterator[str]:
+    """Yield where slurm.conf names programs of a folder, with the remedy."""
+    conf = configuration.file_in(sysconfdir)
+    names = {"HealthCheckProgram": build_record.HEALTH_PROGRAM}
+    names |= {spec.function: build_record.POWER_PROGRAMS[spec.name] for spec in POINTS["power"].hooks}
+    for key, name in names.items():
         program = str(folder / name)
         if slurm_conf.value(str(conf), key) == program:
             yield f"{conf} has '{key}={program}': take it out, restart Slurm's daemons, and try again"

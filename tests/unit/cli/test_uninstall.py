@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import slurm
+from slurmhooks.cli import controllers, slurm
 
 from .conftest import Machine
 
@@ -85,6 +85,34 @@ def test_programs_that_the_configuration_names_stay(
     result = run("uninstall", "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert told.format(program) in result.stderr
+
+
+def test_a_slurmctld_that_has_loaded_them(
+    run: Run, machine: Machine, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While slurmctld runs with the plugins, they stay, although no file names them any more."""
+    found = controllers.Running("job_submit", 4711, 1, [], [], fault=None)
+    monkeypatch.setattr(controllers, "find_running", lambda sysconfdir: ([found], []))
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert "job_submit/python (supervisor 4711): restart it without that plugin" in result.stderr
+    assert (plugins / "job_submit_python.so").exists()
+
+
+def test_every_installation_goes(run: Run, machine: Machine, build: Path, plugins: Path, tmp_path: Path) -> None:
+    """Plugins in two folders of PluginDir are both removed; one that is named can go while the other stays in use."""
+    second = tmp_path / "second"
+    second.mkdir()
+    run("install", "--from", build, "--sysconfdir", machine.etc / "other", "--plugin-dir", second)
+    conf = machine.etc / "slurm.conf"
+    conf.write_text(f"PluginDir={plugins}:{second}\nJobSubmitPlugins=python\n")
+    assert run("uninstall", "--sysconfdir", machine.etc).exit_code == 1
+    assert run("uninstall", "--sysconfdir", machine.etc, "--plugin-dir", second).exit_code == 0
+    assert [(plugins / "spank_python.so").exists(), (second / "spank_python.so").exists()] == [True, False]
+    conf.write_text(f"PluginDir={plugins}:{second}\n")
+    run("install", "--from", build, "--sysconfdir", machine.etc / "other", "--plugin-dir", second)
+    assert run("uninstall", "--sysconfdir", machine.etc).exit_code == 0
+    assert [(plugins / "spank_python.so").exists(), (second / "spank_python.so").exists()] == [False, False]
 
 
 def test_a_folder_without_plugins_is_told(run: Run, machine: Machine, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def machine(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Machi
     cluster.put("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n", "/etc/slurm/local.conf")
     made = Machine(cluster, tmp_path_factory.mktemp("trees"))
     names = "\0".join(install._tree().files)
+    cluster.restart()
     made.unpack("present", ["tar", "-C", str(ROOT), "--null", "-T", "-", "-cf", "-"], names.encode())
     return made
 

@@ -28,11 +28,9 @@ TOML = f'[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nworkers = {
 SUBMIT = f"for i in $(seq {WORKERS}); do sbatch --hold --wrap=true & done; wait"
 
 
-def test_requests_at_once(cluster: Cluster) -> None:
-    """22.05 asks for one request after the other, later releases for several, and never for more than `workers`."""
-    cluster.without_spank()
-    cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
-    cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
+def at_once(cluster: Cluster, parameters: str) -> int:
+    """Return how many requests of as many users' commands handlers have had at the same time."""
+    cluster.put(f"JobSubmitPlugins=python\nSlurmctldParameters={parameters}\n", "/etc/slurm/local.conf")
     cluster.restart()
     cluster.wait(lambda: "Submitted" in cluster.user("alice", "sbatch", "--hold", "--wrap=true").stdout, what="hooks")
     cluster.root("rm", NOTES, check=True)
@@ -44,8 +42,18 @@ def test_requests_at_once(cluster: Cluster) -> None:
     for turn in turns:
         running += 1 if turn == "+" else -1
         most = max(most, running)
-    print(f"SLURMHOOKS: {cluster.release}: {most} at once")  # noqa: T201 - for the table in docs/operating.md
-    if cluster.version < (22, 6):
-        assert most == 1
-    else:
-        assert 1 < most <= WORKERS
+    print(f"SLURMHOOKS: {cluster.release} {parameters}: {most} at once")  # noqa: T201 - for docs/operating.md
+    return most
+
+
+def test_requests_at_once(cluster: Cluster) -> None:
+    """22.05 asks for one request after the other, later releases for several, as many as they have threads."""
+    cluster.without_spank()
+    cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
+    cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
+    if cluster.version < (24, 11):
+        assert at_once(cluster, "") == 1
+        return
+    assert 1 < at_once(cluster, "") <= WORKERS
+    assert at_once(cluster, "conmgr_threads=3") <= 3
+    assert at_once(cluster, "conmgr_threads=32") > 4

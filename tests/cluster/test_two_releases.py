@@ -89,7 +89,7 @@ class Machine:
 
     def plugins(self, name: str) -> None:
         """Build and install its plugins, and restart slurmctld."""
-        self.shell(f"slurmhooks build --output /opt/{name}-build")
+        self.shell(f"slurmhooks build --slurm-source {install.SLURM_SOURCE} --output /opt/{name}-build")
         self.shell(f"slurmhooks install --from /opt/{name}-build --plugin-dir {PLUGINS}")
         self.cluster.restart("slurmctld")
         self.cluster.wait(lambda: "please give" in self.submit(""), what="policy")

@@ -62,29 +62,6 @@ def host(start: Start) -> Exchanger:
     return start()
 
 
-NEVER = 1 << 30
-"""Milliseconds of a deadline that no test lives to see: an answer before it has not waited for it."""
-
-
-@pytest.mark.parametrize("broken", ["missing", "useless"])
-def test_without_python_nobody_waits(start: Start, tmp_path: Path, broken: str) -> None:
-    """If no supervisor can run, requests are refused at once with the reason, and served once one can."""
-    python = tmp_path / "python"
-    if broken == "useless":
-        python.write_text("#!/bin/sh\nexit 3\n")
-        python.chmod(0o755)
-    host = start(ready=False, python=str(python))
-    result, detail = host.exchange("echo", NEVER)
-    assert result == "UNAVAILABLE"
-    assert ("cannot start" if broken == "missing" else "ended with exit code 3") in detail
-    repaired = tmp_path / "repaired"
-    repaired.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    repaired.chmod(0o755)
-    repaired.replace(python)
-    wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that Python is back")
-    host.stop()
-
-
 def test_exchanges(host: Exchanger) -> None:
     """Requests and answers of any size are transferred completely, and a worker's questions are answered."""
     assert host.exchange("answer = 6 * 7") == ("OK", "42")

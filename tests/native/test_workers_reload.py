@@ -2,6 +2,7 @@
 """Generations of workers with the real client: when hook files load, change or do not load."""
 
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -166,4 +167,27 @@ def test_reload_under_load(start: Start, tmp_path: Path) -> None:
         over.set()
         thread.join()
     assert (results["OK"], results["WRONG"]) == (2400, 0)
+    host.stop()
+
+
+NEVER = 1 << 30
+"""Milliseconds of a deadline that no test lives to see: an answer before it has not waited for it."""
+
+
+@pytest.mark.parametrize("broken", ["missing", "useless"])
+def test_without_python_nobody_waits(start: Start, tmp_path: Path, broken: str) -> None:
+    """If no supervisor can run, requests are refused at once with the reason, and served once one can."""
+    python = tmp_path / "python"
+    if broken == "useless":
+        python.write_text("#!/bin/sh\nexit 3\n")
+        python.chmod(0o755)
+    host = start(ready=False, python=str(python))
+    result, detail = host.exchange("echo", NEVER)
+    assert result == "UNAVAILABLE"
+    assert ("cannot start" if broken == "missing" else "ended with exit code 3") in detail
+    repaired = tmp_path / "repaired"
+    repaired.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    repaired.chmod(0o755)
+    repaired.replace(python)
+    wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that Python is back")
     host.stop()

@@ -30,7 +30,8 @@ SUBMIT = f"for i in $(seq {WORKERS}); do sbatch --hold --wrap=true & done; wait"
 
 def at_once(cluster: Cluster, parameters: str) -> int:
     """Return how many requests of as many users' commands handlers have had at the same time."""
-    cluster.put(f"JobSubmitPlugins=python\nSlurmctldParameters={parameters}\n", "/etc/slurm/local.conf")
+    more = f"SlurmctldParameters={parameters}\n" if parameters else ""
+    cluster.put(f"JobSubmitPlugins=python\n{more}", "/etc/slurm/local.conf")
     cluster.restart()
     cluster.wait(lambda: "Submitted" in cluster.user("alice", "sbatch", "--hold", "--wrap=true").stdout, what="hooks")
     cluster.root("rm", NOTES, check=True)

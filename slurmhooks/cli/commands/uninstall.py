@@ -27,7 +27,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     if not folders:
         click.echo("no plugins are installed")
         return
-    findings = []
+    findings: list[str] = []
     for folder in folders:
         if not build_record.BuildRecord.path_in(folder).exists():
             raise Finding(f"{folder} has no plugins of slurmhooks: name their folder with --plugin-dir")

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import inf
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from slurmhooks.cli import documents, output
+from slurmhooks.cli.log_lines import ALWAYS, Window, backwards
+from slurmhooks.collector import quick_json
+from slurmhooks.collector.json_library import from_json
 
 BEFORE = 10.0
 """Maximum seconds between the hooks and the time of submission, which slurmctld notes later, in whole seconds."""
@@ -74,6 +77,10 @@ def keys_of(entry: Decision | Step) -> dict[str, Any]:
     return keys
 
 
+TOGETHER = 200
+"""Lines that are parsed at once."""
+
+
 class Job(NamedTuple):
     """What distinguishes a job's submission from others; None: unknown.
 
@@ -101,36 +108,38 @@ class Log:
         """
         return self._folder.is_file() or (self._folder.is_dir() and any(self._folder.glob("*.jsonl")))
 
-    def between(self, since: datetime | None, until: datetime | None) -> Iterator[Decision]:
-        """Iterate over the decisions of a time, in no order; a log may also be a single file."""
-        least = -inf if since is None else since.timestamp()
-        end = inf if until is None else until.timestamp()
+    def contents(self, since: datetime | None, until: datetime | None) -> Iterator[Any]:
+        """Iterate over the lines of a time as they were written, in no order, without those that are no JSON."""
+        window = Window.between(since, until)
         for current in [self._folder] if self._folder.is_file() else self._folder.glob("*.jsonl"):
             for path in [current] if current == self._folder else [current, *_rotated(current)]:
-                with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-                    for line in stream:
-                        if not line.endswith("\n") or not _may_be_between(line, least, end):
-                            continue
-                        decision = _parse(line)
-                        if decision is not None and least <= decision.time.timestamp() < end:
-                            yield decision
+                with suppress(FileNotFoundError):
+                    lines = (line for line in backwards(path, window=window) if window.may_have(line))
+                    while together := list(islice(lines, TOGETHER)):
+                        yield from _read_all(together)
 
     def find(
-        self, accept: Callable[[Decision], bool], may: Callable[[str], object], most: int | None = None
+        self,
+        accept: Callable[[Decision], bool],
+        needle: str = "",
+        may: Callable[[bytes], object] | None = None,
+        window: Window = ALWAYS,
+        most: int | None = None,
     ) -> list[Decision]:
         """Return decisions, oldest first.
 
         Args:
             accept: selects decisions.
-            may: tells of a line whether its decision may be one of them; others are not parsed, which takes much longer
-                than to look for a text in a line, and a log has millions of lines.
+            needle: a text that their lines have: others are not looked at, and a log has millions of lines.
+            may: tells of a line whether its decision may be one of them; others are not parsed.
+            window: when they were made.
             most: maximum number of decisions, of which the newest are returned; None: no maximum.
         """
         decisions: list[Decision] = []
         for current in self._folder.glob("*.jsonl"):
             newest: list[Decision] = []
-            for line in _backwards(current):
-                if may(line):
+            for line in _backwards(current, needle.encode(), window):
+                if (may is None or may(line)) and window.may_have(line):
                     decision = _parse(line)
                     if decision is not None and accept(decision):
                         newest.append(decision)
@@ -153,7 +162,7 @@ class Log:
                 and _same(decision.name, job.name)
             )
 
-        candidates = self.find(fits, lambda line: _may_be_between(line, least, end))
+        candidates = self.find(fits, window=Window(least, end))
         # slurmctld notes the time of submission right after the hooks, unless it has to wait.
         exact = [each for each in candidates if int(_end(each)) == job.submit_time]
         return exact or candidates
@@ -161,15 +170,20 @@ class Log:
     def observed(self, decisions: list[Decision]) -> list[Decision]:
         """Return what handlers with mode "observe" did after the answers to these requests."""
         ids = {decision.id for decision in decisions if decision.id is not None}
-
-        def may(line: str) -> bool:
-            return any(each in line for each in ids)
-
-        return self.find(lambda each: each.event == "observed" and each.id in ids, may) if ids else []
+        if not ids:
+            return []
+        # Their lines have the time of the request, too.
+        times = [decision.time.timestamp() for decision in decisions]
+        return self.find(
+            lambda each: each.event == "observed" and each.id in ids,
+            next(iter(ids)) if len(ids) == 1 else "",
+            window=Window(min(times) - 1, max(times) + 1),
+        )
 
     def of_job(self, job_id: int) -> list[Decision]:
         """Return the decisions that have the id of a job: those after its submission."""
-        return self.find(lambda each: each.job_id == job_id, re.compile(rf'"job_id":\s*{job_id}\b').search)
+        may = re.compile(rb'"job_id":\s*%d\b' % job_id).search
+        return self.find(lambda each: each.job_id == job_id, str(job_id), may)
 
 
 def submitted(decisions: list[Decision]) -> Job | None:
@@ -194,41 +208,37 @@ def _rotated(current: Path) -> list[Path]:
     return sorted(rotated, key=lambda path: int(path.suffix[1:]))
 
 
-def _backwards(current: Path) -> Iterator[str]:
-    """Yield the lines of a file, and of its rotated ones, the newest first; the unfinished last line is left out."""
+def _backwards(current: Path, needle: bytes, window: Window) -> Iterator[bytes]:
+    """Yield the lines of a file, and of its rotated ones, that have a text, the newest first; see log_lines.py."""
     for path in [current, *_rotated(current)]:
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            continue  # the file has been rotated meanwhile
-        yield from reversed(text.split("\n")[:-1])
+        with suppress(FileNotFoundError):  # the file has been rotated meanwhile
+            yield from backwards(path, needle, window)
 
 
-def in_time(since: datetime | None, until: datetime | None) -> Callable[[str], bool]:
-    """Return a function that tells whether a line may be of a time, without parsing all of it."""
-    if since is None and until is None:
-        return lambda _: True
-    least = -inf if since is None else since.timestamp()
-    end = inf if until is None else until.timestamp()
-    return lambda line: _may_be_between(line, least, end)
-
-
-def _may_be_between(line: str, least: float, end: float) -> bool:
-    """Tell whether a line may be of a time, in seconds since the epoch, without parsing all of it."""
-    time = re.search(r'"time":\s*"([^"\\]*)"', line)
+def _read(line: bytes) -> Any:
+    """Read a line; return None if it is invalid, as after a full disk."""
     try:
-        return time is None or least <= datetime.fromisoformat(time.group(1)).timestamp() < end
-    except (ValueError, OverflowError):
-        return True
-
-
-def _parse(line: str) -> Decision | None:
-    """Parse a line; return None if it is invalid, as after a full disk."""
-    import json
-
-    try:
-        return documents.build(Decision, json.loads(line))
+        return quick_json.decode(line if line.isascii() else line.decode(errors="replace").encode())
     except (ValueError, RecursionError):
+        return None
+
+
+def _read_all(lines: list[bytes]) -> Iterator[Any]:
+    """Read lines, together if they are valid: that takes two thirds of the time. Leave out invalid ones."""
+    try:
+        contents = from_json(b"[%s]" % b",".join(lines), cache_strings="keys")
+    except ValueError:
+        contents = []
+    if len(contents) != len(lines):
+        contents = map(_read, lines)
+    yield from contents
+
+
+def _parse(line: bytes) -> Decision | None:
+    """Parse a line; return None if it is invalid."""
+    try:
+        return documents.build(Decision, _read(line))
+    except ValueError:
         return None
 
 

@@ -43,7 +43,7 @@ def _builder(kind: Any) -> Builder:
     if isinstance(kind, type) and is_dataclass(kind):
         return partial(_build_dataclass, kind)
     if kind is datetime:
-        return _time
+        return moment
     if origin is types.UnionType:
         return partial(_build_any, [_builder(each) for each in arguments])
     if origin is list:
@@ -92,7 +92,7 @@ def _build_any(builders: list[Builder], value: Any, where: str) -> Any:
     return builders[-1](value, where)
 
 
-def _time(value: Any, where: str) -> datetime:
+def moment(value: Any, where: str) -> datetime:
     """Return a time that exists in every time zone.
 
     Raises:

@@ -4,219 +4,192 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import MAXYEAR, MINYEAR, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slurmhooks.cli import documents
+from slurmhooks.cli.counts import KINDS, NO_USER, REQUESTS, Change, Difference, Handler, Hooks, Report, Requests
+from slurmhooks.cli.decisions import Decision
 from slurmhooks.hooks.rollout import WARN
 from slurmhooks.replay.report import NO_ACCOUNT
 
 if TYPE_CHECKING:
-    from slurmhooks.cli.decisions import Decision
     from slurmhooks.cli.names import Name
 
-REQUESTS = ("job_submit", "job_modify")
-"""The hooks whose requests are counted; of others, only the time of handlers is."""
-KINDS = ("refused", "failed", "warned", "observed")
-"""How requests end: the attributes that count them. A request may be warned of and refused."""
-NO_USER = "(not known)"
-KEPT = (NO_ACCOUNT, NO_USER)
-"""Names of nobody."""
+
+class Ends(NamedTuple):
+    """How a request ended, as numbers to add: see Requests."""
+
+    requests: bool
+    refused: bool
+    failed: bool
+    warned: bool
+    observed: bool
+    test: bool
 
 
-@dataclass(kw_only=True)
-class Requests:
-    """How the requests of a day, a user, an account or a set of hooks ended.
+class _Rule:
+    """How often a handler ended in one way, and how long it took, in microseconds: together, and at most."""
 
-    Attributes:
-        name: of the day, as in 2027-05-01, the user, the account, or the hash of the hooks.
-        requests: their number.
-        refused: those that a rule refused.
-        failed: those that failed because of a bug, or that no worker could serve.
-        warned: those whose user read a warning of a rule with mode "warn".
-        observed: those that a rule with mode "observe" would have refused.
-    """
+    __slots__ = ("most", "runs", "took")
 
-    name: str
-    requests: int = 0
-    refused: int = 0
-    failed: int = 0
-    warned: int = 0
-    observed: int = 0
+    def __init__(self) -> None:
+        self.runs = self.took = self.most = 0
 
 
-@dataclass(kw_only=True)
-class Hooks(Requests):
-    """A set of hook files, and the requests that it decided.
+class _Names:
+    """How many lines with the same Ends have each day, account, user and hash of hooks."""
 
-    Attributes:
-        first: time of the first of these requests.
-        last: time of the last one.
-    """
+    __slots__ = ("accounts", "days", "hooks", "users")
 
-    first: datetime
-    last: datetime
+    def __init__(self) -> None:
+        self.days: dict[str, int] = {}
+        self.accounts: dict[str, int] = {}
+        self.users: dict[str, int] = {}
+        self.hooks: dict[str, int] = {}
 
 
-@dataclass(kw_only=True)
-class Handler:
-    """What one rule or handler did.
+class Pattern(NamedTuple):
+    """What lines have in common that differ in whose requests they are about, when they were and how long they took.
 
     Attributes:
-        rule: its label.
-        refused: requests that it refused, or would have refused if another rule had not done so before.
-        failed: bugs.
-        warned: requests that it would have refused, if it were enforced; their users read a warning.
-        observed: the same in mode "observe"; users noticed nothing.
-        runs: how often it ran.
-        mean: time that it took on average, in microseconds.
-        most: longest time, in microseconds.
+        names: of the lines about requests that ended like this; None: only its handlers count, or how many lines are
+            lost.
+        requests: it is a request, not what handlers observed of one.
+        steps: the counts of each handler that ran.
+        refusals: the handlers that refused.
+        drops: it says how many lines are lost.
     """
 
-    rule: str
-    refused: int = 0
-    failed: int = 0
-    warned: int = 0
-    observed: int = 0
-    runs: int = 0
-    mean: int = 0
-    most: int = 0
+    names: _Names | None
+    requests: bool
+    steps: list[_Rule]
+    refusals: tuple[str, ...]
+    drops: bool
 
 
-@dataclass(kw_only=True)
-class Difference:
-    """How often a rule refused before and after a change of the rules.
-
-    Attributes:
-        rule: its label.
-        before: number of requests that it refused before.
-        after: number of requests that it refused afterwards.
-    """
-
-    rule: str
-    before: int
-    after: int
-
-
-@dataclass(kw_only=True)
-class Change:
-    """Requests before and after a change of the rules.
-
-    Attributes:
-        time: of the change.
-        before: number of requests before.
-        after: number of requests afterwards.
-        rules: the rules that refused any of them.
-    """
-
-    time: datetime
-    before: int
-    after: int
-    rules: list[Difference]
-
-
-@dataclass(kw_only=True)
-class Report:
-    """What the decision log says about a time.
-
-    Attributes:
-        first: time of the first line; None: there is none.
-        last: time of the last line.
-        total: all requests.
-        tests: requests of commands with --test-only; they count like others.
-        lost: lines that the log lacks.
-        rules: by the number of refusals, bugs and warnings.
-        days: in order.
-        accounts: those with the most refusals and warnings.
-        users: those with the most refusals and warnings.
-        hooks: the sets of hook files, in order.
-        change: the requests before and after the last change, or the given time; None: there was no change.
-    """
-
-    first: datetime | None
-    last: datetime | None
-    total: Requests
-    tests: int
-    lost: int
-    rules: list[Handler]
-    days: list[Requests]
-    accounts: list[Requests]
-    users: list[Requests]
-    hooks: list[Hooks]
-    change: Change | None
+USED = ("time", "event", "hook", "verdict", "test_only", "count")
+OF_A_STEP = ("handler", "outcome", "mode", "microseconds")
+"""The keys of a line, and of a handler in it, that are counted or decide what is."""
+MOST_PATTERNS = 10_000
+"""Patterns that are remembered at once."""
 
 
 class Tally:
-    """Counts decisions; add all, in any order, then take the report."""
+    """Counts decisions; add all, in any order, then take the report.
+
+    A log has millions of lines, of few patterns: each is checked once, and then counted by one look-up.
+    """
 
     def __init__(self, change: datetime | None = None) -> None:
         """Start with counts of 0; ``change`` is when rules were changed, None: when the hooks of the log changed."""
         self._change = change
-        self._first: datetime | None = None
-        self._last: datetime | None = None
-        self._total = Requests(name="all")
-        self._tests = self._lost = 0
-        self._rules: dict[str, Handler] = {}
-        self._times: Counter[str] = Counter()
-        self._days: dict[str, Requests] = {}
-        self._accounts: dict[str, Requests] = {}
-        self._users: dict[str, Requests] = {}
-        self._hooks: dict[str, Hooks] = {}
+        self._lost = 0
+        self._patterns: dict[Any, Pattern] = {}
+        self._rules: dict[tuple[str, str, str | None], _Rule] = {}
+        self._ends: dict[Ends, _Names] = {}
+        self._spans: dict[str, list[datetime]] = {}
         self._refusals: dict[str | bool, Counter[str]] = {}
         self._sides = {False: 0, True: 0}
 
-    def add(self, decision: Decision) -> None:
-        """Count a line of the log."""
-        if decision.event == "dropped":
-            self._lost += decision.count or 0
+    def add(self, content: Any) -> None:
+        """Count a line of the log, as JSON; one that is damaged is left out."""
+        try:
+            handlers = content.get("handlers", ())
+            steps = [(each["handler"], each["outcome"], each.get("mode")) for each in handlers]
+            key = content["event"], content.get("hook"), content.get("verdict"), content.get("test_only", False), *steps
+            pattern = self._patterns.get(key)
+            if pattern is None:
+                pattern = self._new_pattern(key, content)
+            took = [each.get("microseconds") or 0 for each in handlers]
+            time = content["time"]
+            moment = datetime.fromisoformat(time) if type(time) is str else documents.moment(time, "time")
+            lost = content.get("count") or 0 if pattern.drops else 0
+            _checked(moment, sum(took), lost)
+            whose = self._whose(content)
+        except (AttributeError, KeyError, TypeError, ValueError):
             return
-        for step in decision.handlers:
-            rule = self._rules.setdefault(step.handler, Handler(rule=step.handler))
+        for rule, microseconds in zip(pattern.steps, took, strict=False):
             rule.runs += 1
-            rule.most = max(rule.most, step.microseconds or 0)
-            self._times[step.handler] += step.microseconds or 0
-            rule.refused += step.outcome == "refused"
-            rule.failed += step.outcome in ("failed", "accepted on error", "would fail")
-            would = step.outcome == "would refuse"
-            rule.warned += would and step.mode == WARN
-            rule.observed += would and step.mode != WARN
-        if decision.hook in REQUESTS:
-            self._count(decision)
+            rule.took += microseconds
+            if microseconds > rule.most:
+                rule.most = microseconds
+        self._lost += lost
+        if pattern.names is not None:
+            self._count(pattern, pattern.names, moment, time, whose)
 
-    def _count(self, decision: Decision) -> None:
-        """Count a request, or what handlers observed of it."""
-        time = decision.time
-        self._first = time if self._first is None else min(self._first, time)
-        self._last = time if self._last is None else max(self._last, time)
+    def _new_pattern(self, key: Any, content: Any) -> Pattern:
+        """Return the pattern of a line that is the first one of its pattern.
+
+        Raises:
+            ValueError: the line is damaged.
+        """
+        handlers = [{name: each[name] for name in OF_A_STEP if name in each} for each in content.get("handlers", ())]
+        used = {name: content[name] for name in USED if name in content}
+        decision = documents.build(Decision, {**used, "handlers": handlers})
+        if len(self._patterns) >= MOST_PATTERNS:
+            self._patterns.clear()
         verdict = decision.verdict or ""
-        day, account = f"{time:%Y-%m-%d}", decision.account or NO_ACCOUNT
-        user = decision.user or (NO_USER if decision.user_id is None else str(decision.user_id))
-        hooks = decision.hooks or ""
-        counted = [
-            self._total,
-            self._days.setdefault(day, Requests(name=day)),
-            self._accounts.setdefault(account, Requests(name=account)),
-            self._users.setdefault(user, Requests(name=user)),
-        ]
-        if hooks:
-            entry = self._hooks.setdefault(hooks, Hooks(name=hooks, first=time, last=time))
-            entry.first, entry.last = min(entry.first, time), max(entry.last, time)
-            counted.append(entry)
         would = [step.mode == WARN for step in decision.handlers if step.outcome == "would refuse"]
         is_request = decision.event != "observed"
-        for each in counted:
-            each.requests += is_request
-            each.refused += verdict == "refused"
-            each.failed += verdict == "failed" or verdict.startswith("unavailable")
-            each.warned += any(would)
-            each.observed += False in would
-        self._tests += decision.test_only and is_request
-        side: str | bool = hooks
+        ends = Ends(
+            is_request,
+            verdict == "refused",
+            verdict == "failed" or verdict.startswith("unavailable"),
+            any(would),
+            False in would,
+            decision.test_only and is_request,
+        )
+        drops = decision.event == "dropped"
+        pattern = self._patterns[key] = Pattern(
+            self._ends.setdefault(ends, _Names()) if decision.hook in REQUESTS and not drops else None,
+            is_request,
+            [] if drops else [self._rules.setdefault(step, _Rule()) for step in key[4:]],
+            tuple(step.handler for step in decision.handlers if step.outcome == "refused"),
+            drops,
+        )
+        return pattern
+
+    @staticmethod
+    def _whose(content: Any) -> tuple[str, str, str]:
+        """Return account, user and hooks of a line.
+
+        Raises:
+            ValueError: one of them is none.
+        """
+        account, user, hooks = content.get("account"), content.get("user"), content.get("hooks")
+        if user is None:
+            number = content.get("user_id")
+            if number is not None and (type(number) is not int or abs(number) >= documents.MOST):
+                raise ValueError("not a user id")
+            user = NO_USER if number is None else str(number)
+        for name in (account, user, hooks):
+            if name is not None and type(name) is not str:
+                raise ValueError("not a name")
+        return account or NO_ACCOUNT, user or NO_USER, hooks or ""
+
+    def _count(self, pattern: Pattern, names: _Names, moment: datetime, time: Any, whose: tuple[str, str, str]) -> None:
+        """Count a request, or what handlers observed of it."""
+        account, user, hooks = whose
+        usual = type(time) is str and time[4:5] == time[7:8] == "-"
+        day = time[:10] if usual else f"{moment:%Y-%m-%d}"
+        names.days[day] = names.days.get(day, 0) + 1
+        names.accounts[account] = names.accounts.get(account, 0) + 1
+        names.users[user] = names.users.get(user, 0) + 1
+        names.hooks[hooks] = names.hooks.get(hooks, 0) + 1
+        span = self._spans.get(hooks)
+        if span is None:
+            self._spans[hooks] = [moment, moment]
+        elif moment < span[0]:
+            span[0] = moment
+        elif moment > span[1]:
+            span[1] = moment
         if self._change is not None:
-            side = time >= self._change
-            self._sides[side] += is_request
-        refusals = self._refusals.setdefault(side, Counter())
-        refusals.update(step.handler for step in decision.handlers if step.outcome == "refused")
+            self._sides[moment >= self._change] += pattern.requests
+        if pattern.refusals:
+            side = hooks if self._change is None else moment >= self._change
+            self._refusals.setdefault(side, Counter()).update(pattern.refusals)
 
     def report(self, top: int, name: Name) -> Report:
         """Return the counts.
@@ -225,25 +198,60 @@ class Tally:
             top: number of users and accounts.
             name: what is shown for a user or an account.
         """
-        for label, rule in self._rules.items():
-            rule.mean = round(self._times[label] / rule.runs)
-        hooks = sorted(self._hooks.values(), key=lambda each: (each.first, each.last, each.name))
+        hooks = [
+            Hooks(**vars(each), first=self._spans[each.name][0], last=self._spans[each.name][1])
+            for each in self._requests("hooks").values()
+            if each.name
+        ]
+        hooks.sort(key=lambda each: (each.first, each.last, each.name))
+        days = self._requests("days")
+        total = Requests(name="all")
+        for kind in ("requests", *KINDS):
+            setattr(total, kind, sum(getattr(day, kind) for day in days.values()))
         return Report(
-            first=self._first,
-            last=self._last,
-            total=self._total,
-            tests=self._tests,
+            first=min((span[0] for span in self._spans.values()), default=None),
+            last=max((span[1] for span in self._spans.values()), default=None),
+            total=total,
+            tests=sum(sum(names.days.values()) for ends, names in self._ends.items() if ends.test),
             lost=self._lost,
             rules=sorted(
-                self._rules.values(),
+                self._handlers(),
                 key=lambda each: (-each.refused, -each.failed, -each.warned, -each.observed, each.rule),
             ),
-            days=[day for _, day in sorted(self._days.items())],
-            accounts=_most(self._accounts, "account", top, name),
-            users=_most(self._users, "user", top, name),
+            days=[day for _, day in sorted(days.items())],
+            accounts=_most(self._requests("accounts"), "account", top, name),
+            users=_most(self._requests("users"), "user", top, name),
             hooks=hooks,
             change=self._compared(hooks),
         )
+
+    def _requests(self, kind: str) -> dict[str, Requests]:
+        """Return how the requests of each day, account, user or hash of hooks ended."""
+        found: dict[str, Requests] = {}
+        for ends, names in self._ends.items():
+            for name, count in getattr(names, kind).items():
+                each = found.setdefault(name, Requests(name=name))
+                for end in ("requests", *KINDS):
+                    setattr(each, end, getattr(each, end) + count * getattr(ends, end))
+        return found
+
+    def _handlers(self) -> list[Handler]:
+        """Return what each handler did."""
+        handlers: dict[str, Handler] = {}
+        times: Counter[str] = Counter()
+        for (label, outcome, mode), rule in self._rules.items():
+            handler = handlers.setdefault(label, Handler(rule=label))
+            handler.runs += rule.runs
+            handler.most = max(handler.most, rule.most)
+            times[label] += rule.took
+            handler.refused += rule.runs if outcome == "refused" else 0
+            handler.failed += rule.runs if outcome in ("failed", "accepted on error", "would fail") else 0
+            if outcome == "would refuse":
+                handler.warned += rule.runs if mode == WARN else 0
+                handler.observed += rule.runs if mode != WARN else 0
+        for label, handler in handlers.items():
+            handler.mean = round(times[label] / handler.runs)
+        return list(handlers.values())
 
     def _compared(self, hooks: list[Hooks]) -> Change | None:
         """Return what changed with the last set of hooks, or at the given time."""
@@ -263,6 +271,15 @@ class Tally:
         ]
         rules.sort(key=lambda each: (-each.after - each.before, each.rule))
         return Change(time=time, before=before[1], after=after[1], rules=rules)
+
+
+def _checked(moment: datetime, *numbers: Any) -> None:
+    """Raise ValueError if a time exists only in some time zones, or if a value is no number that is possible."""
+    if moment.tzinfo is None or not MINYEAR < moment.year < MAXYEAR:
+        raise ValueError("no time")
+    for number in numbers:
+        if type(number) is not int or not -documents.MOST <= number < documents.MOST:
+            raise ValueError("no number")
 
 
 def _most(counts: dict[str, Requests], kind: str, top: int, name: Name) -> list[Requests]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import Site, lend, prepare
+from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site, lend, prepare
 from tests.cluster.test_job_submit_tables import NO_SOURCES
 
 MIB = 1 << 20
@@ -198,6 +198,7 @@ def test_long_texts_of_one_user_do_not_decide_for_others(site: Site) -> None:
     Those that it reads, it gets; the worker does not keep them all.
     """
     site.shell(BIG.format(count=BIG_JOBS))
+    site.cluster.put(f'{DEFAULT_TOML}[job_submit]\ntimeout = "9s"\n', TOML)  # all texts together are 250 MB
     site.hooks(WALKS)
     told = look(site, "names")
     assert told["found"] == BIG_JOBS

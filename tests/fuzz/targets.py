@@ -252,7 +252,7 @@ def spool_segment(data: bytes) -> None:
 def decision_lines(data: bytes) -> None:
     """Read lines of the decision log, and the output of Slurm's commands about a job."""
     text = text_of(data)
-    for line in text.split("\n"):
+    for line in data.split(b"\n"):
         decisions._parse(line)
     decisions.described(text)
     decisions.accounted(text)

@@ -165,7 +165,7 @@ def said_by_slurm(text: str) -> None:
     """Read the output of Slurm's commands and the decision log about a job."""
     decisions.described(text)
     decisions.accounted(text)
-    decisions._parse(json.dumps({"text": text}))
+    decisions._parse(json.dumps({"text": text}).encode())
 
 
 READERS: list[tuple[Read, list[str]]] = [

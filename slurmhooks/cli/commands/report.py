@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from slurmhooks.cli import output, parameters, progress
+from slurmhooks.cli.counts import KEPT, KINDS, Report
 from slurmhooks.cli.decisions import Log
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.names import Numbered, plain
-from slurmhooks.cli.tally import KEPT, KINDS, Report, Tally
+from slurmhooks.cli.tally import Tally
 from slurmhooks.collector.place import decisions_folder
 from slurmhooks.site import sources as site
 
@@ -67,8 +68,8 @@ def command(
     tally = Tally(change)
     with progress.waiting("reading the decision log"):
         for log in logs:
-            for decision in log.between(since, until):
-                tally.add(decision)
+            for content in log.contents(since, until):
+                tally.add(content)
     report = tally.report(top, Numbered(KEPT) if anonymous else plain)
     if html is not None:
         from slurmhooks.cli.pages import of_decisions

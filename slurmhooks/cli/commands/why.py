@@ -68,7 +68,8 @@ def command(
         raise click.UsageError("name a job, an error or a request, or --user, --last, --since or --refused")
     if what is not None and (since is not None or until is not None or refused):
         raise click.UsageError("--since, --until and --refused are for lists: give no id with them")
-    from slurmhooks.cli.decisions import Log, in_time, keys_of
+    from slurmhooks.cli.decisions import Log, keys_of
+    from slurmhooks.cli.log_lines import Window
 
     parameters.use(sysconfdir)
     folder = _folder()
@@ -82,12 +83,12 @@ def command(
         if what is None:
             # JSON may write other characters in several ways.
             needle = user if user is not None and re.fullmatch(r"[\w.@+-]+", user, re.ASCII) else ""
-            is_in_time = in_time(since, until)
             decisions = log.find(
                 lambda each: (
                     not _is_run(each) and (user is None or each.user == user) and not (refused and _is_accepted(each))
                 ),
-                lambda line: needle in line and is_in_time(line),
+                needle,
+                window=Window.between(since, until),
                 most=last or 10,
             )
         else:
@@ -157,7 +158,7 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
     """
     from slurmhooks.cli.decisions import submitted
 
-    decisions = log.find(lambda each: what in _ids(each), lambda line: what in line) if re.fullmatch(ID, what) else []
+    decisions = log.find(lambda each: what in _ids(each), what) if re.fullmatch(ID, what) else []
     job = re.fullmatch(JOB, what)
     if decisions or job is None:
         if job is None and not re.fullmatch(ID, what):

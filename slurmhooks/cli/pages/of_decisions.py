@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmhooks.cli.counts import KINDS
 from slurmhooks.cli.pages.markup import Html, table
 from slurmhooks.cli.pages.page import Page
-from slurmhooks.cli.tally import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from slurmhooks.cli.tally import Change, Handler, Report, Requests
+    from slurmhooks.cli.counts import Change, Handler, Report, Requests
 
 MOST = 15
 """Maximum number of bars in a chart; the table has all rows."""

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The counts of the decision log."""
 
+import contextlib
+from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -8,9 +11,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli import documents
+from slurmhooks.cli.counts import NO_USER, REQUESTS, Handler, Report, Requests
+from slurmhooks.cli.decisions import Decision, Step, keys_of
 from slurmhooks.cli.names import plain
-from slurmhooks.cli.tally import NO_USER, Report, Tally
+from slurmhooks.cli.tally import Tally
 from slurmhooks.replay.report import NO_ACCOUNT
 
 START = datetime(2027, 5, 1, 12, tzinfo=UTC)
@@ -42,7 +47,7 @@ def counted(decisions: list[Decision], change: datetime | None = None) -> Report
     """Return the counts."""
     tally = Tally(change)
     for decision in decisions:
-        tally.add(decision)
+        tally.add(keys_of(decision))
     return tally.report(100, plain)
 
 
@@ -101,3 +106,84 @@ def test_nothing() -> None:
     """An empty log has an empty report."""
     report = counted([])
     assert (report.first, report.total.requests, report.change, report.days) == (None, 0, None, [])
+
+
+def one_by_one(lines: list[Any], kind: Callable[[Decision], str]) -> dict[str, Requests]:
+    """Count the lines that are whole, each by itself."""
+    found: dict[str, Requests] = {}
+    for each in lines:
+        try:
+            decision = documents.build(Decision, each)
+        except ValueError:
+            continue
+        if decision.event == "dropped" or decision.hook not in REQUESTS:
+            continue
+        entry = found.setdefault(kind(decision), Requests(name=kind(decision)))
+        verdict = decision.verdict or ""
+        entry.requests += decision.event != "observed"
+        entry.refused += verdict == "refused"
+        entry.failed += verdict == "failed" or verdict.startswith("unavailable")
+        entry.warned += any(step.outcome == "would refuse" and step.mode == "warn" for step in decision.handlers)
+        entry.observed += any(step.outcome == "would refuse" and step.mode != "warn" for step in decision.handlers)
+    return found
+
+
+def ran(lines: list[Any]) -> dict[str, Handler]:
+    """Count what each handler did, each run by itself."""
+    found: dict[str, Handler] = {}
+    times: Counter[str] = Counter()
+    for each in lines:
+        with contextlib.suppress(ValueError):
+            decision = documents.build(Decision, each)
+            for step in decision.handlers if decision.event != "dropped" else ():
+                rule = found.setdefault(step.handler, Handler(rule=step.handler))
+                rule.runs += 1
+                rule.most = max(rule.most, step.microseconds or 0)
+                times[step.handler] += step.microseconds or 0
+                rule.refused += step.outcome == "refused"
+                rule.failed += step.outcome in ("failed", "accepted on error")
+                rule.warned += step.outcome == "would refuse" and step.mode == "warn"
+                rule.observed += step.outcome == "would refuse" and step.mode != "warn"
+    for label, rule in found.items():
+        rule.mean = round(times[label] / rule.runs)
+    return found
+
+
+WRONG: st.SearchStrategy[Any] = st.sampled_from(
+    [None, 1, True, "x", [], {}, [1], [{}], [{"handler": "a:a"}], 1 << 70, "2027-05-01"]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            DECISIONS, st.one_of(st.none(), st.tuples(st.sampled_from(list(Decision.__dataclass_fields__)), WRONG))
+        )
+    ),
+)
+def test_counts_are_those_of_line_after_line(given_lines: list[tuple[Decision, tuple[str, Any] | None]]) -> None:
+    """A report counts what one finds who reads each line by itself; damaged lines count nothing."""
+    used = {"time", "event", "hook", "verdict", "user", "user_id", "account", "hooks", "test_only", "handlers"}
+    lines = [
+        keys_of(decision) | (dict([wrong]) if wrong is not None and wrong[0] in used else {})
+        for decision, wrong in given_lines
+    ]
+    tally = Tally()
+    for each in lines:
+        tally.add(each)
+    report = tally.report(1000, plain)
+    known = [
+        ("days", lambda each: f"{each.time:%Y-%m-%d}"),
+        ("accounts", lambda each: each.account or NO_ACCOUNT),
+        ("users", lambda each: each.user or (NO_USER if each.user_id is None else str(each.user_id))),
+        ("hooks", lambda each: each.hooks or ""),
+    ]
+    for kind, name in known:
+        wanted = one_by_one(lines, name)
+        wanted.pop("", None) if kind == "hooks" else None
+        assert {each.name: vars(each) | vars(wanted[each.name]) for each in getattr(report, kind)} == {
+            each.name: vars(each) for each in getattr(report, kind)
+        }
+        assert len(getattr(report, kind)) == len(wanted)
+    assert {rule.rule: rule for rule in report.rules} == ran(lines)
+    assert report.total == next(iter(one_by_one(lines, lambda _: "all").values()), Requests(name="all"))

@@ -61,14 +61,19 @@ def test_names_that_the_terminal_does_not_have(written: Written) -> None:
 
 def parsed_lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that gets each line that is parsed from now on."""
-    lines = []
-    parse = decisions._parse
+    lines: list[str] = []
+    parse, read_all = decisions._parse, decisions._read_all
 
-    def kept(line: str) -> Any:
-        lines.append(line)
+    def kept(line: bytes) -> Any:
+        lines.append(line.decode())
         return parse(line)
 
+    def kept_all(several: list[bytes]) -> Any:
+        lines.extend(line.decode() for line in several)
+        return read_all(several)
+
     monkeypatch.setattr(decisions, "_parse", kept)
+    monkeypatch.setattr(decisions, "_read_all", kept_all)
     return lines
 
 

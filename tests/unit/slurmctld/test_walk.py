@@ -169,12 +169,10 @@ def test_numbers_are_one_question(table: Callable[..., Table[Any, Any]]) -> None
     assert [asked.what for asked in slurmctld.asked] == [What.COUNT] * 5
     chosen = found.where(name="n2")
     assert [row.job_id for row in chosen] == [2]
-    assert (len(chosen), chosen[0].name, chosen[-1:] == list(chosen), list(chosen) + chosen) == (
-        1,
-        "n2",
-        True,
-        [*chosen, *chosen],
-    )
+    assert (len(chosen), chosen[0].name, chosen[-1:] == list(chosen)) == (1, "n2", True)
+    both: Any = chosen
+    assert both + [1] == [chosen[0], 1]  # noqa: RUF005
+    assert [1] + both == [1, chosen[0]]  # noqa: RUF005
     assert len(slurmctld.of(What.PAGE)) == 1
     with pytest.raises(AttributeError, match="has no 'user_name' to count by"):
         found.counts("user_name")

@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.decisions import Decision, Step, keys_of
 from slurmhooks.cli.names import plain
 from slurmhooks.cli.pages import of_decisions, of_replay
 from slurmhooks.cli.tally import Tally
@@ -55,13 +55,13 @@ def month() -> Tally:
             steps.append(Step(handler=rule, outcome="passed", microseconds=chance.randint(5, 60)))
         verdict = "refused" if steps[-1].outcome == "refused" else "accepted"
         user = min(int(chance.expovariate(0.2)), 40)
-        tally.add(
+        tally.add(keys_of(
             Decision(
                 event="decision", verdict=verdict, hooks="a" if part < WARNED_UNTIL else "b", name="job",
                 time=FIRST + timedelta(days=22 * part), hook="job_submit", user=f"user{user}",
                 account=f"account{user % 4}", handlers=steps, test_only=chance.random() < 0.03,
             )
-        )  # fmt: skip
+        ))  # fmt: skip
     return tally
 
 

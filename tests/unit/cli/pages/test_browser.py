@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.decisions import Decision, Step, keys_of
 from slurmhooks.cli.names import plain
 from slurmhooks.cli.pages import of_decisions, of_replay
 from slurmhooks.cli.tally import Tally
@@ -49,15 +49,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for number in range(120):
         step = Step(handler=f"limits:rule{number % 5}", outcome="refused", text="too long", microseconds=number)
         time = datetime(2027, 5, 1, tzinfo=UTC) + timedelta(hours=6 * number)
-        month.add(
+        month.add(keys_of(
             Decision(
                 event="decision", verdict="refused", hooks="a" if number < 60 else "b", name="job", time=time,
                 hook="job_submit", user=f"user{number % 9}", account=f"account{number % 4}", handlers=[step],
             )
-        )  # fmt: skip
+        ))  # fmt: skip
     for text in HOSTILE:
         for decision in decisions(text, text, text):
-            odd.add(decision)
+            odd.add(keys_of(decision))
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "decisions": of_decisions.page(month.report(10, plain)),

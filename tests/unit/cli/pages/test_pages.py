@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurmhooks.cli import output
-from slurmhooks.cli.decisions import Decision, Step
+from slurmhooks.cli.counts import KEPT
+from slurmhooks.cli.decisions import Decision, Step, keys_of
 from slurmhooks.cli.names import Numbered, plain
 from slurmhooks.cli.pages import charts, of_decisions, of_replay
-from slurmhooks.cli.tally import KEPT, Tally
+from slurmhooks.cli.tally import Tally
 from slurmhooks.log import visible
 from slurmhooks.replay.report import Bug, Change, Example, FieldChange, Need, Report, Rule, Share
 from tests.unit.cli.pages.reading import is_harmless
@@ -89,7 +90,7 @@ def test_texts_of_users_are_texts(user: str, account: str, rule: str) -> None:
     """No name, account, rule or text becomes an element, an attribute or an address; tables show all of them."""
     tally = Tally()
     for decision in decisions(user, account, rule):
-        tally.add(decision)
+        tally.add(keys_of(decision))
     page = of_decisions.page(tally.report(5, plain), [user]).html()
     read = is_harmless(page)
     for text in (user, account, rule):
@@ -104,7 +105,7 @@ def test_anonymous(person: str) -> None:
     """With --anonymous, no user, account, job or text is on a page; the same user has the same number."""
     tally = Tally()
     for decision in [*decisions(person, person, "limits:a"), *decisions("other", "other", "limits:a")]:
-        tally.add(decision)
+        tally.add(keys_of(decision))
     report = tally.report(5, Numbered(KEPT))
     assert {each.name for each in report.users} == {"user 1", "user 2"}
     full = replace(replayed(person), notes=["assumed instead of known: variables"])

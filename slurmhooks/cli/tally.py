@@ -240,6 +240,8 @@ class Tally:
         handlers: dict[str, Handler] = {}
         times: Counter[str] = Counter()
         for (label, outcome, mode), rule in self._rules.items():
+            if not rule.runs:  # the line was damaged in another place
+                continue
             handler = handlers.setdefault(label, Handler(rule=label))
             handler.runs += rule.runs
             handler.most = max(handler.most, rule.most)

@@ -99,6 +99,8 @@ class Tally:
             handlers = content.get("handlers", ())
             steps = [(each["handler"], each["outcome"], each.get("mode")) for each in handlers]
             key = content["event"], content.get("hook"), content.get("verdict"), content.get("test_only", False), *steps
+            if type(key[3]) is not bool:  # 1 is equal to True
+                return
             pattern = self._patterns.get(key)
             if pattern is None:
                 pattern = self._new_pattern(key, content)
@@ -159,10 +161,10 @@ class Tally:
             ValueError: one of them is none.
         """
         account, user, hooks = content.get("account"), content.get("user"), content.get("hooks")
+        number = content.get("user_id")
+        if number is not None and (type(number) is not int or abs(number) >= documents.MOST):
+            raise ValueError("not a user id")
         if user is None:
-            number = content.get("user_id")
-            if number is not None and (type(number) is not int or abs(number) >= documents.MOST):
-                raise ValueError("not a user id")
             user = NO_USER if number is None else str(number)
         for name in (account, user, hooks):
             if name is not None and type(name) is not str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks._version import __version__
 from slurmhooks.accounting.export import SCRIPTS, VARIABLES
+from slurmhooks.accounting.saved import SavedError
 from slurmhooks.accounting.submission import Computing, Kept, Request, kept
+from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.recording.contents import ACCOUNTING
 from slurmhooks.recording.file import FIRST_LINE, Kind, compressed, encoded
 from slurmhooks.recording.recorder import BLOCK, name_service
@@ -69,6 +71,7 @@ def write(
 
     Raises:
         OSError: the file cannot be written.
+        SavedError: a job has values that no job can have.
     """
     return _Writing(fd, saved, assume, users_here).run(progress)
 
@@ -101,7 +104,10 @@ class _Writing:
             texts = kept(saved.kept(SCRIPTS, columns["JobID"]), saved.kept(VARIABLES, columns["JobID"]))
             counts.scripts += texts.script is not None
             counts.environments += texts.variables is not None
-            data = encode_partial(self._recorded(columns, texts))
+            try:
+                data = encode_partial(self._recorded(columns, texts))
+            except (ValueError, OverflowError, NotationError) as error:
+                raise SavedError(f"job {columns['JobID']}: {error}") from error
             pending.append(data)
             size += len(data)
             counts.jobs += 1

@@ -14,9 +14,11 @@ from slurmhooks.errors import SlurmhooksError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-VERSION = re.compile(rb"slurm\S* (\d+\.\d+(?:\.\d+)?\S*)\n")
+VERSION = re.compile(rb"slurm\S* (\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?!\d)\S*)\n")
 HEADER = re.compile(rf"{FIRST}(.{{1,64}}?)JobID\1[^\n]*?\1{LAST}\n".encode())
-KEPT = re.compile(rb"(?:Batch Script for|Environment used for) (\d+)\S*(?: \(must be batch to display\))?\n-{80}\n")
+KEPT = re.compile(
+    rb"(?:Batch Script for|Environment used for) (\d{1,10}+)(?!\d)\S*+(?: \(must be batch to display\))?\n-{80}\n"
+)
 NOT_KEPT = b"NONE\n"
 EXTRA_NEWLINE_UNTIL = (24, 5, 5)
 """The first release whose sacct adds no line break to scripts and environments."""
@@ -26,6 +28,10 @@ COMPONENT = "component"
 sacct does not always show it."""
 LONGEST = 64 << 20
 """Maximum bytes of a record."""
+LAST_ID = (1 << 32) - 1
+LAST_SECOND = 253402300799
+"""The end of the year 9999."""
+DIGITS = 20
 _STEP = 4096
 
 
@@ -62,11 +68,14 @@ class Saved:
             raise SavedError("this does not begin as the output of the script that 'slurmhooks import --print' prints")
         self.release = version[1].decode()
         self._separator = header[1]
-        self._names = header[0][:-1].decode().split(self._separator.decode())
+        try:
+            self._names = header[0][:-1].decode().split(self._separator.decode())
+        except UnicodeDecodeError:
+            raise SavedError("its line of column names is not text") from None
         if not NEEDED.issubset(self._names):
             raise SavedError(f"these columns of sacct are missing: {', '.join(sorted(NEEDED.difference(self._names)))}")
-        numbers = [int(number) for number in re.findall(r"\d+", self.release)[:3]]
-        self._extra = tuple([*numbers, 0][:3]) < EXTRA_NEWLINE_UNTIL
+        parts = [int(number) for number in re.findall(r"\d{1,4}", self.release)[:3]]
+        self._extra = tuple([*parts, 0][:3]) < EXTRA_NEWLINE_UNTIL
         self._offsets = array("q")
         self._times = array("q")
         self._components: set[int] = set()
@@ -104,19 +113,21 @@ class Saved:
         Returns:
             the text; None if accounting does not have it, or if it is not certain whose it is.
         """
-        place = self._kept[kind].get(base_of(job.encode()), 0)
+        place = self._kept[kind].get(base_of(job.encode(), 0), 0)
         if not place:
             return None
         start, size = place >> 32, place & 0xFFFFFFFF
         text = self._data[start : start + size]
         if self._extra:
             text = text.removesuffix(b"\n")
-        return None if text == NOT_KEPT else text.decode("utf-8", "surrogateescape")
+        # Neither a script nor a variable has a NUL byte.
+        return None if text == NOT_KEPT or 0 in text else text.decode("utf-8", "surrogateescape")
 
     def _index(self, at: int, progress: Callable[[int, int], None] | None) -> None:
         """Find all jobs, scripts and environments."""
         data, separator, size = self._data, self._separator, len(self._data)
         job_id, submit, line, user = (self._names.index(name) for name in ("JobID", "Submit", "SubmitLine", LAST))
+        numbers = [self._names.index(name) for name in ("GID", LAST)]
         places: dict[int, int] = {}
         before: tuple[int, object] = (0, None)
         while at < size:
@@ -136,18 +147,18 @@ class Saved:
                 at = end
                 continue
             self.records += 1
-            try:
-                time = int(columns[submit])
-                key = hash(
-                    (base_of(columns[job_id]), columns[user], columns[line], b"+" in columns[job_id] and columns[0])
-                )
-            except ValueError:
-                raise SavedError(f"the record at byte {at} has no number: is SLURM_TIME_FORMAT=%s set?") from None
+            if any(0 in column for column in columns):
+                raise SavedError(f"the record at byte {at} has a NUL byte")
+            for place in numbers:
+                _number(columns[place], self._names[place], at, LAST_ID)
+            time = _number(columns[submit], "Submit", at, LAST_SECOND)
+            raw_id, id_ = (base_of(columns[place], at) for place in (0, job_id))
+            key = hash((id_, columns[user], columns[line], b"+" in columns[job_id] and columns[0]))
             same = (columns[user], columns[line], time)
             place = places.setdefault(key, len(self._times))
             if before[1] == same and columns[0] == b"%d" % (before[0] + 1):
                 self._components.add(place)
-            before = (base_of(columns[0]), same)
+            before = (raw_id, same)
             if place == len(self._times):
                 self._times.append(time)
                 self._offsets.append(at)
@@ -173,18 +184,20 @@ class Saved:
 
     def _record(self, at: int) -> tuple[list[bytes], int]:
         """Return the columns of the record at an offset, and where it ends."""
-        data, count = self._data, len(self._names)
-        start = at
-        while True:
-            end = data.find(b"\n", at) + 1
-            if not end or end - start > LONGEST:
-                raise SavedError(f"the record at byte {start} has no end")
-            columns = data[start : end - 1].split(self._separator)
-            if len(columns) == count:
-                return columns, end
-            if len(columns) > count:
-                raise SavedError(f"the record at byte {start} has {len(columns)} columns, not {count}")
-            at = end
+        data, separator, count = self._data, self._separator, len(self._names)
+        place, most = at, at + LONGEST
+        for _ in range(count - 1):
+            place = data.find(separator, place, most)
+            if place < 0:
+                raise SavedError(f"the record at byte {at} has no end")
+            place += len(separator)
+        end = data.find(b"\n", place, most) + 1  # users write line breaks into all columns but the last one
+        if not end:
+            raise SavedError(f"the record at byte {at} has no end")
+        columns = data[at : end - 1].split(separator)
+        if len(columns) != count:
+            raise SavedError(f"the record at byte {at} has {len(columns)} columns, not {count}")
+        return columns, end
 
     def _index_kept(self, kept: dict[int, int], at: int, end: int) -> None:
         """Find scripts or environments; of two that claim to be of one job, none counts."""
@@ -194,13 +207,27 @@ class Saved:
             kept[job] = 0 if job in kept else header.end() << 32 | (following - header.end())
 
 
-def base_of(job: bytes) -> int:
-    """Return the number of a job without its task or component.
+def base_of(job: bytes, at: int) -> int:
+    """Return the number of a job without its task or component. Raises as :func:`_number`."""
+    match = re.match(rb"\d*", job)
+    return _number(b"" if match is None else match[0], "job id", at, LAST_ID)
+
+
+def _number(text: bytes, what: str, at: int, most: int) -> int:
+    """Return the number of a column.
+
+    Args:
+        text: the column.
+        what: its name.
+        at: where the record begins, for errors.
+        most: the largest number that is possible.
 
     Raises:
-        ValueError: it has no number.
+        SavedError: it is none, or too large.
     """
-    match = re.match(rb"\d+", job)
-    if match is None:
-        raise ValueError(job)
-    return int(match[0])
+    number = int(text) if text.isdigit() and len(text) < DIGITS else None
+    if number is None or number > most:
+        hint = ": is SLURM_TIME_FORMAT=%s set?" if what == "Submit" else ""
+        shown = text[:DIGITS].decode("ascii", "backslashreplace")
+        raise SavedError(f"the record at byte {at}: its {what} is no number up to {most}, but {shown!r}{hint}")
+    return number

@@ -57,6 +57,8 @@ IGNORING = frozenset({"mail-type", "nice", "nodelist", "profile", "switches"})
 """Options that do not read all of a value with blanks; what they read depends on the release."""
 _SHORT, _OPTIONS = 100, 1 << 14
 """Characters of options that are kept for the next lines, and their number."""
+LONGEST_NAME = 256
+"""Characters, and words, of an account or a wckey."""
 LOWERED = ("account", "wckey")
 """The options whose values slurmctld writes in lower case."""
 
@@ -93,17 +95,19 @@ def read(text: str, columns: Mapping[str, str], *, plain: bool = False) -> Line:
     if program not in PROGRAMS:
         return Line()
     line = Line(program)
-    at = 1
+    values = _Values(text, columns)
+    at, place = 1, len(words[0]) + 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "--":
             at += 1
             break
-        count = _option(line, words[at:], columns, plain=plain)
+        count = _option(line, words, at, place, values, plain=plain)
         if count is None:
             line.possible |= {name for word in words[at:] for name in _options_in(program, word)}
             line.components = SEPARATOR in words[at:]
             line.possible |= {each.name for each in line.given if LOST in (each.text or "")}
             return line
+        place += sum(map(len, words[at : at + count])) + count
         at += count
     line.rest = words[at:]
     line.components = line.rest[:1] == [SEPARATOR] or (program == "srun" and SEPARATOR in line.rest)
@@ -111,13 +115,21 @@ def read(text: str, columns: Mapping[str, str], *, plain: bool = False) -> Line:
     return line
 
 
-def _option(line: Line, words: Sequence[str], columns: Mapping[str, str], *, plain: bool) -> int | None:
-    """Read the option that begins a sequence of words.
+def _option(line: Line, words: Sequence[str], at: int, place: int, values: _Values, *, plain: bool) -> int | None:
+    """Read the option that begins at a word; all words are not copied, because a user may write very many.
+
+    Args:
+        line: gets the option.
+        words: all words.
+        at: the index of the word.
+        place: where it begins in the text.
+        values: what sacct says about the job.
+        plain: a word that begins like an option is one.
 
     Returns:
         the number of its words; None if that is not certain.
     """
-    match = _given(line.program, words)
+    match = _given(line.program, words[at : at + 2])
     if match is None:
         return None
     given, count = match
@@ -125,20 +137,54 @@ def _option(line: Line, words: Sequence[str], columns: Mapping[str, str], *, pla
     if last.text is None:
         line.given += given
         return count
-    text, following = last.text, words[count:]
-    column = columns.get(COLUMNS.get(last.name, ""))
-    if column:
-        extra = column.count(" ") - text.count(" ")
-        joined = " ".join([text, *following[: max(extra, 0)]])
-        if extra >= 0 and column in (joined, joined.lower() if last.name in LOWERED else joined):
-            line.given += [*given[:-1], Given(last.name, last.how, joined)]
-            return count + extra
+    text, after = last.text, at + count
+    start = place + sum(map(len, words[at:after])) + count - 1 - len(text)
+    whole = values.whole(last.name, start, text, words[after : after + LONGEST_NAME])
+    if whole is not None:
+        line.given += [*given[:-1], Given(last.name, last.how, whole)]
+        return count + whole.count(" ") - text.count(" ")
     line.given += given
+    following = words[after : after + 1]
     goes_on = FOLLOWED.get(last.name, _NO_OPTION if plain else _ANY)
     if following and goes_on is not _NEVER and (not following[0] or goes_on.match(following[0])):
         line.possible.add(last.name)
         return None
     return count
+
+
+NOT_LOOKED_FOR = -2
+
+
+class _Values:
+    """Where the values that sacct shows are in a command line: each is looked for once, however often it could be."""
+
+    def __init__(self, text: str, columns: Mapping[str, str]) -> None:
+        self._text = text
+        self._columns = columns
+        self._next: dict[str, int] = {}
+
+    def whole(self, name: str, start: int, value: str, words: Sequence[str]) -> str | None:
+        """Return the value of an option that goes on in the following words as its column says; None if it does not.
+
+        Args:
+            name: of the option.
+            start: where its value begins.
+            value: its value until the end of the word.
+            words: those after it, as many as an account may have.
+        """
+        column = self._columns.get(COLUMNS.get(name, ""))
+        if not column:
+            return None
+        if name in LOWERED and len(column) <= LONGEST_NAME:
+            extra = column.count(" ") - value.count(" ")
+            joined = " ".join([value, *words[: max(extra, 0)]])
+            return joined if extra >= 0 and column in (joined, joined.lower()) else None
+        place = self._next.get(name, NOT_LOOKED_FOR)
+        if place == NOT_LOOKED_FOR or 0 <= place < start:
+            place = self._next[name] = self._text.find(column, start)
+        end = start + len(column)
+        whole = place == start and len(column) >= len(value) and self._text[end : end + 1] in ("", " ")
+        return column if whole else None
 
 
 def _given(program: str, words: Sequence[str]) -> tuple[Sequence[Given], int] | None:

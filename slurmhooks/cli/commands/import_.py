@@ -182,9 +182,13 @@ def read(source: Path | None, made: int, path: Path, assume: frozenset[str]) -> 
     try:
         with progress.bar("importing") as advance:
             counts = recording.write(target, saved, assume, users_here=source is None, progress=advance)
-    except OSError as error:
-        path.unlink()
-        raise Finding(f"{path}: {error.strerror}") from error
+    except BaseException as error:
+        path.unlink()  # a part of a recording is of no use
+        if isinstance(error, OSError):
+            raise Finding(f"{path}: {error.strerror}") from error
+        if isinstance(error, SavedError):
+            raise BadInput([f"{source or 'sacct'}: {error}"]) from error
+        raise
     finally:
         os.close(target)
     return Imported(

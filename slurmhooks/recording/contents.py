@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.recording.file import Kind, Reader, RecordingError
+from slurmhooks.recording.file import Frame, Kind, Reader, RecordingError
 from slurmhooks.recording.request import decode_facts, decode_partial, decode_recorded, decode_rows
 from slurmhooks.wire.message import identity_of
 from slurmhooks.wire.tables import TableError, Tables, parse
@@ -22,6 +22,36 @@ ONLY_ACCEPTED = (
     "the requests come from accounting: refused ones are missing, and what hooks changed then is unknown; "
     "--old compares with hooks"
 )
+
+
+START: dict[str, tuple[type, ...]] = {
+    "time": (int, float),
+    "slurmhooks": (str,),
+    "python": (str,),
+    "slurm": (str,),
+    "tier": (str,),
+    "host": (str,),
+    "source": (str,),
+    "assumed": (list,),
+    "with": (list,),
+    "tables": (list,),
+}
+"""The types of what a recording says about its start."""
+END: dict[str, tuple[type, ...]] = {"time": (int, float), "reason": (str,), "requests": (int,), "lost": (int,)}
+"""The types of what it says about its end."""
+
+
+def _checked(frame: Frame, types: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Return the JSON of a frame.
+
+    Raises:
+        RecordingError: it is none, or a value has another type.
+    """
+    content = frame.json()
+    for key, expected in types.items():
+        if key in content and (type(content[key]) not in expected):
+            raise RecordingError(f"the frame at byte {frame.offset} has {key!r} of a wrong type: {content[key]!r:.100}")
+    return content
 
 
 class Contents:
@@ -67,9 +97,9 @@ class Contents:
                     raise RecordingError(f"the frame at byte {frame.offset} is about a user, but does not say which")
                 self.users[user["id"]] = user
             elif frame.kind == Kind.START:
-                self.start = frame.json()
+                self.start = _checked(frame, START)
             else:
-                self.end = frame.json()
+                self.end = _checked(frame, END)
         self.unread = self._reader.unread or 0
         if not self.tables:
             raise RecordingError("the recording says nothing of the release of Slurm that it was made on")

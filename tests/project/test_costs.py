@@ -3,13 +3,21 @@
 
 import contextlib
 import json
+import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import slurmhooks
+from slurmhooks.accounting.export import SCRIPTS
+from slurmhooks.accounting.saved import Saved
+from slurmhooks.accounting.submission import Computing, kept
 from slurmhooks.cli import decisions
+from slurmhooks.cli.tally import Tally
 from slurmhooks.cli_filter import words
 from slurmhooks.errors import Reject, SlurmhooksError
 from slurmhooks.job_submit import times
@@ -38,11 +46,13 @@ from slurmhooks.wire.answers import read_answer
 from slurmhooks.wire.message import Message, Packed, decode, pack
 from slurmhooks.wire.protocol import Type
 from tests.costs import cost, processor_time
+from tests.unit.accounting.outputs import output
 
 pytestmark = pytest.mark.slow
 
 Read = Callable[[str], object]
 TABLES = tables_of("24.11")
+OUTPUT = {"JobID": "1"}
 
 
 def script(text: str) -> None:
@@ -168,6 +178,33 @@ def said_by_slurm(text: str) -> None:
     decisions._parse(json.dumps({"text": text}).encode())
 
 
+def from_accounting(text: str) -> None:
+    """Read the record of a job whose command line, name and script are a text, and compute its request."""
+    columns = {"SubmitLine": f"sbatch {text}x", "JobName": text, "Comment": text, "Account": text, "Submit": "1"}
+    record = {**OUTPUT, **{name: value.replace("\0", "") for name, value in columns.items()}}
+    with tempfile.TemporaryFile() as file:
+        file.write(output([record], scripts={"1": text.replace("\0", "") + "\n"}))
+        file.flush()
+        saved = Saved(file.fileno())
+    computing = Computing(saved.release)
+    for job in saved:
+        computing.request(job, kept(saved.kept(SCRIPTS, job["JobID"]), None))
+
+
+def log(text: str) -> None:
+    """Search, list and count a decision log in which a user has written a text."""
+    line = json.dumps({"time": "2027-05-01T12:00:00+00:00", "event": "decision", "hook": "job_submit", "name": text})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "job_submit.jsonl")
+        path.write_bytes(line.encode() + b"\n" + text.encode("utf-8", "surrogateescape") + b"\n")
+        found = decisions.Log(path.parent)
+        found.find(lambda _: True, "0123456789ab")
+        tally = Tally()
+        for content in found.contents(None, datetime(2027, 5, 1, tzinfo=UTC)):
+            tally.add(content)
+        assert list(found.find(lambda _: True)) or not text
+
+
 READERS: list[tuple[Read, list[str]]] = [
     (expand_nodes, ["n[0-65535]", "n[0-65535],", "n[0-65535,0-65535]", "n[1-2]", "n[1]", "n", "[", "[[", "n[1],"]),
     (expand_nodes, ["n[0-9],n[", "9"]),
@@ -196,6 +233,11 @@ READERS: list[tuple[Read, list[str]]] = [
     (command_line, ["x\0", "x x\0", ":\0", "/x\0", "\0"]),
     (message, ["A=1,", ",", "x"]),
     (recorded, ["\4\0\0\0abcd", "\0\0\0\0", "\xff"]),
+    (
+        from_accounting,
+        ["-N 1 ", "--comment=a ", "a ", "\n", "--wrap=a ", "Batch Script for 1", "1", "-", "--gpus=", "?"],
+    ),
+    (log, ["a", "\n", '"time":"2027', "{", "0123456789ab", "\\"]),
     (said_by_slurm, ["JobName=a ", "a=", " a", "(1)", "UserId=x(1", "x"]),
 ]
 CASES = [(read, unit) for read, units in READERS for unit in units]
@@ -231,3 +273,55 @@ def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) ->
     assert any(
         processor_time(reading(4000, 10)) <= 30 * max(processor_time(reading(4000)), 0.0005) for _attempt in range(3)
     )
+
+
+GREAT = [(from_accounting, unit) for unit in ("-N 1 ", "--comment=a ", "--wrap=a ", "\n", "1")]
+"""Readers whose work is done in C, where no lines can be counted, with texts as long as Slurm permits."""
+
+
+@pytest.mark.parametrize(("read", "unit"), GREAT, ids=[f"{read.__name__}-{unit!a}" for read, unit in GREAT])
+def test_long_texts_cost_no_more_than_their_length(read: Read, unit: str) -> None:
+    """Eight times as much text, up to 160 KB, takes at most about eight times as long: squared, it would be 64."""
+
+    def reading(length: int) -> Callable[[], object]:
+        text = unit * (length // len(unit))
+        return lambda: read(text)
+
+    reading(1000)()
+    assert any(
+        processor_time(reading(160_000)) <= 20 * max(processor_time(reading(20_000)), 0.002) for _attempt in range(3)
+    )
+
+
+READ_BY: dict[str, str] = {
+    "accounting.saved": "from_accounting",
+    "accounting.words": "from_accounting",
+    "accounting.submission": "from_accounting",
+    "accounting.export": "",
+    "accounting.influences": "",
+    "accounting.recording": "",
+    "cli.decisions": "log",
+    "cli.log_lines": "log",
+    "cli.tally": "log",
+    "recording.request": "recorded",
+    "recording.file": "recorded",
+    "recording.contents": "recorded",
+    "recording.page": "",
+    "recording.recorder": "",
+    "wire.message": "message",
+    "wire.answers": "message",
+    "wire.tables": "",
+    "wire.protocol": "",
+}
+"""The modules that read what others have written, each with its reader above; empty: it reads only our own."""
+
+
+def test_no_reader_is_forgotten() -> None:
+    """A new module of the packages that read others' texts joins the list, with a reader whose cost is tested."""
+    root = Path(slurmhooks.__file__).parent
+    present = {
+        f"{name}.{path.stem}" for name in ("accounting", "recording", "wire") for path in root.glob(f"{name}/*.py")
+    }
+    assert {name for name in present if not name.endswith("__init__")} <= READ_BY.keys()
+    names = {getattr(read, "__name__", "") for read, _ in READERS}
+    assert set(READ_BY.values()) - {""} <= names

@@ -117,3 +117,35 @@ def test_damage(tmp_path: Path) -> None:
         with pytest.raises(SavedError):
             saved(tmp_path / "file", wrong)
     assert {*COLUMNS} >= {"JobID", "UID"}
+
+
+WRONG = [
+    *(
+        {column: value}
+        for column in ("UID", "GID", "Submit")
+        for value in ("", "x", "-1", "1.5", "1" * 5000, str(1 << 63))
+    ),
+    {"JobID": "x"},
+    {"JobID": "9" * 5000},
+    {"JobIDRaw": "x"},
+    {"JobName": "a\0b"},
+    {"SubmitLine": "sbatch \0"},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[f"{key}-{value[:9]!a}" for each in WRONG for key, value in each.items()])
+def test_records_that_no_job_has(tmp_path: Path, wrong: Mapping[str, str]) -> None:
+    """A number that is none or does not fit, and a NUL byte, is an error that says where."""
+    data = output([{"JobID": "1"}, {"JobID": "2", **wrong}])
+    with pytest.raises(SavedError, match=r"record at byte \d+"):
+        saved(tmp_path / "file", data)
+
+
+def test_scripts_of_numbers_that_no_job_has(tmp_path: Path) -> None:
+    """A user's script may look like the title of another one, however long its number; a NUL byte is in none."""
+    text = f"a\nBatch Script for {'1' * 5000}\n{'-' * 80}\nb"
+    read = saved(
+        tmp_path / "file", output([{"JobID": "1"}, {"JobID": "2"}], scripts={"1": text, "2": "a\0b"}, version="26.05.1")
+    )
+    assert read.kept(SCRIPTS, "1") == text
+    assert read.kept(SCRIPTS, "2") is None

@@ -108,11 +108,7 @@ class Filled:
 
     @property
     def time_limit(self) -> Range:
-        """The time limit in minutes that the job gets: of its request, or of its partitions; see Bounds.time.
-
-        Raises:
-            NotationError: a list in the request is invalid.
-        """
+        """The time limit in minutes that the job gets: of its request, or of its partitions; see Bounds.time."""
         from slurmhooks.job_submit.bounds import computing
 
-        return computing.of_request(self.job, self.record, nodes=False).time
+        return computing.times(self.job, self.record)

@@ -128,6 +128,15 @@ def name_and_groups(user_id: int) -> tuple[str | None, frozenset[str]]:
     return entry.pw_name, frozenset(_groups_of(entry.pw_name, entry.pw_gid))
 
 
+def is_group(name: str) -> bool:
+    """Tell whether the name service knows a group."""
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
+
+
 def _text(job: Any, fact: Fact, number: int, *texts: Any) -> str | None:
     """Return a fact that slurmctld knows, which is asked for once for each view of a request."""
     text: str | None = job._asked_once((fact, number, texts), lambda: job._struct.asking.text(fact, number, *texts))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import grp
 import inspect
 from functools import partial
 from string import Formatter
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 
 from slurmhooks.errors import Reject
 from slurmhooks.handlers.registry import TRY
-from slurmhooks.job_submit.users import split_names
+from slurmhooks.job_submit.users import is_group, split_names
 from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed, matches, matches_any_case, may_be, must_be
 from slurmhooks.policies.options import option_of
@@ -157,7 +156,11 @@ class Rule(BaseModel):
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that decide whether and how the rule applies to a job."""
-        own = with_end_time(self.own_fields)
+        return self.with_selecting(self.deciding())
+
+    def with_selecting(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Return fields, and those that decide for which jobs the rule is."""
+        own = with_end_time(own)
         keys = {"partition": "partitions", "qos": "qos", "account": "accounts"}
         chosen = {
             field: getattr(self, key)
@@ -168,6 +171,10 @@ class Rule(BaseModel):
         }
         chosen["reservation"] = chosen["partition"]  # of several reservations, Slurm tries the partitions
         return (*own, *(name for name, names in chosen.items() if names and name not in own))
+
+    def deciding(self) -> tuple[str, ...]:
+        """Return those of its fields that matter as it is configured."""
+        return self.own_fields
 
     def active_hooks(self) -> tuple[str, ...]:
         """Return the hooks that the rule has handlers for, as configured; none for updates if it looks at no field."""
@@ -322,7 +329,7 @@ class Rule(BaseModel):
         Raises:
             Reject: the name service knows neither all groups of the user nor those of the rule.
         """
-        if any(name.isdecimal() for name in own) and not all(map(_is_group, self.groups)):
+        if any(name.isdecimal() for name in own) and not all(map(is_group, self.groups)):
             raise Reject(self._with_help("the name service does not know all groups; try again later"), code=self.code)
 
     def _refuse_update(self, request: Request) -> NoReturn:
@@ -383,14 +390,6 @@ class Rule(BaseModel):
 def with_end_time(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return fields, and with the time limit also the end, by which operators change the limit of running jobs."""
     return (*fields, "end_time") if "time_limit" in fields and "end_time" not in fields else fields
-
-
-def _is_group(name: str) -> bool:
-    try:
-        grp.getgrnam(name)
-    except KeyError:
-        return False
-    return True
 
 
 def _named(what: str, names: Sequence[str]) -> str:

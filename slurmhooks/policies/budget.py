@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 4096
 """Maximum number of answers that are kept."""
-VALUES = ("user", "account", "partition", "qos", "uid", "time_limit", "nodes", "cpus", "gpus")
+VALUES = ("user", "account", "partition", "qos", "uid", "time_limit", "nodes", "cpus", "gpus", "array_tasks")
 """The placeholders of commands and URLs."""
 FAILED = "the service that checks budgets does not answer; try again later"
 INVALID = "the service that checks budgets has no valid answer about it; check account, partition and QOS"
@@ -43,8 +43,10 @@ class Budget(Rule):
     """A service of the site decides whether a job is accepted: whether its account has computing time left.
 
     The service is a program (command), or answers HTTP requests (url). Words in braces are replaced by values of the
-    job: ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}`` in minutes, ``{nodes}``,
-    ``{cpus}``, ``{gpus}``; unset ones are empty.
+    job: ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}``, ``{nodes}``, ``{cpus}``,
+    ``{gpus}``, ``{array_tasks}``; unset ones are empty. They are what the job gets, not only what it names: the time
+    limit in minutes, or UNLIMITED, is by default that of the partition, and ``--exclusive`` means all CPUs and GPUs of
+    the nodes. Each task of a job array gets all of it; ``{array_tasks}`` is their number, 1 for other jobs.
 
     Values come from users, and may begin with a dash: the program must not interpret them as options.
 
@@ -80,7 +82,7 @@ class Budget(Rule):
         default="refuse", description="what happens to jobs while the service fails"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "time_limit", *resources.FIELDS)
+    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "time_limit", "time_min", "deadline", *resources.FIELDS)
     text: ClassVar[str] = "account {account} may not run this job: {reason}"
     nameless: ClassVar[str] = "your account may not run this job: {reason}"
     placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}
@@ -130,15 +132,15 @@ class Budget(Rule):
             self.refuse(request, text, reason=reason or "no budget is left")
 
     def _question(self, request: Request) -> tuple[str, ...]:
-        limit = request.get("time_limit")
         values = {
             "user": request.user,
             "account": request.account,
             "partition": ",".join(request.partitions),
             "qos": request.qos,
             "uid": request.sender,
-            "time_limit": limit if isinstance(limit, int) else None,
-            **{name: _most(getattr(resources.bounds(request), name)) for name in ("nodes", "cpus", "gpus")},
+            "time_limit": resources.time_limit(request, request.partitions).most,
+            "array_tasks": request.array_tasks,
+            **{name: _most(request, name) for name in ("nodes", "cpus", "gpus")},
         }
         words = {name: "" if value is None else str(value) for name, value in values.items()}
         if self.url is not None:
@@ -221,6 +223,9 @@ class Budget(Rule):
         return f"A service checks whether the account of the job has budget left. While it fails, jobs {failing}."
 
 
-def _most(amount: Range) -> int:
+def _most(request: Request, name: str) -> int:
     """Return the most that a job can get, or the least if nothing limits it."""
+    amount: Range = getattr(resources.bounds(request), name)
+    if amount.least != amount.most:  # the nodes may decide
+        amount = getattr(resources.bounds(request, nodes=True), name)
     return amount.most if isinstance(amount.most, int) else amount.least

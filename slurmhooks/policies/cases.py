@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slurmhooks.job_submit.bounds import Range
+from slurmhooks.job_submit.bounds import Bounds, Range, computing
+from slurmhooks.job_submit.bounds.model import YEAR
+from slurmhooks.job_submit.users import split_names
 from slurmhooks.policies import resources
 from slurmhooks.policies.kinds import (
     Count,
@@ -24,7 +26,7 @@ from slurmhooks.policies.kinds import (
 from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from slurmhooks.policies.request import Request
 
@@ -51,31 +53,39 @@ class Case(BaseModel):
     groups: Words = Field(default=(), description="its user is in one of these Unix groups")
     interactive: bool | None = Field(default=None, description="it comes from srun or salloc, or it does not")
 
-    def fits(self, request: Request) -> bool:
-        """Tell whether a job meets all conditions. Without a time limit, or memory, it meets no condition on that."""
+    def fits(self, request: Request, there: Sequence[str] | None = None) -> bool:
+        """Tell whether a job meets all conditions. Without memory, it meets no condition on that.
+
+        Args:
+            request: the request.
+            there: the partitions in which it would run; None: those of the request.
+        """
         if self.interactive is not None and request.interactive != self.interactive:
             return False
-        if self.min_gpus is not None or self.max_gpus is not None or self.gpu_types:
-            bounds = resources.bounds(request)
-            if not _within(bounds.gpus, self.min_gpus, self.max_gpus):
-                return False
-            named = [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
-            if self.gpu_types and not any(matches(name, self.gpu_types) for name in named):
-                return False
         return (
-            self._fits_numbers(request)
-            and (not self.partitions or any(matches(name, self.partitions) for name in request.partitions))
+            (not self.partitions or any(matches(name, self.partitions) for name in request.partitions))
             and (not self.accounts or matches_any_case(request.account, self.accounts))
             and (not self.groups or not request.groups.isdisjoint(self.groups))
+            and self._has_size(request, there)
         )
 
-    def _fits_numbers(self, request: Request) -> bool:
-        limit = request.get("time_limit")
+    def _has_size(self, request: Request, there: Sequence[str] | None) -> bool:
+        """Tell whether a job meets the conditions on sizes; slurmctld is asked for its nodes only if they matter."""
+        conditions = (self.min_nodes, self.max_nodes, self.min_cpus, self.max_cpus, self.min_gpus, self.max_gpus,
+                      self.min_memory, self.max_memory, self.min_time, self.max_time)  # fmt: skip
+        if not self.gpu_types and all(each is None for each in conditions):
+            return True
+        return any(self._fits_in(request, _bounds_of(request, there, nodes=nodes)) for nodes in (False, True))
+
+    def _fits_in(self, request: Request, bounds: Bounds) -> bool:
+        named = [kind for kind, gpus in bounds.gpu_types.items() if gpus.least]
         return (
-            _meets(self.min_nodes, self.max_nodes, lambda: _least(resources.bounds(request).nodes))
-            and _meets(self.min_cpus, self.max_cpus, lambda: resources.bounds(request).cpus)
-            and _meets(self.min_memory, self.max_memory, lambda: _memory(request))
-            and _meets(self.min_time, self.max_time, lambda: None if limit is None else Range(limit, limit))
+            _within(Range(bounds.nodes.least, bounds.nodes.least), self.min_nodes, self.max_nodes)
+            and _within(bounds.cpus, self.min_cpus, self.max_cpus)
+            and _within(bounds.gpus, self.min_gpus, self.max_gpus)
+            and (not self.gpu_types or any(matches(name, self.gpu_types) for name in named))
+            and _within(_memory(request, bounds), self.min_memory, self.max_memory)
+            and _within(_time(request, bounds), self.min_time, self.max_time)
         )
 
     def words(self) -> str:
@@ -98,9 +108,15 @@ class Case(BaseModel):
 Cases = Annotated[tuple[Case, ...], Field(strict=False, min_length=1)]
 
 
-def choose(cases: tuple[Case, ...], request: Request) -> str | None:
-    """Return the value of the first case whose conditions a job meets; None if there is none."""
-    return next((case.to for case in cases if case.fits(request)), None)
+def choose(cases: tuple[Case, ...], request: Request, *, partition: bool = False) -> str | None:
+    """Return the value of the first case whose conditions a job meets; None if there is none.
+
+    Args:
+        cases: the cases.
+        request: the request.
+        partition: the values are partitions, whose defaults the job would have.
+    """
+    return next((case.to for case in cases if case.fits(request, split_names(case.to) if partition else None)), None)
 
 
 def effects(cases: tuple[Case, ...]) -> str:
@@ -108,28 +124,32 @@ def effects(cases: tuple[Case, ...]) -> str:
     return "; ".join(f"`{case.to}` for {case.words() or 'all others'}" for case in cases)
 
 
-def _meets(least: int | None, most: int | None, ask: Callable[[], Range | None]) -> bool:
-    return (least is None and most is None) or _within(ask(), least, most)
+def _bounds_of(request: Request, there: Sequence[str] | None, *, nodes: bool) -> Bounds:
+    if there is None:
+        return resources.bounds(request, nodes=nodes)
+    return computing.bounds_there(request.job, there, nodes=nodes)
 
 
 def _within(value: Range | None, least: int | None, most: int | None) -> bool:
-    """Tell whether a job gets at least and at most an amount, whatever Slurm chooses."""
+    """Tell whether a job gets at least and at most an amount, whatever Slurm chooses; None: it is not known."""
     if value is None:
-        return False
+        return least is None and most is None
     return (least is None or value.least >= least) and (most is None or value.most <= most)
 
 
-def _least(nodes: Range) -> Range:
-    """Return the smallest number of nodes: a job that leaves them to Slurm counts as a small one."""
-    return Range(nodes.least, nodes.least)
-
-
-def _memory(request: Request) -> Range | None:
+def _memory(request: Request, bounds: Bounds) -> Range | None:
     """Return the memory per node that a job names; --mem=0 is more than any amount."""
-    bounds = resources.bounds(request)
     if 0 in (request.get("min_mem_per_node"), request.get("min_mem_per_cpu")):
         return Range(1 << 60, UNLIMITED)
     return bounds.memory_per_node if bounds.names_memory else None
+
+
+def _time(request: Request, bounds: Bounds) -> Range | None:
+    """Return the time limit of a job, which may be that of its partition; None if that is not known."""
+    limit = request.get("time_limit")
+    if limit is not None:
+        return Range(limit, limit)
+    return None if bounds.time.most is UNLIMITED and bounds.time.least < YEAR else bounds.time
 
 
 def _bounds(what: str, least: int | None, most: int | None, show: Callable[[int], str] = str) -> list[str]:

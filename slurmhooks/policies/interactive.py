@@ -19,7 +19,7 @@ class InteractiveLimit(Rule):
     """Jobs of srun and salloc have ceilings of their own, or are refused.
 
     Components of a heterogeneous batch job are not interactive, although only the first one has a script. A job without
-    a time limit gets the ceiling.
+    a time limit gets the ceiling, unless the DefaultTime of its partition is shorter.
     """
 
     rule: Literal["interactive_limit"] = "interactive_limit"
@@ -52,7 +52,8 @@ class InteractiveLimit(Rule):
         if self.time is not None:
             asked = request.get("time_limit")
             if asked is None and request.number("time_min") <= self.time:
-                resources.limit_time(request, self.time)
+                if resources.time_limit(request, self.limiting(request)).most > self.time:
+                    resources.limit_time(request, self.time)
             elif asked is None or asked > self.time:
                 self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
         for limit, what, most in (

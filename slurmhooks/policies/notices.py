@@ -3,18 +3,28 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from slurmhooks.fields.constants import JobState, ReservationFlag
 from slurmhooks.handlers.registry import SKIP
+from slurmhooks.job_submit.bounds import computing
+from slurmhooks.job_submit.bounds.model import YEAR
+from slurmhooks.job_submit.strings import NotationError, expand_nodes
+from slurmhooks.job_submit.users import split_names
+from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule
 from slurmhooks.policies.kinds import Minutes, shown_time
+from slurmhooks.policies.times import LIMITS
+from slurmhooks.values import UNLIMITED
 
 if TYPE_CHECKING:
+    from slurmhooks.job_submit.bounds import Range
     from slurmhooks.policies.request import Request
 
 
@@ -46,9 +56,13 @@ class Notice(Rule):
 class Maintenance(Rule):
     """Users are told if a job cannot end before a maintenance, or such jobs are refused.
 
-    The rule names start and end of the maintenance; without them, the next reservation with the flag MAINT counts. A
-    job without a time limit counts as a job that cannot end before the maintenance; one that may not begin before its
-    end (--begin) is not concerned. If such jobs are refused, so are updates that make one of a job.
+    The rule names start and end of the maintenance; without them, reservations with the flag MAINT count, each for jobs
+    whose partitions do not have enough other nodes. Reservations by which a job names itself do not count, nor do those
+    that are MAGNETIC, float (TIME_FLOAT), or take cores or licenses instead of whole nodes.
+
+    The time limit is the shortest with which Slurm starts the job: that of --time-min, --time, or the DefaultTime of
+    its partition. A job that may not begin before the end of the maintenance (--begin) is not concerned. If such jobs
+    are refused, so are updates that make one of a job.
     """
 
     rule: Literal["maintenance"] = "maintenance"
@@ -62,7 +76,7 @@ class Maintenance(Rule):
         description="what happens to jobs that cannot end before; Slurm starts accepted ones afterwards",
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "begin_time")
+    own_fields: ClassVar[tuple[str, ...]] = (*LIMITS, "begin_time", "exc_nodes", *resources.FIELDS)
     text: ClassVar[str] = "maintenance from {start} to {end}: the job can only start afterwards (time limit: {asked})"
     placeholders: ClassVar[dict[str, str]] = {
         "start": "the start",
@@ -85,6 +99,10 @@ class Maintenance(Rule):
         """Whether it only informs users."""
         return self.jobs == "accept"
 
+    def deciding(self) -> tuple[str, ...]:
+        """Return no sizes if the rule names the times: they matter where reservations leave nodes."""
+        return self.own_fields if self.start is None else (*LIMITS, "begin_time", "partition", "reservation")
+
     def active_hooks(self) -> tuple[str, ...]:
         """Return only job_submit if the rule just informs."""
         return tuple(hook for hook in super().active_hooks() if self.jobs == "refuse" or hook == "job_submit")
@@ -97,32 +115,22 @@ class Maintenance(Rule):
         """Tell the user, or refuse the job."""
         now = time.time()
         begin = _begin(request, now)
-        window = self._window(request, begin)
-        if window is None:
-            return
-        start, end = window
-        if self.ahead is not None and now < start - 60 * self.ahead:
+        if self.start is not None and self.end is not None:
+            window = self.start.timestamp(), self.end.timestamp()
+            least = _least(resources.time_limit(request, self.limiting(request)))
+            # Without a limit, a job never ends, however far the maintenance is.
+            found = window if _reach(window, begin, math.inf if least >= YEAR else least) else None
+        else:
+            found = _reserved(request, begin)
+        if found is None or (self.ahead is not None and now < found[0] - 60 * self.ahead):
             return
         limit = request.get("time_limit")
-        if isinstance(limit, int) and begin + 60 * limit <= start:
-            return
-        asked = "none" if limit is None else shown_time(limit)
-        words = {"start": _shown(start), "end": _shown(end), "asked": asked}
+        asked = resources.time_limit(request, self.limiting(request)).most if limit is None else limit
+        shown = "none" if limit is None and asked is UNLIMITED else shown_time(asked)
+        words = {"start": _shown(found[0]), "end": _shown(found[1]), "asked": shown}
         if self.jobs == "refuse":
             self.refuse(request, **words)
         self.tell(request, **words)
-
-    def _window(self, request: Request, begin: float) -> tuple[float, float] | None:
-        """Return start and end of the first maintenance that is not over at a time, in seconds since 1970."""
-        if self.start is not None and self.end is not None:
-            windows = [(self.start.timestamp(), self.end.timestamp())]
-        else:
-            windows = [
-                (float(each.start_time), float(each.end_time))
-                for each in request.tables["reservations"].values()
-                if each.flags & ReservationFlag.RESERVE_FLAG_MAINT
-            ]
-        return min((window for window in windows if window[1] > begin), default=None)
 
     def effect(self) -> str:
         """Describe the rule."""
@@ -131,6 +139,57 @@ class Maintenance(Rule):
             when = f"the maintenance from {_shown(self.start.timestamp())} to {_shown(self.end.timestamp())}"
         what = "are refused" if self.jobs == "refuse" else "start afterwards"
         return f"Jobs whose time limit reaches into {when} {what}."
+
+
+Window = tuple[float, float]
+"""Start and end of a maintenance, in seconds since 1970."""
+NOT_FOR_ALL = (
+    ReservationFlag.RESERVE_FLAG_MAGNETIC  # jobs may start in it without naming it
+    | ReservationFlag.RESERVE_FLAG_TIME_FLOAT  # it never begins
+)
+"""Flags of reservations that do not count, because Slurm may start jobs in spite of them, or tells them another way."""
+
+
+def _reach(window: Window, begin: float, minutes: float) -> bool:
+    """Tell whether a job that begins at a time is in a maintenance before it ends."""
+    return window[1] > begin and begin + 60 * minutes > window[0]
+
+
+def _least(limit: Range) -> int:
+    """Return the shortest time limit with which Slurm starts a job; a year if none is known."""
+    return YEAR if limit.most is UNLIMITED and not limit.least else limit.least
+
+
+def _reserved(request: Request, begin: float) -> Window | None:
+    """Return the first maintenance that keeps Slurm from starting a job in any of its partitions; None if none does."""
+    own = split_names(request.get("reservation"))
+    rows = [
+        (row, (float(row.start_time), float(row.end_time)))
+        for row in request.tables["reservations"].values()
+        if row.flags & ReservationFlag.RESERVE_FLAG_MAINT and not row.flags & NOT_FOR_ALL
+        if row.full_nodes and row.node_list and row.name not in own
+    ]
+    partitions = computing.partitions_of(request.job, request.record, nodes=False)
+    found = []
+    for partition in partitions:
+        least = _least(resources.time_limit(request, (partition.name or "",)))
+        taking = [(row, window) for row, window in rows if _reach(window, begin, least)]
+        has = nodes_of(None if request.job._cluster is None else request.job._cluster.node_list(partition.name))
+        left = has.difference(nodes_of(request.get("exc_nodes")), *(nodes_of(row.node_list) for row, _ in taking))
+        needed = resources.bounds(request).nodes.least
+        if not taking or not has or (len(left) >= needed and left.issuperset(nodes_of(request.get("req_nodes")))):
+            return None  # Slurm may start it here
+        found += [window for row, window in taking if not has.isdisjoint(nodes_of(row.node_list))]
+    return min(found, default=None)
+
+
+@lru_cache(maxsize=32)
+def nodes_of(text: str | None) -> frozenset[str]:
+    """Return the names in a node list; none if it cannot be read."""
+    try:
+        return frozenset(expand_nodes(text))
+    except NotationError:
+        return frozenset()
 
 
 def _begin(request: Request, now: float) -> float:

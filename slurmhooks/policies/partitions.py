@@ -22,8 +22,9 @@ QOS = "ESLURM_INVALID_QOS"
 class ChoosePartition(Rule):
     """Jobs without a partition get one that depends on what they ask for: GPUs, memory, time, account and so on.
 
-    The first case that fits decides; if none fits, the job is not changed. Jobs in a reservation are left alone: Slurm
-    chooses the partition of the reservation.
+    The first case that fits decides; if none fits, the job is not changed. What a job leaves to Slurm, such as its time
+    limit, is what it would get in the partition of the case. Jobs in a reservation are left alone: Slurm chooses the
+    partition of the reservation.
     """
 
     rule: Literal["choose_partition"] = "choose_partition"
@@ -43,7 +44,7 @@ class ChoosePartition(Rule):
         """Set the partition."""
         if request.job.reservation is not None or (request.job.partition is not None and not self.override):
             return
-        chosen = choose(self.cases, request)
+        chosen = choose(self.cases, request, partition=True)
         if chosen is not None and chosen != request.job.partition:
             request.job.partition = chosen
             self.tell(request, chosen=chosen)

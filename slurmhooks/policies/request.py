@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.job_submit.filled import Filled
 from slurmhooks.job_submit.model import owner_of
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
+from slurmhooks.job_submit.strings import ArraySpec
 from slurmhooks.job_submit.users import name_and_groups
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class Request(Filled):
     def interactive(self) -> bool:
         """Whether the job comes from srun or salloc."""
         return bool(self._once("interactive", lambda: self.job.interactive))
+
+    @property
+    def array_tasks(self) -> int:
+        """The number of tasks of a job array; of an update, those that still wait in the record. 1 for other jobs."""
+        if self.modify:
+            return (self.record and self.record.array_task_cnt) or 1
+        text = self.job.array_inx
+        return 1 if text is None else len(ArraySpec.parse(text))
 
     @property
     def groups(self) -> frozenset[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Amount: TypeAlias = Callable[[Bounds], int | Unlimited]
 """Returns from bounds what a ceiling limits."""
 
-__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "limit_time"]
+__all__ = ["FIELDS", "Amount", "asked", "bounds", "exceeds", "lacks", "limit_time", "time_limit"]
 
 
 def bounds(request: Request, *, nodes: bool = False) -> Bounds:
@@ -33,6 +33,16 @@ def bounds(request: Request, *, nodes: bool = False) -> Bounds:
         NotationError: a list in the request is invalid.
     """
     return computing.of_request(request.job, request.record, nodes=nodes)
+
+
+def time_limit(request: Request, names: Collection[str]) -> Range:
+    """Return the time limit in minutes that a job gets: its own, or the DefaultTime of those of its partitions.
+
+    Args:
+        request: the request.
+        names: the partitions that count, if the job may run in any of them; otherwise all of its partitions do.
+    """
+    return computing.times(request.job, request.record, names)
 
 
 def lacks(request: Request, amount: Callable[[Bounds], Range], floor: int) -> bool:

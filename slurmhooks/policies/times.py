@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
 TIME = "ESLURM_INVALID_TIME_LIMIT"
+LIMITS = ("time_limit", "time_min", "deadline")
+"""The fields that say how long a job may run."""
 
 
 class RequireTime(Rule):
@@ -74,8 +76,8 @@ class TimeCeiling(Rule):
 
     Several rules of this kind can give each partition, QOS or account its own.
     A job that may run in several partitions has to meet the ceiling of each. The minimum time limit (--time-min) may
-    not be above the ceiling, either. A job without a time limit that Slurm ends earlier, by its --deadline, is accepted
-    as it is.
+    not be above the ceiling, either. A job without a time limit is accepted as it is if Slurm gives it no more than the
+    ceiling: by the DefaultTime of its partition, or by its --deadline.
     """
 
     rule: Literal["time_ceiling"] = "time_ceiling"
@@ -85,11 +87,11 @@ class TimeCeiling(Rule):
     )
     unset: Literal["set", "refuse", "accept"] = Field(
         default="set",
-        description="what happens to jobs without a time limit: they get the ceiling (or the partition's MaxTime if"
-        " that is shorter), are refused, or get the partition's DefaultTime, which may be longer",
+        description="what happens to jobs without a time limit whose DefaultTime is above the ceiling: they get the"
+        " ceiling, or keep their DefaultTime; refuse refuses all jobs without a time limit",
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "time_min", "deadline")
+    own_fields: ClassVar[tuple[str, ...]] = (*LIMITS, "partition", "reservation")
     option: ClassVar[str] = "time_limit"
     text: ClassVar[str] = "at most {limit} in {where}; you asked for {asked} ({option})"
     lowering: ClassVar[str] = "time limit lowered from {asked} to {limit}, the most in {where}"
@@ -99,6 +101,8 @@ class TimeCeiling(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse or lower a time limit above the ceiling."""
+        if request.modify and request.get("time_limit") is not None and not request.sets(self.with_selecting(LIMITS)):
+            return  # a move only changes the DefaultTime of jobs without a time limit
         least = request.number("time_min")
         if least > self.limit:
             self.refuse(
@@ -107,7 +111,8 @@ class TimeCeiling(Rule):
         asked = request.get("time_limit")
         if asked is None:
             if self.unset == "set":
-                resources.limit_time(request, self.limit)
+                if resources.time_limit(request, self.limiting(request)).most > self.limit:
+                    resources.limit_time(request, self.limit)
             elif self.unset == "refuse":
                 self.refuse(request, limit=shown_time(self.limit), asked="no time limit")
         elif asked > self.limit:  # UNLIMITED is greater than every number
@@ -120,5 +125,9 @@ class TimeCeiling(Rule):
     def effect(self) -> str:
         """Describe the rule."""
         longer = "Jobs that ask for more are refused." if self.longer == "refuse" else "Jobs that ask for more get it."
-        unset = {"set": " Jobs without `--time` get it.", "refuse": " Jobs without `--time` are refused.", "accept": ""}
+        unset = {
+            "set": " Those without `--time` get no more.",
+            "refuse": " Jobs without `--time` are refused.",
+            "accept": "",
+        }
         return f"The time limit is at most {shown_time(self.limit)}. {longer}{unset[self.unset]}"

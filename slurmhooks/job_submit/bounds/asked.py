@@ -77,7 +77,22 @@ class Request(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Limits:
+    """What a request says about its time.
+
+    Attributes:
+        time_limit: in minutes; ENDLESS for UNLIMITED.
+        time_min: the same.
+        deadline: --deadline, for which Slurm shortens the time limit.
+    """
+
+    time_limit: int | None
+    time_min: int | None
+    deadline: bool
+
+
+@dataclass(frozen=True)
+class Asked(Limits):
     """A request, with the notations read. Numbers are None if the request does not set them.
 
     Attributes:
@@ -108,9 +123,6 @@ class Asked:
         default_per_node, default_per_cpu: the default that the job of an update has got at submission; the same.
         licenses, licenses_per_task: the number of each license; ENDLESS if administrators decide it.
         one_license: one of the licenses is enough.
-        time_limit: in minutes; ENDLESS for UNLIMITED.
-        time_min: the same.
-        deadline: --deadline, for which Slurm shortens the time limit.
     """
 
     release: tuple[int, int]
@@ -157,9 +169,6 @@ class Asked:
     licenses: dict[str, int]
     licenses_per_task: dict[str, int]
     one_license: bool
-    time_limit: int | None
-    time_min: int | None
-    deadline: bool
 
     @property
     def needed_cpus(self) -> int:
@@ -365,10 +374,14 @@ def read(job: Request, record: Record | None) -> Asked:
             for name in dict.fromkeys(item.name.removeprefix("license/") for item in per_task)
             if f"license/{name}" in per_task
         },
-        time_limit=_time(reader.get("time_limit")),
-        time_min=number("time_min"),
-        deadline=bool(reader.get("deadline")),
+        **vars(limits(job, record)),
     )
+
+
+def limits(job: Request, record: Record | None) -> Limits:
+    """Return what a request says about its time; see :func:`read`."""
+    reader = Reader(job, record)
+    return Limits(_time(reader.get("time_limit")), reader.number("time_min"), bool(reader.get("deadline")))
 
 
 def _has_others(tres: Tres, wanted: set[str]) -> bool:

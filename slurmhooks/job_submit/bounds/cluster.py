@@ -60,8 +60,9 @@ class Partition:
         node_count: its number of nodes; None if not known.
         exclusive: OverSubscribe=EXCLUSIVE, or select/linear: jobs get whole nodes.
         defaults: of the partition, or else of the cluster.
-        default_time: the time limit of jobs that name none; ENDLESS for UNLIMITED.
+        default_time: the time limit of jobs that name none; ENDLESS for UNLIMITED, None if not known.
         nodes: its nodes, by kind; None if not known, or not asked for.
+        name: its name.
     """
 
     min_nodes: int = 1
@@ -72,6 +73,7 @@ class Partition:
     defaults: Defaults = field(default_factory=Defaults)
     default_time: int | None = None
     nodes: tuple[Node, ...] | None = None
+    name: str | None = None
 
     @property
     def threads(self) -> int:
@@ -116,7 +118,11 @@ class Cluster:
             record: the job that an update changes.
             nodes: also ask for all nodes, which takes longer on a large cluster.
         """
-        names = self._names(job, record)
+        return self.named(self._names(job, record), job, nodes=nodes)
+
+    def named(self, names: Iterable[str], job: Request, *, nodes: bool) -> tuple[Partition, ...]:
+        """Return partitions by their names; see :meth:`partitions`."""
+        names = tuple(names)
         release = release_of(job._release)
         for name in names:
             if (name, nodes) not in self._partitions:
@@ -162,7 +168,11 @@ class Cluster:
         linear = release < CONS_TRES if known.linear is None else known.linear
         row = self._row(name)
         if row is None:
-            return Partition(known.min_nodes or 1, exclusive=known.exclusive or linear, defaults=known)
+            default_time = known.default_time or known.max_time
+            exclusive = known.exclusive or linear
+            return Partition(
+                known.min_nodes or 1, exclusive=exclusive, defaults=known, default_time=default_time, name=name
+            )
         if row.def_mem_per_cpu or row.def_mem_per_node:
             known = replace(known, mem_per_cpu=row.def_mem_per_cpu, mem_per_node=row.def_mem_per_node)
         if row.max_mem_per_cpu or row.max_mem_per_node:
@@ -179,7 +189,13 @@ class Cluster:
             defaults=known,
             default_time=_limited(row.default_time) or max_time,
             nodes=tuple(self._nodes_of(name)) if nodes else None,
+            name=name,
         )
+
+    def node_list(self, partition: str | None) -> str | None:
+        """Return the nodes of a partition as a node list; None if they are not known."""
+        row = None if partition is None else self._row(partition)
+        return None if row is None else row.nodes
 
     def _row(self, name: str) -> Any:
         """Return the row of a partition; None if there is none, or slurmctld sends none."""

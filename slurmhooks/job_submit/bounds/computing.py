@@ -13,13 +13,13 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks.job_submit.bounds.asked import Request, read
+from slurmhooks.job_submit.bounds.asked import Limits, Request, limits, read
 from slurmhooks.job_submit.bounds.cluster import UNKNOWN
-from slurmhooks.job_submit.bounds.model import ENDLESS, Bounds, Range
+from slurmhooks.job_submit.bounds.model import ENDLESS, YEAR, Bounds, Range
 from slurmhooks.job_submit.bounds.nodes import WHOLE_GPUS, Nodes, quotient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from slurmhooks.job_submit.bounds.asked import Asked
     from slurmhooks.job_submit.bounds.cluster import Cluster, Partition
@@ -75,6 +75,32 @@ def partitions_of(job: Job, record: Record | None, *, nodes: bool) -> tuple[Part
     return known
 
 
+def times(job: Job, record: Record | None, names: Collection[str] | None = None) -> Range:
+    """Return the time limit in minutes that a request gets; see :func:`of_request`.
+
+    Args:
+        job: the request.
+        record: see :func:`of_request`.
+        names: only in these of its partitions, if it may run in any of them.
+    """
+    partitions = partitions_of(job, record, nodes=False)
+    chosen = [each for each in partitions if names is None or each.name in names] or partitions
+    asked: Limits = job._once(("limits", record is None), lambda: limits(*job._as_stored(record)))
+    return reduce(or_, (time_in(asked, partition) for partition in chosen))
+
+
+def bounds_there(job: Job, names: Iterable[str], *, nodes: bool) -> Bounds:
+    """Return the bounds that a submission would have in other partitions; see :func:`of_request`."""
+    names = tuple(names)
+    known: Bounds = job._once(
+        ("bounds there", names, nodes),
+        lambda: bounds(
+            asked_by(job, None), UNKNOWN if job._cluster is None else job._cluster.named(names, job, nodes=nodes)
+        ),
+    )
+    return known
+
+
 def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:
     """Return the bounds of a request that may run in one of some partitions."""
     known = tuple(partitions)
@@ -84,6 +110,16 @@ def bounds(asked: Asked, partitions: Iterable[Partition]) -> Bounds:
     kept = max((partition.defaults.cpu_per_gpu or 0 for partition in known), default=0)
     kept = kept if asked.update or (len(known) > 1 and not asked.cpus_per_gpu) else 0
     return reduce(or_, (_In(asked, partition, forgets=forgets, kept=kept).bounds() for partition in known))
+
+
+def time_in(asked: Limits, partition: Partition) -> Range:
+    """Return the time limit in minutes that a request gets in a partition."""
+    limit = asked.time_limit or partition.default_time
+    if limit is None:
+        return Range.of(asked.time_min or 0, ENDLESS)
+    # Slurm shortens the limit for a deadline.
+    least = asked.time_min or (0 if asked.deadline else limit)
+    return Range.of(min(least, limit, YEAR), limit)
 
 
 class _In(Nodes):
@@ -134,7 +170,7 @@ class _In(Nodes):
             memory_per_node=memory_per_node,
             memory_per_cpu=per_cpu,
             licenses=self._licenses(),
-            time=self._time(),
+            time=time_in(self.asked, self.partition),
             whole_nodes=self.whole,
             names_memory=named,
         )
@@ -270,8 +306,3 @@ class _In(Nodes):
             least = 0 if asked.one_license else 1 if fixed == ENDLESS else fixed
             licenses[name] = Range.of(least + each * self.tasks.least, fixed + each * self.tasks.limit)
         return licenses
-
-    def _time(self) -> Range:
-        asked = self.asked
-        limit = asked.time_limit or self.partition.default_time or ENDLESS
-        return Range.of(min(asked.time_min or (0 if limit == ENDLESS or asked.deadline else limit), limit), limit)

@@ -27,6 +27,7 @@ class Defaults:
         cpu_per_gpu, mem_per_gpu: DefCpuPerGPU and DefMemPerGPU.
         min_nodes: MinNodes.
         exclusive: OverSubscribe=EXCLUSIVE.
+        default_time: DefaultTime in minutes.
         max_time: MaxTime in minutes.
         alternate: Alternate: the partition that takes its jobs while it accepts none.
         threads: the largest ThreadsPerCore.
@@ -44,6 +45,7 @@ class Defaults:
     mem_per_gpu: int | None = None
     min_nodes: int | None = None
     exclusive: bool = False
+    default_time: int | None = None
     max_time: int | None = None
     alternate: str | None = None
     threads: int = 1
@@ -75,6 +77,7 @@ def of_partition(name: str | None) -> Defaults:
         mem_per_gpu=_number(values.get("defmempergpu")),
         min_nodes=_number(values.get("minnodes")),
         exclusive=values.get("oversubscribe", values.get("shared", "")).lower() == "exclusive",
+        default_time=_minutes(values.get("defaulttime")),
         max_time=_minutes(values.get("maxtime")),
         alternate=values.get("alternate") or None,
         threads=_number(values.get("threadspercore")) or 1,

@@ -15,6 +15,8 @@ ENDLESS = 1 << 200
 """Stands for UNLIMITED while bounds are computed: sums, products and quotients of it stay above every real amount."""
 LARGEST = 1 << 160
 """More than any amount that a request can name."""
+YEAR = 365 * 24 * 60
+"""Minutes for which Slurm's scheduler plans a job without a time limit (YEAR_SECONDS)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Bounds:
         memory_per_node: memory on one node, in MiB.
         memory_per_cpu: memory for each CPU, in MiB, rounded up, on the node that gives the fewest CPUs.
         licenses: licenses by name; those of another cluster have their "@server".
-        time: the time limit in minutes.
+        time: the time limit in minutes, that of --time-min being the least; of a job that has no limit, the least is a
+            year, for which Slurm's scheduler plans it.
         whole_nodes: the job gets all CPUs and GRES of its nodes.
         names_memory: the request itself names an amount of memory; otherwise the default of the cluster counts.
     """

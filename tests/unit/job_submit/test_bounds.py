@@ -49,7 +49,7 @@ def unknown(**fields: Any) -> Any:
         ({"num_tasks": 4, "ntasks_per_tres": 1, "cpus_per_tres": "gres/gpu:2"}, {"cpus": Range(1, 12)}),
         ({"tres_per_task": "license/a:2", "num_tasks": 4}, {"licenses": {"a": Range(8, 8)}}),
         ({"time_limit": 5, "time_min": 2}, {"time": Range(2, 5)}),
-        ({"time_limit": UNLIMITED}, {"time": Range(0, UNLIMITED)}),
+        ({"time_limit": UNLIMITED}, {"time": Range(525600, UNLIMITED)}),
         ({"time_limit": 5, "deadline": 4000000000}, {"time": Range(0, 5)}),
         ({"time_limit": 5, "time_min": 2, "deadline": 4000000000}, {"time": Range(2, 5)}),
         ({"tres_per_job": "gres/gpu:1", "bitflags": JobFlag.GRES_ENFORCE_BIND}, {"cpus": Range(1, UNLIMITED)}),

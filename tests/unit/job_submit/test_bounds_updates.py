@@ -23,7 +23,7 @@ from tests.unit.job_submit.bounded import ran
         ({"min_cpus": 32}, {"min_nodes": 1, "min_cpus": 1}, "job.bounds.nodes", "1 to 4"),
         ({"min_nodes": UNLIMITED}, {"min_nodes": 2, "max_nodes": 2}, "job.bounds.nodes", "2 to 4"),
         ({"min_cpus": 1}, {"num_tasks": 4, "min_cpus": 4}, "job.bounds.cpus", "1 to 4"),
-        ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 0"),
+        ({"time_limit": UNLIMITED}, {"time_limit": 5}, "job.bounds.time", "at least 525600"),
         ({"num_tasks": 2}, {"whole_node": 1}, "job.bounds.gpus", "0 to 8"),
         ({"pn_min_cpus": 3}, {"num_tasks": 10, "min_cpus": 10}, "job.bounds.cpus.least", "1"),
         ({"features": "a*3"}, {"min_nodes": 1}, "job.bounds.nodes", "1 to 3"),

@@ -137,8 +137,8 @@ def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
     assert done.output == (
         "# Rules for jobs\n\nWhat this cluster checks and sets when you submit or change a job, in this order.\n"
         "Help: <https://a.example>\n\n## short\n\nThe time limit is at most 00:30:00. Jobs that ask for more are"
-        " refused. Jobs without `--time` get"
-        " it. Only for jobs in `debug` or `dev`. Not for jobs of `alice`.\n\n"
+        " refused. Those without `--time` get"
+        " no more. Only for jobs in `debug` or `dev`. Not for jobs of `alice`.\n\n"
         "## require_time\n\nGive a time limit with `--time`.\n\n"
         "More: <https://a.example/time>\n"
     )

@@ -18,6 +18,7 @@ MAINTENANCE = '[[policies]]\nrule = "maintenance"\n'
 TIMES = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\n"
 START = time.mktime((2027, 5, 1, 8, 0, 0, 0, 0, -1))
 END = time.mktime((2027, 5, 2, 18, 0, 0, 0, 0, -1))
+DEBUG: dict[str, dict[str, Any]] = {"debug": {"flag_default": True, "nodes": "n[1-4]"}}
 SAYS = "maintenance from 2027-05-01 08:00 to 2027-05-02 18:00: the job can only "
 
 
@@ -117,17 +118,71 @@ def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:
 def test_a_maintenance_of_slurm(rules: Rules, now: list[float]) -> None:
     """Without times in the rule, the next reservation with the flag MAINT counts."""
     maint = ReservationFlag.RESERVE_FLAG_MAINT
+    all_nodes = {"node_list": "n[1-4]", "full_nodes": True}
     reservations: dict[str, dict[str, Any]] = {
-        "course": {"start_time": int(START) - 1800, "end_time": int(END)},
-        "later": {"start_time": int(END), "end_time": int(END) + 60, "flags": maint},
-        "next": {"start_time": int(START), "end_time": int(END), "flags": maint},
-        "over": {"start_time": int(START) - 9000, "end_time": int(START) - 3600, "flags": maint},
+        "course": {"start_time": int(START) - 1800, "end_time": int(END), **all_nodes},
+        "later": {"start_time": int(END), "end_time": int(END) + 60, "flags": maint, **all_nodes},
+        "next": {"start_time": int(START), "end_time": int(END), "flags": maint, **all_nodes},
+        "over": {"start_time": int(START) - 9000, "end_time": int(START) - 3600, "flags": maint, **all_nodes},
     }
     made = rules(MAINTENANCE)
-    result = run(made, "job_submit", job=FakeJob(time_limit=61), reservations=reservations)
+    given: dict[str, Any] = {"reservations": reservations, "partitions": DEBUG}
+    result = run(made, "job_submit", job=FakeJob(time_limit=61), **given)
     assert [text.startswith(SAYS) for text in result.user_messages] == [True]
-    assert run(made, "job_submit", job=FakeJob(time_limit=60), reservations=reservations).user_messages == []
-    assert run(made, "job_submit", job=FakeJob(time_limit=60)).user_messages == []
+    assert run(made, "job_submit", job=FakeJob(time_limit=60), **given).user_messages == []
+    assert run(made, "job_submit", job=FakeJob(time_limit=60), partitions=DEBUG).user_messages == []
+
+
+HALF = {"node_list": "n[1-2]"}
+MAINT = ReservationFlag.RESERVE_FLAG_MAINT
+
+
+@pytest.mark.parametrize(
+    ("reservation", "job", "told"),
+    [
+        ({}, {}, True),
+        (HALF, {}, False),
+        (HALF, {"min_nodes": 3}, True),
+        (HALF, {"min_nodes": 2}, False),
+        (HALF, {"req_nodes": "n3"}, False),
+        (HALF, {"req_nodes": "n[2-3]"}, True),
+        (HALF, {"exc_nodes": "n[3-4]"}, True),
+        (HALF, {"partition": "left"}, True),
+        (HALF, {"partition": "debug,left"}, False),
+        ({}, {"partition": "other"}, False),
+        ({}, {"partition": "debug,other"}, False),
+        ({"node_list": None}, {}, False),
+        ({"full_nodes": False}, {}, False),
+        ({}, {"reservation": "maint"}, False),
+        ({"flags": ReservationFlag.RESERVE_FLAG_MAGNETIC | MAINT}, {}, False),
+        ({"flags": ReservationFlag.RESERVE_FLAG_TIME_FLOAT | MAINT}, {}, False),
+        ({}, {"time_limit": 180, "time_min": 30}, False),
+        ({}, {"time_limit": 180, "time_min": 61}, True),
+        ({}, {"partition": "short", "time_limit": None}, False),
+        ({}, {"partition": "debug,short", "time_limit": None}, False),
+        ({}, {"partition": "debug", "time_limit": None}, True),
+    ],
+)
+def test_whom_a_reservation_keeps_from_starting(
+    rules: Rules, now: list[float], reservation: dict[str, Any], job: dict[str, Any], told: bool
+) -> None:
+    """A reservation counts if none of the job's partitions has enough other nodes, for the time that the job gets."""
+    whole = {"start_time": int(START), "end_time": int(END), "flags": MAINT, "node_list": "n[1-4]", "full_nodes": True}
+    partitions = {
+        **DEBUG,
+        "left": {"nodes": "n1"},
+        "other": {"nodes": "n[5-6]"},
+        "short": {"nodes": "n[1-4]", "default_time": 10},
+    }
+    result = run(
+        rules(f'{MAINTENANCE}jobs = "refuse"\n'),
+        "job_submit",
+        job=FakeJob(**{"partition": "debug", "time_limit": 61, **job}),
+        reservations={"maint": {**whole, **reservation}},
+        partitions=partitions,
+    )
+    assert result.error_id is None, result
+    assert result.accepted is not told, result
 
 
 @pytest.mark.parametrize(

@@ -330,7 +330,7 @@ def test_every_rule_is_tested() -> None:
 
 WITHIN = {
     rule: [
-        Case(keys, {"partition": "debug"}, changes={"time_limit": 30}),
+        Case(keys, {"partition": "debug"}, changes={"time_limit": 30} if rule == "default_time" else {}),
         Case(keys, {"partition": "long"}, changes={"time_limit": 60}),
         Case(keys, {"partition": "debug,long"}, changes={"time_limit": 60}),
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import signal
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.fields import JobFields
@@ -28,7 +29,7 @@ from slurmhooks.wire.message import Message, decode, pack
 from slurmhooks.wire.protocol import Type, What
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from slurmhooks.handlers.registry import Registry
@@ -56,6 +57,14 @@ _COUNTS = """
 COUNTS = frozenset(_COUNTS.split())
 """Fields in which a record has 0 if the request had nothing."""
 MEMORY = ("min_mem_per_cpu", "min_mem_per_node", "pn_min_memory")
+FIELDS = rows(JobFields)
+REQUEST, RECORD = "request", "record"
+Seen = tuple[str, str]
+"""What was read: REQUEST or RECORD, and the name of the field."""
+OF_RECORDS = frozenset({"asked", "limits", "bounds", "bounds in", "bounds there"})
+"""What slurmhooks.job_submit.bounds.computing works out of the job as it is stored."""
+MOST_WAYS, MOST_KEPT = 64, 10_000
+"""Most different sets of fields by which decisions are found again, and most decisions by each of them."""
 SPECIAL = frozenset({"argv", "environment", "env_size", "script", "spank_job_env", "spank_job_env_size"})
 """Fields that are read in ways of their own."""
 
@@ -78,8 +87,11 @@ class LiveAnswers(Answers):
 
     Attributes:
         record: the job.
-        read: fields in FILLED that handlers have read.
+        read: fields in FILLED that handlers have read, with a value.
         hidden: those that appear as if the request did not have them.
+        seen: all that was read of the job: fields of the request, and of its record.
+        is_all_seen: whether ``seen`` has everything; a Lua script reads members.
+        facts: what was worked out of the record alone.
     """
 
     def __init__(self, tables: Tables, ask: Callable[[int, int], Query]) -> None:
@@ -89,6 +101,18 @@ class LiveAnswers(Answers):
         self.record: Any = None
         self.read: set[str] = set()
         self.hidden: frozenset[str] = frozenset()
+        self.seen: set[Seen] = set()
+        self.is_all_seen = True
+        self.facts: dict[object, Any] = {}
+
+    def about(self, record: Any) -> None:
+        """Answer about this job from now on."""
+        self.record, self.read, self.seen, self.is_all_seen, self.facts = record, set(), set(), True, {}
+
+    def noted(self, name: str) -> Any:
+        """Return a field of the record, and note that it was read."""
+        self.seen.add((RECORD, name))
+        return getattr(self.record, name)
 
     def __call__(self, question: bytes) -> bytes:
         """Return the result of a question."""
@@ -117,6 +141,7 @@ class Auditor:
         self._answers = LiveAnswers(tables, ask)
         views = _views(tables, self._answers)
         self._fields = frozenset(rows(JobFields)) - frozenset(views.job._missing)
+        self._decided: dict[tuple[Seen, ...], dict[tuple[Any, ...], Audited]] = {}
         self._engine = Engine(tables, registry, self._answers, enforce_all=enforce_all, views=views)
         self._reader = Reader(tables)
 
@@ -125,10 +150,27 @@ class Auditor:
         return self._engine.running()
 
     def audit(self, record: Record) -> Audited:
-        """Decide about a job."""
+        """Decide about a job; jobs that do not differ in what the handlers read are decided about once."""
         record = _without_defaults(record)
+        for names, known in self._decided.items():
+            audited = known.get(self._key(record, names))
+            if audited is not None:
+                return audited
+        self._answers.about(record)
+        audited = self._audited(record)
+        names = tuple(sorted(self._answers.seen))
+        if self._answers.is_all_seen and (names in self._decided or len(self._decided) < MOST_WAYS):
+            known = self._decided.setdefault(names, {})
+            if len(known) < MOST_KEPT:
+                known[self._key(record, names)] = audited
+        return audited
+
+    def _key(self, record: Any, names: tuple[Seen, ...]) -> tuple[Any, ...]:
+        """Return whose job it is, and what it has: fields of its request, and of its record."""
+        return (record.user_id, *((self._value if of == REQUEST else getattr)(record, name) for of, name in names))
+
+    def _audited(self, record: Record) -> Audited:
         request = self._request(record)
-        self._answers.record, self._answers.read = record, set()
         decision = self._decide(request, frozenset())
         if decision.needs:
             return Audited(decision, f"the job's record does not have {', '.join(decision.needs)}")
@@ -162,24 +204,41 @@ class Auditor:
         return Recorded(time.time(), "job_submit", str(record.job_id), "", "", (), message, b"")
 
     def _values(self, record: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the fields of a request that a record has; in jobs of crontabs, some numbers are the unset one."""
-        fields = rows(JobFields)
-        for name in _known(type(record)) & self._fields:
-            value = in_record(record, name)
-            if name == "mail_user" and value == defaults.mail_user(record.user_name):
-                continue
-            if value not in (None, unset(fields[name])) and (value or name not in COUNTS):
+        """Yield the fields of a request that a record has."""
+        for name in _known(_kind(record)) & self._fields:
+            value = self._value(record, name)
+            if value is not None:
                 yield name, value
+
+    def _value(self, record: Any, name: str) -> Any:
+        """Return a field of the request that would submit a job; None if it would not have it."""
+        if name not in _known(_kind(record)):
+            return None
+        value = in_record(record, name)
+        if name == "mail_user" and value == defaults.mail_user(record.user_name):
+            return None
+        # In jobs of crontabs, some numbers are the unset one.
+        return None if value == unset(FIELDS[name]) or (not value and name in COUNTS) else value
+
+
+def _kind(record: Any) -> Any:
+    """Return the class of a record."""
+    return type(record)
 
 
 def _without_defaults(record: Any) -> Any:
     """Return a record that has no memory if neither the job nor its partition says how much it gets."""
     if JobFlag.JOB_MEM_SET in record.bitflags or record.min_mem_per_node != 0:
         return record
-    kind = type(record)
-    return type(kind.__name__, (kind,), {"__slots__": (), **dict.fromkeys(MEMORY)})(record._struct)
+    return _without_memory(_kind(record))(record._struct)
 
 
+@cache
+def _without_memory(kind: type[Any]) -> type[Any]:
+    return type(kind.__name__, (kind,), {"__slots__": (), **dict.fromkeys(MEMORY)})
+
+
+@cache
 def _known(record: type[Any]) -> frozenset[str]:
     """Return the fields of requests that the records of a build have."""
     computed = {name for name, row in rows(JobFields).items() if isinstance(row, Computed)}
@@ -195,10 +254,26 @@ def _views(tables: Tables, answers: LiveAnswers) -> Views:
     return views
 
 
+def _noting(base: Any, names: Iterable[str], of: str, answers: LiveAnswers) -> dict[str, Any]:
+    """Return the properties of a class of views that note which fields are read."""
+
+    def noting(name: str) -> property:
+        get = getattr(base, name).fget
+
+        def noted(view: Any) -> Any:
+            answers.seen.add((of, name))
+            return get(view)
+
+        return property(noted)
+
+    return {name: noting(name) for name in names if isinstance(getattr(base, name, None), property)}
+
+
 def _properties(views: Views, answers: LiveAnswers) -> Iterator[tuple[str, Any]]:
     base = views.job
     names = _known(views._classes["record"])
     yield "__slots__", ()
+    yield from _noting(base, names, REQUEST, answers).items()
     for name, row in rows(JobFields).items():
         if name in base._missing or name in EMPTY - {"array_inx"} or isinstance(row, Computed):
             continue
@@ -214,10 +289,11 @@ def _properties(views: Views, answers: LiveAnswers) -> Iterator[tuple[str, Any]]
     for name in ("environment", "spank_job_env", "argv"):
         yield name, property(_lacking(name, answers))
     yield "array_inx", property(_array(answers))
-    yield "script", property(lambda job: answers.record.script if answers.record.batch_flag else None)
-    yield "interactive", property(lambda job: not answers.record.batch_flag)
-
+    yield "script", property(lambda job: answers.noted("script") if answers.noted("batch_flag") else None)
+    yield "interactive", property(lambda job: not answers.noted("batch_flag"))
     yield "_as_stored", _as_stored(views, base, answers)
+    yield "_once", _once(base, answers)
+    yield "members", _members(base, answers)
 
 
 def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, Any], Any]:
@@ -227,10 +303,37 @@ def _as_stored(views: Views, base: Any, answers: LiveAnswers) -> Callable[[Any, 
 
     def stored(job: Any, record: Any) -> Any:
         """Return an update that changes nothing, and the job."""
-        present, struct = answers.record, type(job._struct)(table, nothing, job._struct.asking)
+        present = _seen_by(_kind(answers.record), answers)(answers.record._struct)
+        struct = type(job._struct)(table, nothing, job._struct.asking)
         return base(struct, modify=True, owner=present.user_id, record=present, cluster=lambda: job._cluster), present
 
     return stored
+
+
+@cache
+def _seen_by(kind: type[Any], answers: LiveAnswers) -> type[Any]:
+    """Return the class of a record that notes which of its fields are read."""
+    return type(kind.__name__, (kind,), {"__slots__": (), **_noting(kind, rows(kind), RECORD, answers)})
+
+
+def _once(base: Any, answers: LiveAnswers) -> Callable[[Any, Any, Any], Any]:
+    def once(job: Any, name: Any, ask: Callable[[], Any]) -> Any:
+        """Work out once for a job what depends on nothing but its record, see :func:`_as_stored`."""
+        if name[0] not in OF_RECORDS:
+            return base._once(job, name, ask)
+        if name not in answers.facts:
+            answers.facts[name] = ask()
+        return answers.facts[name]
+
+    return once
+
+
+def _members(base: Any, answers: LiveAnswers) -> Callable[[Any], Any]:
+    def members(job: Any) -> Any:
+        answers.is_all_seen = False
+        return base.members(job)
+
+    return members
 
 
 def _filled(base: Any, name: str, member: str | None, answers: LiveAnswers) -> Callable[[Any], Any]:
@@ -239,8 +342,11 @@ def _filled(base: Any, name: str, member: str | None, answers: LiveAnswers) -> C
     def get(job: Any) -> Any:
         if member in job._writes:
             return getter(job)
-        answers.read.add(name)
-        return None if name in answers.hidden else getter(job)
+        answers.seen.add((REQUEST, name))
+        value = getter(job)
+        if value is not None:  # otherwise it makes no difference to hide it
+            answers.read.add(name)
+        return None if name in answers.hidden else value
 
     return get
 
@@ -254,7 +360,7 @@ def _lacking(name: str, answers: LiveAnswers) -> Callable[[Any], Any]:
 
 def _array(answers: LiveAnswers) -> Callable[[Any], Any]:
     def get(job: Any) -> Any:
-        if answers.record.array_job_id:
+        if answers.noted("array_job_id"):
             raise answers.missing("array_inx")
 
     return get

@@ -24,6 +24,7 @@ class RequireAccount(Rule):
 
     private: ClassVar[tuple[str, ...]] = ("forbidden",)
     rule: Literal["require_account"] = "require_account"
+    left_to_slurm: ClassVar[str] = "refuses a job that names none, whatever the user's default is"
     forbidden: Words = Field(default=(), description="accounts that are refused; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("account",)
@@ -52,6 +53,7 @@ class DefaultAccount(Rule):
 
     private: ClassVar[tuple[str, ...]] = ("by_group", "value")
     rule: Literal["default_account"] = "default_account"
+    left_to_slurm: ClassVar[str] = "fills it in if the request names none"
     by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first match decides")
     value: Word | None = Field(default=None, description="the account for all others; unset: none")
 

@@ -60,6 +60,7 @@ class Rule(BaseModel):
         after_refusal: whether it is tried on a request that is refused already, see slurmhooks.handlers.registry.
         private: keys whose values are not published; see slurmhooks.policies.published.
         inner: the models of the tables in its keys, by the keys.
+        left_to_slurm: what counts for it if the job leaves to Slurm what it looks at, for its page.
     """
 
     # Built when a table first needs it: building all of them would take a third of the import.
@@ -70,6 +71,7 @@ class Rule(BaseModel):
     own_fields: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
+    left_to_slurm: ClassVar[str]
     placeholders: ClassVar[dict[str, str]] = {}
     code: ClassVar[str | None] = None
     example: ClassVar[str] = ""

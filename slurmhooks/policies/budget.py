@@ -66,6 +66,11 @@ class Budget(Rule):
     private: ClassVar[tuple[str, ...]] = ("command", "url", "member", "above", "deadline", "cache", "retry")
     after_refusal: ClassVar[int] = SKIP
     rule: Literal["budget"] = "budget"
+    left_to_slurm: ClassVar[str] = (
+        "the largest DefaultTime (or else MaxTime) of the job's partitions, or UNLIMITED; the most nodes, "
+        "CPUs and GPUs, or the least if nothing limits them; what Slurm chooses for partition, account and "
+        "QOS"
+    )
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
     url: Url | None = Field(default=None, description="the URL to ask instead; http or https")
     member: Word = Field(default="allowed", description="the member of the JSON object that decides")

@@ -135,6 +135,9 @@ def reference() -> str:
             "Each `[[policy_exemptions]]` has these keys, of which it needs one that says whose jobs are exempt;"
             " [](../policies.md#exemptions-until-a-day) says how to use them.\n",
             table(TITLES, [coded(row) for row in keys_of(Exemption)]),
+            "## What a job leaves to Slurm\n",
+            "What a request does not name, Slurm fills in. Each rule takes for it:\n",
+            table(("rule", "what counts"), [(f"`{name}`", kind.left_to_slurm) for name, kind in RULES.items()]),
             *(explained(kind) for kind in RULES.values()),
         ]
     )

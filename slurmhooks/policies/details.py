@@ -26,6 +26,7 @@ class ReservedNames(Rule):
     """
 
     rule: Literal["reserved_names"] = "reserved_names"
+    left_to_slurm: ClassVar[str] = "a job without a name has none that is reserved"
     names: Words = Field(min_length=1, description="the names; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("name",)
@@ -49,6 +50,7 @@ class Reservation(Rule):
     """Jobs must run in a reservation (--reservation), or may use only certain reservations."""
 
     rule: Literal["reservation"] = "reservation"
+    left_to_slurm: ClassVar[str] = "a job without --reservation is in none"
     required: bool = Field(default=False, description="jobs must name a reservation")
     allowed: Words = Field(default=(), description="the reservations that they may name; shell patterns; empty: all")
 
@@ -84,6 +86,7 @@ class WorkDirectory(Rule):
     """
 
     rule: Literal["work_directory"] = "work_directory"
+    left_to_slurm: ClassVar[str] = "the path as the request has it"
     inside: AbsolutePaths = Field(default=(), description="the folders in or below which it must be")
     outside: AbsolutePaths = Field(default=(), description="the folders in or below which it must not be")
 
@@ -129,6 +132,7 @@ class MailAddress(Rule):
 
     private: ClassVar[tuple[str, ...]] = ("value",)
     rule: Literal["mail_address"] = "mail_address"
+    left_to_slurm: ClassVar[str] = "without an address, Slurm writes to the user of the job"
     domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
     value: Word | None = Field(
         default=None,

@@ -32,6 +32,7 @@ class RequireFeatures(Rule):
     """
 
     rule: Literal["require_features"] = "require_features"
+    left_to_slurm: ClassVar[str] = "refuses a job that names none"
     one_of: Words = Field(min_length=1, description="the features, one of which a job must name; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("features", "prefer")
@@ -56,6 +57,7 @@ class DefaultFeatures(Rule):
     """Jobs that ask for no features of nodes (--constraint) get default features."""
 
     rule: Literal["default_features"] = "default_features"
+    left_to_slurm: ClassVar[str] = "fills them in if the request names none"
     value: Word = Field(description="the features, in the notation of --constraint")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -81,6 +83,7 @@ class ForbidNodelist(Rule):
     """
 
     rule: Literal["forbid_nodelist"] = "forbid_nodelist"
+    left_to_slurm: ClassVar[str] = "nodes that Slurm chooses are no list"
     exclude: Literal["refuse", "accept"] = Field(default="accept", description="what happens to --exclude")
 
     own_fields: ClassVar[tuple[str, ...]] = ("req_nodes", "exc_nodes")
@@ -103,6 +106,7 @@ class Licenses(Rule):
     """Jobs must ask for a license, may ask only for certain licenses, or for a limited number of each (--licenses)."""
 
     rule: Literal["licenses"] = "licenses"
+    left_to_slurm: ClassVar[str] = "a job that names none gets none"
     required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
     most: dict[str, Count] = Field(

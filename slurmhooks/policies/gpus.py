@@ -28,6 +28,7 @@ class RequireGpu(Rule):
     """
 
     rule: Literal["require_gpu"] = "require_gpu"
+    left_to_slurm: ClassVar[str] = "counts GPUs that the request names, not those of whole nodes"
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     option: ClassVar[str] = "gpu"
@@ -52,6 +53,7 @@ class GpuCeiling(Rule):
     """
 
     rule: Literal["gpu_ceiling"] = "gpu_ceiling"
+    left_to_slurm: ClassVar[str] = "the most GPUs that Slurm can give, also by whole nodes"
     per_job: Count | None = Field(default=None, description="the maximum number of GPUs of a job")
     per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
@@ -86,6 +88,7 @@ class RequireGpuType(Rule):
     """Jobs that ask for GPUs must name the type, as in --gpus=a100:2."""
 
     rule: Literal["require_gpu_type"] = "require_gpu_type"
+    left_to_slurm: ClassVar[str] = "refuses a job that leaves the type to Slurm"
     types: Words = Field(default=(), description="the types that are accepted; shell patterns; empty: all")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
@@ -112,6 +115,7 @@ class CpusPerGpu(Rule):
     """Jobs with GPUs may not get more than a number of CPUs per GPU, so that all GPUs of a node can be used."""
 
     rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
+    left_to_slurm: ClassVar[str] = "the most CPUs for the least GPUs that Slurm can give"
     most: Count = Field(description="the maximum number of CPUs per GPU")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
@@ -147,6 +151,7 @@ class MemoryPerGpu(Rule):
     """Jobs with GPUs may not get more than an amount of memory per GPU of a node."""
 
     rule: Literal["memory_per_gpu"] = "memory_per_gpu"
+    left_to_slurm: ClassVar[str] = "the most memory for the least GPUs of a node that Slurm can give"
     most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS

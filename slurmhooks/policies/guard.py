@@ -45,6 +45,7 @@ class GuardUpdates(Rule):
     """
 
     rule: Literal["guard_updates"] = "guard_updates"
+    left_to_slurm: ClassVar[str] = "a value that the job does not have is lower than any other"
     changes: Words = Field(min_length=1, description="the fields of job that only administrators may change")
     lowering: Literal["refuse", "accept"] = Field(
         default="refuse",

@@ -23,6 +23,10 @@ class InteractiveLimit(Rule):
     """
 
     rule: Literal["interactive_limit"] = "interactive_limit"
+    left_to_slurm: ClassVar[str] = (
+        "the largest DefaultTime (or else MaxTime) of those of its partitions that the rule is for; the most "
+        "nodes, CPUs and GPUs that Slurm can give"
+    )
     forbid: bool = Field(default=False, description="refuse all interactive jobs")
     time: Minutes | None = Field(
         default=None, description="the maximum time limit: minutes, or in the notation of --time"

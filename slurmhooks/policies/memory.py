@@ -26,6 +26,7 @@ class RequireMemory(Rule):
     """Jobs must say how much memory they need (--mem, --mem-per-cpu or --mem-per-gpu)."""
 
     rule: Literal["require_memory"] = "require_memory"
+    left_to_slurm: ClassVar[str] = "refuses a job that names none, whatever the default of the partition is"
 
     own_fields: ClassVar[tuple[str, ...]] = resources.FIELDS
     option: ClassVar[str] = "memory"
@@ -49,6 +50,7 @@ class DefaultMemory(Rule):
     """
 
     rule: Literal["default_memory"] = "default_memory"
+    left_to_slurm: ClassVar[str] = "fills it in if the request names none"
     per_cpu: Mebibytes | None = Field(default=None, description="memory per CPU: MiB, or in the notation of --mem")
     per_node: Mebibytes | None = Field(default=None, description="memory per node")
     per_gpu: Mebibytes | None = Field(default=None, description="memory per GPU")
@@ -97,6 +99,9 @@ class MemoryCeiling(Rule):
     """
 
     rule: Literal["memory_ceiling"] = "memory_ceiling"
+    left_to_slurm: ClassVar[str] = (
+        "accepts a job that names none, which gets the default of the partition; otherwise the most that Slurm can give"
+    )
     per_node: Mebibytes | None = Field(
         default=None, description="the maximum memory per node: MiB, or in the notation of --mem"
     )

@@ -32,6 +32,7 @@ class Notice(Rule):
     """Users read a message when they submit a job, for example that a partition will close."""
 
     rule: Literal["notice"] = "notice"
+    left_to_slurm: ClassVar[str] = "what Slurm chooses for partition, account and QOS"
     message: str = Field(min_length=1, description="what the user reads")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -66,6 +67,10 @@ class Maintenance(Rule):
     """
 
     rule: Literal["maintenance"] = "maintenance"
+    left_to_slurm: ClassVar[str] = (
+        "the shortest DefaultTime (or else MaxTime) of its partitions, or --time-min; without any limit, the "
+        "job cannot end before"
+    )
     start: datetime | None = Field(default=None, description="its start, such as 2027-05-01T08:00:00")
     end: datetime | None = Field(default=None, description="its end; afterwards the rule says nothing")
     ahead: Minutes | None = Field(

@@ -28,6 +28,10 @@ class ChoosePartition(Rule):
     """
 
     rule: Literal["choose_partition"] = "choose_partition"
+    left_to_slurm: ClassVar[str] = (
+        "what the job would get in the partition of the case: its DefaultTime (or else MaxTime), whole nodes;"
+        " a job that names no memory meets no condition on it"
+    )
     cases: Cases = Field(description="the cases, in order; to is a partition, or several separated by commas")
     override: bool = Field(default=False, description="apply also to jobs that name a partition")
 
@@ -62,6 +66,7 @@ class DefaultPartition(Rule):
     """
 
     rule: Literal["default_partition"] = "default_partition"
+    left_to_slurm: ClassVar[str] = "fills it in if the request names none"
     value: Word = Field(description="the partition, or several separated by commas")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -84,6 +89,7 @@ class Forbid(Rule):
     """Jobs that the rule applies to are refused: it closes partitions, QOS or accounts, with exceptions."""
 
     rule: Literal["forbid"] = "forbid"
+    left_to_slurm: ClassVar[str] = "what Slurm chooses for partition, account and QOS"
 
     text: ClassVar[str] = "you may not use {what}"
     placeholders: ClassVar[dict[str, str]] = {"what": "what the rule closes, such as partition gpu with QOS urgent"}
@@ -112,6 +118,9 @@ class RequireQos(Rule):
     """Jobs must name a QOS (--qos), or one of certain QOS; if a job names several, all must be allowed."""
 
     rule: Literal["require_qos"] = "require_qos"
+    left_to_slurm: ClassVar[str] = (
+        "refuses a job that names none; with default_counts the QOS that Slurm chooses counts"
+    )
     allowed: Words = Field(default=(), description="the QOS that jobs may have; shell patterns; empty: any")
     default_counts: bool = Field(
         default=False, description="also accept the user's default QOS; needs a build with Slurm's sources"
@@ -139,6 +148,7 @@ class DefaultQos(Rule):
     """Jobs without a QOS get this one, instead of the user's default."""
 
     rule: Literal["default_qos"] = "default_qos"
+    left_to_slurm: ClassVar[str] = "fills it in if the request names none"
     value: Word = Field(description="the QOS")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -164,6 +174,10 @@ class ChooseQos(Rule):
     """
 
     rule: Literal["choose_qos"] = "choose_qos"
+    left_to_slurm: ClassVar[str] = (
+        "DefaultTime (or else MaxTime) of the job's partitions, whole nodes; a job that names no memory meets"
+        " no condition on it"
+    )
     cases: Cases = Field(description="the cases, in order; to is a QOS")
     override: bool = Field(default=False, description="apply also to jobs that name a QOS")
 

@@ -34,6 +34,7 @@ class ScriptContent(Rule):
 
     private: ClassVar[tuple[str, ...]] = ("forbidden", "required", "deadline")
     rule: Literal["script_content"] = "script_content"
+    left_to_slurm: ClassVar[str] = "a job without a script, from srun or salloc, is accepted"
     forbidden: Words = Field(default=(), description="regular expressions that must not be found")
     required: Words = Field(default=(), description="regular expressions, each of which must be found")
     first: Annotated[int, Field(ge=1, le=4096)] = Field(

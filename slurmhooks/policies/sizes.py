@@ -78,6 +78,7 @@ class NodeCount(_Range):
     """Jobs may only ask for a number of nodes within a range (--nodes)."""
 
     rule: Literal["node_count"] = "node_count"
+    left_to_slurm: ClassVar[str] = "the least and the most nodes that Slurm can give"
 
     amount: ClassVar[str] = "nodes"
     what: ClassVar[str] = "node"
@@ -89,6 +90,7 @@ class TaskCount(_Range):
     """Jobs may only ask for a number of tasks within a range (--ntasks)."""
 
     rule: Literal["task_count"] = "task_count"
+    left_to_slurm: ClassVar[str] = "one task for each node, of which it counts the least and the most"
 
     amount: ClassVar[str] = "tasks"
     what: ClassVar[str] = "task"
@@ -100,6 +102,7 @@ class CpuCount(_Range):
     """Jobs may only ask for a total number of CPUs within a range."""
 
     rule: Literal["cpu_count"] = "cpu_count"
+    left_to_slurm: ClassVar[str] = "the least and the most CPUs that Slurm can give, also by whole nodes"
 
     amount: ClassVar[str] = "cpus"
     what: ClassVar[str] = "CPU"
@@ -116,6 +119,7 @@ class ArraySize(Rule):
     """
 
     rule: Literal["array_size"] = "array_size"
+    left_to_slurm: ClassVar[str] = "a job without --array is no array"
     most: Count | None = Field(default=None, description="the maximum number of tasks of an array")
     at_once: Count | None = Field(
         default=None,

@@ -27,6 +27,7 @@ class RequireTime(Rule):
     """
 
     rule: Literal["require_time"] = "require_time"
+    left_to_slurm: ClassVar[str] = "refuses a job that names no limit, whatever the DefaultTime of the partition is"
 
     option: ClassVar[str] = "time_limit"
     own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
@@ -51,6 +52,7 @@ class DefaultTime(Rule):
     """
 
     rule: Literal["default_time"] = "default_time"
+    left_to_slurm: ClassVar[str] = "fills it in if the request names none"
     value: Minutes = Field(description="the time limit: minutes, or in the notation of --time")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -81,6 +83,9 @@ class TimeCeiling(Rule):
     """
 
     rule: Literal["time_ceiling"] = "time_ceiling"
+    left_to_slurm: ClassVar[str] = (
+        "the largest DefaultTime (or else MaxTime) of those of its partitions that the rule is for"
+    )
     limit: Minutes = Field(description="the maximum time limit: minutes, or in the notation of --time")
     longer: Literal["refuse", "lower"] = Field(
         default="refuse", description="what happens to jobs that ask for more: they are refused, or get the ceiling"

@@ -192,3 +192,11 @@ def test_explain_knows_all_and_nothing_else() -> None:
     done = CliRunner().invoke(cli.main, ["policies", "explain", "time_cieling"])
     assert done.exit_code == 2
     assert "nearest: time_ceiling" in done.output
+
+
+def test_the_reference_says_what_a_job_leaves_to_slurm() -> None:
+    """Each rule has a row that says what counts for it if the job leaves it to Slurm."""
+    page = describe.reference()
+    for name, kind in all_rules.RULES.items():
+        assert f"| `{name}` | {kind.left_to_slurm} |" in page
+        assert kind.left_to_slurm

@@ -83,8 +83,7 @@ class Handler:
     ) -> None:
         """Store the description; see the class."""
         self.function = function
-        self.schedule = schedule
-        self.terms = terms
+        self.schedule, self.terms = schedule, terms
         self.timeout = timeout
         self.rollout = rollout
         self.names = names

@@ -81,8 +81,7 @@ class Limits:
     """What a request says about its time.
 
     Attributes:
-        time_limit: in minutes; ENDLESS for UNLIMITED.
-        time_min: the same.
+        time_limit, time_min: in minutes; ENDLESS for UNLIMITED.
         deadline: --deadline, for which Slurm shortens the time limit.
     """
 

@@ -83,13 +83,50 @@ void manifest_forget(void)
     tried = 0;
 }
 
+int manifest_is_option(const char *word)
+{
+    static const char *const options[] = {"config=", "init_failure_mode=", "missing_options="};
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+        if (!strncmp(word, options[i], strlen(options[i])))
+            return 1;
+    return !strcmp(word, "failonerror");
+}
+
+/* Find what a line names. OUT config, the last word config=FILE, and pattern, the GLOB; "" if there is none. */
+static void named_by(int argc, char *argv[], const char **config, const char **pattern)
+{
+    *config = *pattern = "";
+    for (int i = 0; i < argc; i++) {
+        if (!manifest_is_option(argv[i])) {
+            *pattern = strcmp(argv[i], "--") ? argv[i] : "";
+            return;
+        }
+        if (!strncmp(argv[i], "config=", strlen("config=")))
+            *config = argv[i];
+    }
+}
+
+static int equal_arguments(const struct manifest_line *line, int argc, char *argv[])
+{
+    int equal = line->argc == argc;
+
+    for (int i = 0; equal && i < argc; i++)
+        equal = !strcmp(line->argv[i], argv[i]);
+    return equal;
+}
+
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)
 {
+    const char *config, *pattern, *other_config, *other_pattern;
+
+    named_by(argc, argv, &config, &pattern);
     for (struct manifest_line *line = lines_of_machine(why); line; line = line->next) {
-        int equal = line->argc == argc;
-        for (int i = 0; equal && i < argc; i++)
-            equal = !strcmp(line->argv[i], argv[i]);
-        if (equal)
+        if (line->argc < 0)
+            continue;
+        named_by(line->argc, line->argv, &other_config, &other_pattern);
+        if (!strcmp(config, other_config) && !strcmp(pattern, other_pattern) &&
+            (!line->is_exact || equal_arguments(line, argc, argv)))
             return line;
     }
     return NULL;

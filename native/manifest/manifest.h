@@ -33,12 +33,17 @@ struct manifest_line {
     char *script;     /* for scrun: the site's own scrun.lua, or NULL */
     const char *text; /* the whole manifest, for Python, which then does not open the file again */
     struct manifest_line *next;
+    int is_exact; /* it has Lua scripts, whose options may depend on all arguments */
     int argc;
     char *argv[]; /* ends with NULL */
 };
 
+/* RET whether a word before the GLOB of a line is an argument for slurmhooks; slurmhooks/files/plugstack.py agrees. */
+int manifest_is_option(const char *word);
+
 /*
- * Find the line with these arguments in the manifest of this machine. The manifest is read once per process.
+ * Find the line that names the same files in the manifest of this machine, which is read once per process. Arguments
+ * for handlers do not matter, because handlers get those that plugstack.conf has now.
  *
  * OUT why  the reason if NULL is returned, for the log
  * RET the line; NULL if the manifest does not have it or cannot be used, so that Python must be asked

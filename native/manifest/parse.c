@@ -154,6 +154,10 @@ static int read_record(const struct record *record, struct manifest_line **lines
         return set_script(record, *lines);
     if ((*lines)->argc == MANIFEST_NODE && (!strcmp(kind, "health") || !strcmp(kind, "check")))
         return 0;
+    if ((*lines)->argc >= 0 && !strcmp(kind, "lua")) {
+        (*lines)->is_exact = 1;
+        return 0;
+    }
     /* Only Python, which loads the line, uses these records: see slurmhooks/site/manifest.py. */
     return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "packages") || !strcmp(kind, "log") ||
                    (!scrun && !strcmp(kind, "lua"))

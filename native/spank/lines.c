@@ -48,7 +48,7 @@ static void read_options(struct line *line)
             line->mode = FAILURE_NODE;
         else if (!strncmp(word, "missing_options=", strlen("missing_options=")))
             line->refuse_missing = !strcmp(word, "missing_options=refuse");
-        else if (strncmp(word, "config=", strlen("config=")) && strcmp(word, "failonerror"))
+        else if (!manifest_is_option(word))
             break;
     }
 }

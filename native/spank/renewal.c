@@ -45,8 +45,7 @@ int renewal_run(const char *why)
     if (done || geteuid() || (chosen && !strcmp(chosen, "manual")) || find_folder(folder, sizeof(folder)))
         return 0;
     done = 1;
-    const char *const command[] = {ISOLATED_PYTHON,   "-m",           "slurmhooks.cli", "compile",
-                                   "--only-manifest", "--plugin-dir", folder,           NULL};
+    const char *const command[] = {ISOLATED_PYTHON, "-m", "slurmhooks.cli", "compile", "--plugin-dir", folder, NULL};
     slurm_info("slurmhooks: no hook manifest (%s): running 'slurmhooks compile'", why);
     rest = text = malloc(TEXT_MAX);
     int error = text ? run_python(command, PATIENCE, text, TEXT_MAX) : ENOMEM;

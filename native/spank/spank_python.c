@@ -2,9 +2,9 @@
 /*
  * The SPANK plugin: calls slurmhooks.entry.spank for each callback of Slurm that has a handler.
  *
- * This file is compiled once and linked several times (native/meson.build). The variants export different callbacks,
- * since some cost time merely by being exported: Slurm then starts a process for each prolog and epilog, and a clone
- * for each task.
+ * This file is compiled once and linked twice (native/meson.build). The lean variant does not export the callbacks that
+ * cost time merely by being exported: Slurm then starts a process for each prolog and epilog, and a clone for each
+ * task.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>

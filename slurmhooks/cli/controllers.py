@@ -148,6 +148,22 @@ def findings(running: list[Running], installed: str | None) -> list[str]:
 
 def reload(sysconfdir: Path) -> list[str] | None:
     """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
+    return _ask_to_load(sysconfdir, "reload")
+
+
+def prepare(sysconfdir: Path, chosen: str) -> list[str]:
+    """Let the slurmctld processes of this machine load a set that is not in force; return why they cannot.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        chosen: the id of the set, which is in the store.
+    """
+    from slurmhooks.worker import requests
+
+    return (_ask_to_load(sysconfdir, f"{requests.PREPARE}{chosen}") or []) if requests.names(str(sysconfdir)) else []
+
+
+def _ask_to_load(sysconfdir: Path, request: str) -> list[str] | None:
     from slurmhooks.cli import progress
     from slurmhooks.processes import control
     from slurmhooks.worker import requests
@@ -155,5 +171,5 @@ def reload(sysconfdir: Path) -> list[str] | None:
     parameters.use(sysconfdir)
     # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
-        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
+        answers = requests.ask(request, slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
     return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

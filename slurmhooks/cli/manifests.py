@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The results of `slurmhooks compile`: the manifest, and the choice of a variant of the SPANK plugin."""
+"""The result of `slurmhooks compile`: the manifest; and the installed variant of the SPANK plugin."""
 
 import errno
 import os
@@ -12,15 +12,13 @@ from stat import S_ISDIR
 from slurmhooks.cli import build_record, whole_site
 from slurmhooks.cli.findings import Finding
 from slurmhooks.errors import LoadError
-from slurmhooks.files import durable, home
+from slurmhooks.files import home
 from slurmhooks.files.paths import matches
-from slurmhooks.hooks.points import JOB_CALLBACKS
-from slurmhooks.site import manifest, manifest_writer, variants
+from slurmhooks.site import manifest, manifest_writer
 
 PLUGIN = "spank_python.so"
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 """Errors of a folder that this machine must not change."""
-RESTART = "restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog"
 
 
 def text_of(loaded: whole_site.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
@@ -80,42 +78,6 @@ def slurm_number(version: str) -> int:
     return major << 16 | minor << 8 | micro
 
 
-def choose_variant(folder: Path, name: str) -> str:
-    """Link spank_python.so to a variant, atomically.
-
-    Args:
-        folder: the PluginDir.
-        name: one of :data:`slurmhooks.site.variants.VARIANTS`.
-
-    Returns:
-        what the variant exports, for the user.
-
-    Raises:
-        Finding: the variant is not installed, or cannot be linked and the plugin does not export enough.
-    """
-    variant = Path("slurmhooks", f"spank_python-{name}.so")
-    if not (folder / variant).exists():
-        raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
-    target = folder / PLUGIN
-    before, extra = variants.exported(variant_of(target)), variants.exported(name)
-    if not (target.is_symlink() and os.readlink(target) == str(variant)):
-        advice = (
-            f"it must become a link to {variant}: run 'slurmhooks compile' where the folder of the plugins can be"
-            " written, such as in the image of this machine"
-        )
-        try:
-            durable.link(target, str(variant))
-        except OSError as error:
-            if error.errno not in READ_ONLY:
-                raise
-            if not set(extra) <= set(before):
-                raise Finding(f"{target}: {error.strerror}: {advice}") from error
-            return f"stays as it is ({error.strerror}); it exports what the handlers need, and more, which costs time"
-    text = f"exports {', '.join(extra)}" if extra else "exports no callback that costs extra time"
-    is_new = any(callback in extra and callback not in before for callback in JOB_CALLBACKS)
-    return f"{text}; {RESTART}" if is_new else text
-
-
 def write_manifest(text: str, path: Path) -> None:
     """Write the manifest, unless it has this text already.
 
@@ -142,7 +104,7 @@ def write_manifest(text: str, path: Path) -> None:
 
 
 def variant_of(plugin: Path) -> str:
-    """Return the name of the variant that 'slurmhooks compile' has chosen; "" if it has not chosen one.
+    """Return the name of the variant that 'slurmhooks install' has chosen; "" for the one with all callbacks.
 
     Args:
         plugin: path of spank_python.so.

@@ -13,7 +13,7 @@ from slurmhooks.cli import configuration, parameters
 from slurmhooks.config import plain
 from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import misplaced, plugstack, slurm_conf, trusted
+from slurmhooks.files import home, plugstack, slurm_conf, trusted
 from slurmhooks.files.paths import has_magic, matches
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler, Registry
@@ -78,6 +78,7 @@ class Loaded:
         sys.dont_write_bytecode = True
         parameters.use(sysconfdir)
         path = site.config_path()
+        self.watched.append(f"{home.folder()}/{home.SET}")
         guard_as_slurmctld()
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
@@ -144,11 +145,10 @@ class Loaded:
         self._watch_link(link)
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
-        self.notes += misplaced.unread(str(link), str(path), site.names_of(read))
         self.notes += [*_ended(path, read), *_too_patient(path, read)]
         sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
-        script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
+        script = None if read.scrun.lua is None else home.placed(read.scrun.lua, str(path.parent))
         if script is not None and not os.path.exists(script):
             self.findings.append(f"{script}: does not exist; [scrun] lua of slurmhooks.toml names it")
         self.request_timeout = read.job_submit.timeout
@@ -201,17 +201,22 @@ class Loaded:
 
     def _load_line(self, args: tuple[str, ...], link: Path) -> None:
         name, pattern, _ = plugstack.split(args)
+        folder = site.set_in_force()
+        where = f"plugstack.conf: {' '.join(args)}"
         files: list[tuple[str, str]] = []
+        lacks = site.lacks(name, pattern, folder)
+        if lacks and folder is None:
+            self.notes.append(f"{where}: nothing has been deployed yet")
+        elif lacks:
+            self.findings.append(f"{where}: the set in force does not have it: deploy one that has it")
         if pattern is None:
-            if name is None or os.path.lexists(link := Path(slurm_conf.directory(), name)):
+            if name is None or os.path.lexists(link := Path(site.config_of_line(name, folder))):
                 self._watch_link(link)
         else:
-            full = site.of_line(pattern)
+            full = site.of_line(pattern, folder)
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
-            where = f"plugstack.conf: {' '.join(args)}"
-            if site.awaits_deployment(pattern):
+            if lacks:
                 self.patterns.append(full)
-                self.notes.append(f"{where}: no bundle has been deployed yet")
             else:
                 self._watch(where, [full])
         named = loading.of_line(args, with_model=True)

@@ -127,6 +127,11 @@ class Hooks(Table):
     paths: tuple[str, ...] = key(TEXTS, (), "hook files, as globs; relative to this file")
     modules: tuple[str, ...] = key(TEXTS, (), "import names of installed packages that contain handlers")
     packages: tuple[str, ...] = key(TEXTS, (), "folders of packages that hook files may import; relative to this file")
+    data: tuple[str, ...] = key(
+        TEXTS,
+        (),
+        "other files that handlers read, as globs, for 'slurmhooks deploy'; relative to this file",
+    )
     require: tuple[str, ...] = key(
         TEXTS, (), 'handlers without which no configuration goes into service, as in ["limits:require_account"]'
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import LoadError
+from slurmhooks.files import home
 from slurmhooks.files.paths import real
 from slurmhooks.site import loading
 
@@ -44,7 +45,7 @@ def scripts_of(read: Config, path: Path) -> list[Source]:
     if read.cli_filter.lua is not None:
         from slurmhooks.lua import cli_filter
 
-        sources.append(cli_filter.source(str(path.parent / read.cli_filter.lua), read.lua.version))
+        sources.append(cli_filter.source(home.placed(read.cli_filter.lua, str(path.parent)), read.lua.version))
     return sources
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the home: the folder of slurmhooks.toml, the bundles and the manifest.
+"""Finds the home: the folder of slurmhooks.toml, the sets and the manifest, and the set in force there.
 
 It is the folder of slurm.conf, or the one that a file slurmhooks.home there names, for machines on which the folder of
 slurm.conf cannot be written. native/manifest/home.c reads that file, too, before Python starts, so it has only a path.
@@ -15,7 +15,17 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files import slurm_conf, trusted
 
 FILE_NAME = "slurmhooks.home"
-ENOENT = 2
+SET = "slurmhooks.set"
+"""The link to the set in force. Nothing else decides which one that is."""
+SETS = "slurmhooks.d/sets"
+"""The folder of the sets."""
+HISTORY = "slurmhooks.d/history"
+"""It exists once something has been deployed."""
+OUTSIDE = "absolute"
+"""The folder of a set for files that its sources name by absolute names."""
+ENOENT, ENOTDIR = 2, 20
+chosen: str | None = None
+"""The id of the set that this process is to take in place of the one in force, to find out whether it loads."""
 SPACE, DELETE = 0x20, 0x7F
 
 
@@ -31,6 +41,44 @@ def of(directory: str) -> str:
     slurmhooks.toml there fails, and :func:`fault` has the reason.
     """
     return _read(directory)[0]
+
+
+def pointer(directory: str) -> str | None:
+    """Return the path of the link to the set in force for a folder of slurm.conf; None if nothing was deployed here.
+
+    The link may be missing or lead nowhere although something was deployed; then nothing else may be loaded either.
+    """
+    folder = of(directory)
+    if chosen is not None:
+        return f"{folder}/{SETS}/{chosen}"
+    return f"{folder}/{SET}" if _exists(f"{folder}/{SET}") or _exists(f"{folder}/{HISTORY}") else None
+
+
+def _exists(path: str) -> bool:
+    """Tell whether a name exists, or cannot be looked at."""
+    try:
+        posix.lstat(path)
+    except OSError as error:
+        return error.errno not in (ENOENT, ENOTDIR)
+    return True
+
+
+def is_in_set(path: str) -> bool:
+    """Tell whether a file or folder, with its links resolved, belongs to a set."""
+    return f"/{SETS}/" in f"{path}/"
+
+
+def placed(name: str, base: str) -> str:
+    """Return the path of a name in a configuration or a line of plugstack.conf.
+
+    Args:
+        name: relative to ``base``, or absolute. A set has its own copies of files with absolute names.
+        base: the folder of the configuration, with its links resolved.
+    """
+    if not name.startswith("/"):
+        return f"{base}/{name}"
+    start, sets, rest = base.partition(f"/{SETS}/")
+    return f"{start}{sets}{rest.partition('/')[0]}/{OUTSIDE}{name}" if sets else name
 
 
 def fault(path: str) -> str | None:
@@ -50,8 +98,8 @@ def fault(path: str) -> str | None:
     if not paths.is_absent(path):
         return None
     return (
-        f"{path}: does not exist, but {directory}/{FILE_NAME} names its folder: deploy a bundle, or make it a link to a"
-        " configuration; or mount what has it"
+        f"{path}: does not exist, but {directory}/{FILE_NAME} names its folder: deploy a set, or put a"
+        " configuration there; or mount what has it"
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 
 from slurmhooks.errors import LoadError
-from slurmhooks.files import paths, slurm_conf
+from slurmhooks.files import home, paths, slurm_conf
 from slurmhooks.files.trusted import MOST_LINKS
 from slurmhooks.log import visible
 
@@ -24,8 +24,8 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
         names: file names, globs and folders in the configuration.
     """
     base = path.rpartition("/")[0]
-    if link == path or is_in_bundle(path):
-        # Files beside the link to a bundle are what was there before the first deployment.
+    if link == path or is_in_store(path):
+        # Files beside the link are sources, or what was there before the first deployment.
         return []
     texts = []
     names = [name for name in names if not name.startswith("/")]
@@ -45,27 +45,10 @@ def findings(link: str, path: str, names: Iterable[str]) -> list[str]:
     return texts if paths.real(link) == path else []
 
 
-def unread(link: str, path: str, names: Iterable[str]) -> list[str]:
-    """Return a note for each name that matches files beside the link to a bundle, which only seem to be in force.
-
-    Args:
-        link: the configuration as it was named.
-        path: the file that it is.
-        names: as for :func:`findings`.
-    """
-    if not is_in_bundle(path):
-        return []
-    folder = link.rpartition("/")[0]
-    seen = [f"{folder}/{name}" for name in names if not name.startswith("/") and _matches(f"{folder}/{name}")]
-    return [
-        visible(f"{name}: not read, because a bundle is in force: deploy another one to change hooks") for name in seen
-    ]
-
-
-def is_in_bundle(path: str) -> bool:
-    """Tell whether a file, or a folder, belongs to a bundle that has been deployed."""
-    store, bundles, _ = path.partition("/slurmhooks.d/bundles/")
-    return bool(store and bundles)
+def is_in_store(path: str) -> bool:
+    """Tell whether a file, or a folder, belongs to something that has been deployed."""
+    store, bundles, _ = path.partition("/slurmhooks.d/bundles/")  # of an earlier release
+    return home.is_in_set(path) or bool(store and bundles)
 
 
 def _folders(link: str) -> list[str]:

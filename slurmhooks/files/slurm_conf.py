@@ -39,9 +39,14 @@ def file_in(folder: str) -> str:
 
 def slurm_user() -> int:
     """Return the user id of SlurmUser; 0, Slurm's default, if it is not set or has no such user."""
+    return user_in(environment("SLURM_CONF") or f"{directory()}/slurm.conf")
+
+
+def user_in(path: str) -> int:
+    """Return what :func:`slurm_user` returns, for a slurm.conf."""
     import pwd
 
-    name = own_value("SlurmUser") or "root"
+    name = value(path, "SlurmUser") or "root"
     try:
         return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
     except KeyError:

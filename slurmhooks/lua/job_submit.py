@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
 from slurmhooks.fields.rows import NEWEST, Release, release_of
+from slurmhooks.files import home
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
@@ -51,7 +52,7 @@ def sources(config: Config, path: Path, former: Container[str] = ()) -> list[loa
     if config.job_submit.lua is None:
         return []
     options = Options(config.lua.version, config.job_submit.lua_on_error, config.job_submit.lua_order)
-    script = os.path.join(path.parent, config.job_submit.lua)
+    script = home.placed(config.job_submit.lua, str(path.parent))
     return [loader.Source(path=script, read=lambda name: load(name, options, has_former=name in former))]
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from slurmhooks.files import paths
+from slurmhooks.files import home, paths
 from slurmhooks.handlers import definitions, loader
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def module_files(path: Path, config: Config) -> list[str]:
 
 def modules_of(path: Path, config: Config) -> list[str]:
     """Return the names of the imported modules that a configuration names or that come from its packages."""
-    folders = tuple(f"{path.parent / name}/" for name in config.hooks.packages)
+    folders = tuple(f"{home.placed(name, str(path.parent))}/" for name in config.hooks.packages)
     inside = [
         name
         for name, module in list(sys.modules.items())
@@ -50,7 +50,7 @@ def forget(path: Path, config: Config) -> None:
     """Undo what loading the handlers of a configuration has changed in this process, before they are loaded again."""
     for name in {*modules_below((definitions.PACKAGE,)), *modules_of(path, config)}:
         del sys.modules[name]
-    packages = {str(path.parent / name) for name in config.hooks.packages}
+    packages = {home.placed(name, str(path.parent)) for name in config.hooks.packages}
     sys.path[:] = [folder for folder in sys.path if folder not in packages]
 
 
@@ -70,7 +70,7 @@ def folders(path: Path, config: Config) -> list[str]:
 
 def patterns_of(path: Path, config: Config) -> list[str]:
     """Return the file names and globs of a configuration as absolute paths."""
-    return [str(path.parent / pattern) for pattern in config.hooks.paths]
+    return [home.placed(pattern, str(path.parent)) for pattern in config.hooks.paths]
 
 
 def modules_below(packages: Iterable[str]) -> list[str]:

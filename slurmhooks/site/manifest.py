@@ -31,7 +31,7 @@ Device numbers are not recorded: overlays, Btrfs and NFS, common root file syste
 
 from __future__ import annotations
 
-from slurmhooks.files import trusted
+from slurmhooks.files import plugstack, trusted
 from slurmhooks.handlers.loader import Source
 from slurmhooks.log import LEVELS, log
 
@@ -71,7 +71,8 @@ def read(args: Sequence[str], path: str | None = None, point: str | None = None)
 def records(content: bytes, args: Sequence[str], point: str | None = None) -> list[list[str]] | None:
     """Return what :func:`read` returns, from the content of the manifest."""
     rows: list[list[str]] | None = None
-    inside = False
+    inside = exact = False
+    wanted = plugstack.named(args)
     try:
         for row in content.decode("utf-8", "surrogateescape").split("\n"):
             kind, *words = row.split(" ")
@@ -80,14 +81,22 @@ def records(content: bytes, args: Sequence[str], point: str | None = None) -> li
                 continue
             words = [kind, *map(decoded, words)]
             if begins:
-                inside = words == ([point] if point is not None else ["line", *args])
-                if inside and rows is None:
-                    rows = []
+                inside = words == [point] if point is not None else _is_line(words, wanted)
+                if inside:
+                    rows, exact = [], words[1:] == list(args)
             elif rows is not None:
                 rows.append(words)
+                # The options of Lua scripts may depend on all arguments.
+                if words[0] == "lua" and point is None and not exact:
+                    rows, inside = None, False
     except ValueError:
         return None
     return rows
+
+
+def _is_line(words: Sequence[str], wanted: tuple[str, str]) -> bool:
+    """Tell whether a record is for a line of plugstack.conf that names certain files, see plugstack.named()."""
+    return words[0] == "line" and plugstack.named(words[1:]) == wanted
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import paths, trusted
+from slurmhooks.files import home, paths, trusted
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log
@@ -76,7 +76,7 @@ def load(
                 watch.file(file)
             raise
         fewer = _fewer(before.handlers, watch.handlers)
-        if not fewer or not _may_change(fewer, watch, str(path)):
+        if not fewer or home.is_in_set(str(named.path)) or not _may_change(fewer, watch, str(path)):
             break
         if not waited:
             lost = ", ".join(map(_named, fewer.values()))
@@ -101,6 +101,7 @@ def _load(
 ) -> tuple[Configured, Registry]:
     """Load once; each file is watched before it is read."""
     watch.file(str(link))
+    watch.file(f"{home.folder()}/{home.SET}")  # something may be deployed for the first time
     if watch.before is not None and any(watch.before.handlers.values()):
         _refuse_blank(str(link))
     named = loading.of_config(link, scripts, watch)

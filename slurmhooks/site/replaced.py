@@ -2,7 +2,7 @@
 """Notices that files behind a link were replaced while they were read, and reads them again.
 
 Kubernetes lets the link to a volume lead to the new version, and then removes the files of the old one, one by one. A
-bundle stays when ``slurmhooks deploy`` replaces it.
+set stays when ``slurmhooks deploy`` replaces it.
 """
 
 from __future__ import annotations
@@ -63,5 +63,5 @@ def refuse_replaced(link: str, path: str) -> None:
         return
     from slurmhooks.files import misplaced
 
-    if gone or not misplaced.is_in_bundle(path):
+    if gone or not misplaced.is_in_store(path):
         raise ReplacedError([f"{link}: was replaced while it was read, and {path} is outdated: try again"])

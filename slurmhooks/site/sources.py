@@ -31,12 +31,12 @@ FILE_NAME = "slurmhooks.toml"
 OTHERS = ("policy", "policies", "policy_defaults", "policy_exemptions", "health")
 """Tables for slurmctld, or for slurmhooks_health; launches do not check them."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DEPLOYED = "slurmhooks.d/current"
-"""The folder of the deployed bundle's files, relative to the home."""
+FORMER = "slurmhooks.d/current"
+"""What lines of plugstack.conf call the folder of the files in force, since an earlier release."""
 
 
 def config_path() -> Path:
-    """Return the path of slurmhooks.toml, which is in the home."""
+    """Return the path of slurmhooks.toml: in the set in force, or in the home if nothing has been deployed."""
     from pathlib import Path
 
     return Path(config_name())
@@ -44,7 +44,31 @@ def config_path() -> Path:
 
 def config_name() -> str:
     """Return what :func:`config_path` returns, as a text."""
-    return f"{home.folder()}/{FILE_NAME}"
+    return config_in(slurm_conf.directory())
+
+
+def config_in(directory: str) -> str:
+    """Return what :func:`config_name` returns, for a folder of slurm.conf."""
+    return f"{home.pointer(directory) or home.of(directory)}/{FILE_NAME}"
+
+
+def set_in_force() -> str | None:
+    """Return the folder of the set in force, without links; None if nothing has been deployed on this machine.
+
+    Raises:
+        LoadError: sets were deployed, and none is in force.
+    """
+    pointer = home.pointer(slurm_conf.directory())
+    if pointer is None:
+        return None
+    folder = paths.real(pointer)
+    if not isinstance(paths.state(folder), tuple):
+        raise LoadError([_no_set(pointer)])
+    return folder
+
+
+def _no_set(pointer: str) -> str:
+    return f"{pointer}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"
 
 
 def located(path: str) -> str:
@@ -53,8 +77,9 @@ def located(path: str) -> str:
     Names in the configuration are relative to this path. A caller that resolves the link only once gets files that
     belong together, even if ``slurmhooks deploy`` changes the link meanwhile.
     """
+    folder = path.rpartition("/")[0]
     try:
-        posix.readlink(path)
+        posix.readlink(folder if folder.endswith(f"/{home.SET}") else path)
     except OSError:
         return path
     real = paths.real(path)
@@ -116,7 +141,7 @@ def sources_of(path: Path, config: Config, link: Path) -> list[Source]:
 
 def _sources(patterns: Sequence[str], modules: Iterable[str], packages: Iterable[str], base: str) -> list[Source]:
     """Return the sources of ``[hooks]``; packages come first, as the others import them."""
-    folders = [loader.Source(packages=name if name.startswith("/") else f"{base}/{name}") for name in packages]
+    folders = [loader.Source(packages=home.placed(name, base)) for name in packages]
     return [*folders, *_expand(patterns, base), *(loader.Source(module=name) for name in modules)]
 
 
@@ -183,7 +208,7 @@ def script_of(point: str, path: str | None = None, link: str | None = None) -> s
     with Unchanged(link, path):
         name: str | None = values(path)(point, "lua")
         _refuse_misplaced(link, path, [] if name is None else [name])
-    return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
+    return None if name is None else home.placed(name, path.rpartition("/")[0])
 
 
 def values(path: str) -> Values:
@@ -259,9 +284,10 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
     Raises:
         LoadError: as loader.expand(); or another user could have added files to a folder, or removed some.
     """
+    patterns = [home.placed(pattern, base) for pattern in patterns]
     if trusted.guarded():
         for pattern in patterns:
-            trusted.check(paths.fixed_folder(pattern if pattern.startswith("/") else f"{base}/{pattern}"))
+            trusted.check(paths.fixed_folder(pattern))
     return loader.expand(patterns, base)
 
 
@@ -279,6 +305,9 @@ def _refuse_hidden(path: str) -> None:
             raise ConfigError([unusable]) from error
         if not isinstance(error, FileNotFoundError) or not paths.is_absent(path):
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
+        folder = path.rpartition("/")[0]
+        if folder.endswith(f"/{home.SET}") or home.is_in_set(path):
+            raise ConfigError([_no_set(folder)]) from error
         from slurmhooks.files import misplaced
 
         elsewhere = misplaced.of_configuration(path)
@@ -302,18 +331,20 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
         LoadError: a file does not exist, or the configuration is invalid.
     """
     config, pattern, rest = plugstack.split(args)
+    folder = set_in_force() if config is not None or pattern is not None else None
+    if lacks(config, pattern, folder):
+        log.error("plugstack.conf: %s: the set in force does not have it, so this line has no hooks", config or pattern)
+        return [], rest, ()
     if pattern is not None:
-        if awaits_deployment(pattern):
-            return [], rest, ()
         # Resolve the folder once for all files, so that they belong together even if a link on the way changes
         # meanwhile.
-        link, _, last = of_line(pattern).rpartition("/")
+        link, _, last = of_line(pattern, folder).rpartition("/")
         folder = link if paths.has_magic(link) else paths.real(link)
         with Unchanged(link, folder):
             named = _expand([f"{folder}/{last}"], "/")
         return named, rest, ()
     if config is not None:
-        config = paths.below(slurm_conf.directory(), config)
+        config = config_of_line(config, folder)
         if isinstance(paths.state(config), int) and paths.is_absent(config):
             raise LoadError([no_such(config)])
     try:
@@ -325,18 +356,41 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
     return named, rest, require
 
 
-def awaits_deployment(pattern: str) -> bool:
-    """Tell whether a GLOB of plugstack.conf names files of a bundle, and none has been deployed yet.
+def lacks(config: str | None, pattern: str | None, folder: str | None) -> bool:
+    """Tell whether the set in force does not have what a line of plugstack.conf names.
 
-    Then the line has no hooks: a configless node gets its first bundle before its first job, but slurmd starts earlier.
+    The line has no hooks then: plugstack.conf is Slurm's, and an edit of it must not fail launches. A configless node
+    gets its first set before its first job, but slurmd starts earlier.
+
+    Args:
+        config: ``config=`` of the line.
+        pattern: its GLOB.
+        folder: the set in force; None: nothing has been deployed on this machine.
     """
-    current = f"{home.folder()}/{DEPLOYED}"
-    return of_line(pattern).startswith(f"{current}/") and paths.is_absent(current)
+    if pattern is not None:
+        path = of_line(pattern, folder)
+        former = f"{home.folder()}/{FORMER}"  # of an earlier release, which calls the sets bundles
+        if folder is None and not (path.startswith(f"{former}/") and paths.is_absent(former)):
+            return False
+        return paths.is_absent(paths.fixed_folder(path) if paths.has_magic(path) else path)
+    return config is not None and folder is not None and paths.is_absent(config_of_line(config, folder))
 
 
-def of_line(pattern: str) -> str:
-    """Return the absolute path of a GLOB of plugstack.conf: relative to slurm.conf, or to the home for a bundle's."""
-    return paths.below(home.folder() if pattern.startswith(f"{DEPLOYED}/") else slurm_conf.directory(), pattern)
+def of_line(pattern: str, folder: str | None) -> str:
+    """Return the absolute path of a GLOB of plugstack.conf.
+
+    Args:
+        pattern: the GLOB.
+        folder: the set in force, to which it is relative; None: it is relative to slurm.conf.
+    """
+    if folder is not None:
+        return home.placed(pattern.removeprefix(f"{FORMER}/"), folder)
+    return paths.below(home.folder() if pattern.startswith(f"{FORMER}/") else slurm_conf.directory(), pattern)
+
+
+def config_of_line(name: str, folder: str | None) -> str:
+    """Return the absolute path of a configuration that a line of plugstack.conf names; arguments as of_line()."""
+    return paths.below(slurm_conf.directory(), name) if folder is None else home.placed(name, folder)
 
 
 def no_such(config: str) -> str:

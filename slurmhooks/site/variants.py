@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The variants of spank_python.so: which of the costly callbacks each exports, and which one a site needs."""
+"""The two variants of spank_python.so: one exports all callbacks, and one leaves out those that cost time."""
 
 from __future__ import annotations
 
 from slurmhooks.hooks.points import JOB_CALLBACKS, POINTS
-from slurmhooks.site import manifest_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,32 +11,19 @@ if TYPE_CHECKING:
 
     from slurmhooks.handlers.registry import Registry
 
-_OF_TASKS = tuple(spec.short_name for spec in POINTS["spank"].hooks if spec.cost == "task")
-VARIANTS: dict[str, tuple[str, ...]] = {
-    "minimal": (),
-    "job": JOB_CALLBACKS,
-    "task": _OF_TASKS,
-    "full": JOB_CALLBACKS + _OF_TASKS,
-}
-"""The libraries spank_python-NAME.so that native/meson.build links, with the costly callbacks that each exports."""
-COSTLY_CALLBACKS = VARIANTS["full"]
-"""slurmd notices only at its start whether a plugin exports those of jobs."""
-
-
-def of(registries: Iterable[Registry]) -> str:
-    """Return the name of the smallest variant that exports every callback with a handler."""
-    return smallest(name for registry in registries for name in manifest_writer.calls(registry))
-
-
-def smallest(callbacks: Iterable[str]) -> str:
-    """Return the name of the smallest variant that exports some callbacks."""
-    needed = set(callbacks) & set(COSTLY_CALLBACKS)
-    return next(name for name, exports in VARIANTS.items() if needed <= set(exports))
+COSTLY_CALLBACKS = JOB_CALLBACKS + tuple(spec.short_name for spec in POINTS["spank"].hooks if spec.cost == "task")
+"""Slurm starts a process for each prolog and epilog, or makes a clone for each task, merely because a plugin exports
+them. slurmd notices only at its start whether a plugin exports those of jobs."""
+LEAN = "lean"
+"""spank_python-lean.so, which 'slurmhooks install --lean' chooses, leaves them out."""
+CALL = (
+    "run 'slurmhooks install' without --lean, then restart slurmd; from Slurm 23.11 on 'scontrol reconfigure' will do"
+)
 
 
 def exported(variant: str) -> tuple[str, ...]:
-    """Return the costly callbacks that a variant exports; all of them for the installed plugin ("")."""
-    return VARIANTS.get(variant, COSTLY_CALLBACKS)
+    """Return the costly callbacks that a variant exports; "" is the one that exports all."""
+    return () if variant == LEAN else COSTLY_CALLBACKS
 
 
 def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
@@ -49,8 +35,7 @@ def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
     """
     return [
         f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
-        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if name in JOB_CALLBACKS else "")
+        f" {handler.spec.function} out, for sites without such handlers: {CALL}"
         for name in missing
         for handler in registry.handlers(f"spank.{name}")
     ]

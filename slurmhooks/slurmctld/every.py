@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.collector import quick_json, reporting
 from slurmhooks.collector.checked import Decision
+from slurmhooks.files import slurm_conf
 from slurmhooks.handlers import dispatch
 from slurmhooks.hooks.rollout import ENFORCE
 from slurmhooks.log import log, visible
-from slurmhooks.site import sources as site
 from slurmhooks.slurmctld.actions import Acting, ActingViews
 from slurmhooks.slurmctld.at_most import limited, stops
 from slurmhooks.slurmctld.libslurm import Slurm
@@ -57,7 +58,7 @@ class Rules:
 
     def run(self, query: Query, turns: Turns) -> None:
         """Run rules when they are due, until the process is to end."""
-        self._slurm = Slurm(site.config_path().parent / "slurm.conf")
+        self._slurm = Slurm(Path(slurm_conf.file_in(slurm_conf.directory())))
         due = {handler: _schedule(handler).next(time.time()) for handler in self._handlers}
         while not turns.wait(min(_schedule(handler).wait(due[handler], time.time()) for handler in due)):
             for handler in self._handlers:

@@ -12,16 +12,20 @@ import os
 import re
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.files.watch import LoadedHandler, Watch
 from slurmhooks.log import log, visible
 from slurmhooks.processes import control, descriptors, process
+from slurmhooks.processes.last_file import LastFile
 from slurmhooks.processes.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
     from slurmhooks.processes.control import Message
-    from slurmhooks.processes.last_file import LastFile
 
 LONGEST = 4 << 20
 """Maximum bytes of a document about what was loaded."""
@@ -44,11 +48,15 @@ class Child:
         is_loaded: whether its hooks are loaded.
         workers: the workers that were handed to slurmctld, and that slurmctld has not released.
         last: the hook file that it has begun last.
+        is_trial: it only finds out whether a set loads, and never goes into service.
     """
 
-    def __init__(self, pid: int, connection: socket.socket, deadline: float | None, last: LastFile) -> None:
+    def __init__(
+        self, pid: int, connection: socket.socket, deadline: float | None, last: LastFile, is_trial: bool = False
+    ) -> None:
         """Store what is known of a generation that has just been forked."""
         self.last = last
+        self.is_trial = is_trial
         self.pid = pid
         self.connection = connection
         self.deadline = deadline
@@ -136,6 +144,24 @@ class Child:
             if path.startswith(folders) and "/../" not in path and _is_state(state)
         }
         return Watch(accepted | base.files, base.globs, _handlers(claimed.get("handlers")), folders=base.folders)
+
+
+def fork(main: Callable[[socket.socket, socket.socket, LastFile], NoReturn], is_trial: bool) -> Child:
+    """Fork a generation.
+
+    Args:
+        main: runs in it, with the socket of the supervisor, its own one, and the file that is loaded.
+        is_trial: see :class:`Child`.
+
+    Raises:
+        OSError: there is no room for a process.
+    """
+    last = LastFile()
+    pid, ours, theirs = process.fork()
+    if not pid:
+        main(ours, theirs, last)
+    theirs.close()
+    return Child(pid, ours, time.monotonic() + control.LOAD_LIMIT, last, is_trial)
 
 
 def text_for_users(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slurmhooks.collector import reporting
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.files import home
 from slurmhooks.files.watch import Watch
 from slurmhooks.handlers import dispatch, trace
 from slurmhooks.log import log
@@ -223,7 +224,13 @@ def _status(pid: int) -> int:
 
 
 def main(
-    number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None, misfit: str | None
+    number: int,
+    supervisor: socket.socket,
+    name: str,
+    parent: int,
+    before: Watch | None,
+    misfit: str | None,
+    chosen: str | None = None,
 ) -> NoReturn:
     """Run the generation, in a child of the supervisor; does not return.
 
@@ -234,8 +241,10 @@ def main(
         parent: the process id of the supervisor.
         before: the watch of the set that was last in service, if any.
         misfit: why no generation of this supervisor may serve; None: nothing keeps it.
+        chosen: the id of a set that is only to be loaded, to see whether it can be; None: serve what is in force.
     """
     code = 1
+    home.chosen = chosen
     watch = Watch(before=before)
     try:
         os.setsid()
@@ -259,7 +268,8 @@ def main(
             gc.collect()
             gc.freeze()  # workers share the memory pages of live objects until a process writes to them
             _send(supervisor, Control.LOADED, number, {"watch": watch.plain(), "hooks": loaded.settings.hooks})
-            Generation(number, supervisor, loaded).run()
+            if chosen is None:
+                Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
         line = dispatch.report_findings(["\n".join(trace.lines(error))], "these files do not go into service")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PREFIX = "slurmhooks"
 QUESTIONS = "questions"
 """A request for a channel on which slurmctld answers questions about its tables."""
+PREPARE = "prepare "
+"""A request to find out whether a set loads, before it is in force; its id follows."""
 MAX_REQUEST = 4096
 """Maximum bytes of a request."""
 MAX_CONNECTIONS = 32
@@ -107,11 +109,17 @@ class Requests:
     def served(self, generation: int) -> None:
         """Answer the commands that wait for a generation, after it has gone into service."""
         for asked in list(self._asked):
-            if asked.generation is not None and asked.generation <= generation:
+            if asked.text == "reload" and asked.generation is not None and asked.generation <= generation:
                 self.answer(asked, {"generation": generation})
 
+    def loaded(self, generation: int) -> None:
+        """Answer the command that wants to know whether a set loads, after it has."""
+        for asked in list(self._asked):
+            if asked.generation == generation:
+                self.answer(asked, {})
+
     def failed(self, generation: int, findings: list[str]) -> None:
-        """Answer the commands that wait for a generation, after it has failed to load."""
+        """Answer the commands that wait for a generation, if it has not loaded."""
         for asked in list(self._asked):
             if asked.generation == generation:
                 self.answer(asked, {"findings": findings})

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from slurmhooks.collector import reporting
 from slurmhooks.collector.collector import Collector
@@ -17,15 +18,17 @@ from slurmhooks.log import log
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.control import Message
 from slurmhooks.processes.deliverer import Watchdog
-from slurmhooks.processes.last_file import LastFile
 from slurmhooks.site.reload import STAYS, report_change
 from slurmhooks.wire.protocol import Availability, Control
-from slurmhooks.worker import generation, interface, periodic, read_notices, status
+from slurmhooks.worker import ending, generation, interface, periodic, read_notices, status
 from slurmhooks.worker.attempts import ACCIDENTS, Attempts
-from slurmhooks.worker.child import Child, text_for_users
+from slurmhooks.worker.child import Child, fork, text_for_users
 from slurmhooks.worker.claims import Claims
 from slurmhooks.worker.orphans import Orphans
-from slurmhooks.worker.requests import QUESTIONS, Asked, Requests
+from slurmhooks.worker.requests import PREPARE, QUESTIONS, Asked, Requests
+
+if TYPE_CHECKING:
+    from slurmhooks.processes.last_file import LastFile
 
 DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
@@ -113,24 +116,35 @@ class Supervisor:
     def _load(self) -> None:
         """Start a generation from the files as they are now."""
         self._number += 1
-        self._loading = number = self._number
-        self._requests.loading(number)
-        me = os.getpid()
-        try:
-            last = LastFile()
-            pid, ours, theirs = process.fork()
-        except OSError as error:
-            text = f"no process can be started that loads the hooks: {error.strerror}"
-            log.error("%s", text)
-            self._accident(number, text)
-            return
-        if not pid:
+        self._loading = self._number
+        self._requests.loading(self._number)
+        if (failed := self._fork()) is not None:
+            self._accident(self._number, failed)
+
+    def _try(self, asked: Asked) -> None:
+        """Start a generation that finds out whether a set loads."""
+        self._number += 1
+        asked.generation = self._number
+        if (failed := self._fork(asked.text.removeprefix(PREPARE))) is not None:
+            self._requests.failed(self._number, [failed])
+
+    def _fork(self, chosen: str | None = None) -> str | None:
+        """Fork a generation; return why that failed. For ``chosen`` see slurmhooks.worker.generation.main()."""
+        number, me = self._number, os.getpid()
+
+        def main(ours: socket.socket, theirs: socket.socket, last: LastFile) -> NoReturn:
             self._leave(ours)
             self._collector.close()
             last.follow()
-            generation.main(number, theirs, self._entry, me, self._good, self._misfit)
-        theirs.close()
-        self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT, last)
+            generation.main(number, theirs, self._entry, me, self._good, self._misfit, chosen)
+
+        try:
+            self._children[number] = fork(main, chosen is not None)
+        except OSError as error:
+            text = f"no process can be started that loads the hooks: {error.strerror}"
+            log.error("%s", text)
+            return text
+        return None
 
     def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, everything that belongs to the supervisor."""
@@ -182,10 +196,16 @@ class Supervisor:
             self._available = Availability.ACCEPT if child.settings.accept else Availability.REJECT
         elif message.kind == Control.LOADED:
             child.loaded(message)
+            if child.is_trial:
+                self._requests.loaded(number)
+                return True
             assert child.settings is not None
             self._attempts.watch, self._attempts.follows = child.watch, child.settings.section.reload
         elif message.kind == Control.FAILED:
             line, findings = child.failed(message)
+            if child.is_trial:
+                self._requests.failed(number, findings or [line])
+                return True
             self._attempts.invalid(child.watch)
             self._refuse(number, line, findings)
         elif message.kind == Control.WORKER:
@@ -236,12 +256,7 @@ class Supervisor:
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
-        """Handle a generation that failed before it went into service: it or a worker ended, but its files are valid.
-
-        Args:
-            number: of the generation.
-            text: what happened.
-        """
+        """Handle a generation that ended before it went into service, or whose worker did; its files are valid."""
         self._attempts.accident(self._serving is not None)
         text = f"{text}: see slurmctld's log"
         self._refuse(number, text, [text])
@@ -270,8 +285,11 @@ class Supervisor:
         """Handle a generation that has ended, for whatever reason."""
         for pid in child.workers:
             self._to_client(Message(Control.DIED, number, pid, signal.SIGKILL))
-        if number == self._loading:
-            log.error("%s", text := f"the process that loads the hooks ended unexpectedly{child.last}")
+        text = f"the process that loads the hooks ended unexpectedly{child.last}"
+        if child.is_trial:
+            self._requests.failed(number, [text])
+        elif number == self._loading:
+            log.error("%s", text)
             self._accident(number, text)
         elif number == self._serving:
             log.error("the process that forks workers ended unexpectedly; starting another one")
@@ -366,6 +384,8 @@ class Supervisor:
             self._requests.answer(asked, known)
         elif asked.text == QUESTIONS and interface.point(self._entry) == "job_submit":
             self._requests.give(asked, self._pass_channel)
+        elif asked.text.startswith(PREPARE):
+            self._try(asked)
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, interface.point(self._entry)))
 
@@ -376,22 +396,8 @@ class Supervisor:
     def _end(self) -> None:
         """End all child processes: first let workers end normally, because they see that their channels are closed."""
         self._client.close()
-        until = time.monotonic() + GRACE
         for number, child in self._children.items():
             child.send(Message(Control.FINISH, number, value=1))
-        connections = [child.connection for child in self._children.values()]
-        while any(child.pid for child in self._children.values()) and time.monotonic() < until:
-            ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)
-            with suppress(BlockingIOError):
-                self._wake.recv(4096)
-            for connection in connections[:]:
-                if connection in ready and not control.drop(connection):
-                    connections.remove(connection)
-            self._reap()
-        # When a process is killed, the supervisor adopts its children.
-        while remaining := set(process.children()) - {self._collector.pid, self._power.pid}:
-            for pid in remaining:
-                process.kill(pid, group=True)
-            time.sleep(0.005)
-            self._reap()
+        ending.wait(self._children.values(), GRACE, self._wake, self._reap)
+        ending.kill({self._collector.pid, self._power.pid}, self._reap)
         self._collector.finish()

@@ -2,7 +2,6 @@
 """Bundles on a real cluster: `deploy` while jobs arrive, `rollback`, `status`, and a node without a configuration."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +66,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
 def site(cluster: "Cluster") -> Site:
     """The cluster, with versions of a policy as bundles /root/1.tar to /root/3.tar; the first one is in force.
 
-    The third one needs a SPANK plugin that exports more.
+    The third one has a prolog, too.
     """
     site = Site(cluster)
     cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
@@ -137,18 +136,18 @@ def test_what_check_refuses(site: Site) -> None:
 
 
 @pytest.mark.one_release
-@pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d", os.path.dirname(PLUGIN)])
+@pytest.mark.parametrize("folder", ["/etc/slurm", "/etc/slurm/slurmhooks.d"])
 def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
     """`deploy` and `rollback` say so, end with 1 and change nothing; `status` reports what is in force.
 
-    The bundle needs another variant of the SPANK plugin. Once the folder can be written, the same command succeeds.
+    Once the folder can be written, the same command succeeds.
     """
     site.root("slurmhooks deploy /root/2.tar; slurmhooks deploy /root/1.tar")
     before, present = site.root(STATE), status(site)
     assert present["findings"] == []
     site.root(f"mount --bind {folder} {folder}; mount -o remount,bind,ro {folder}")
     try:
-        for command in ("deploy /root/3.tar", "rollback") if folder.startswith("/etc") else ("deploy /root/3.tar",):
+        for command in ("deploy /root/3.tar", "rollback"):
             done = site.shell(f"slurmhooks {command}", user="root")
             assert done.returncode == 1, done.stdout
             assert "Read-only file system: " in done.stdout
@@ -167,27 +166,15 @@ def test_a_folder_that_is_mounted_read_only(site: Site, folder: str) -> None:
 
 @pytest.mark.one_release
 def test_a_configuration_that_is_mounted(site: Site) -> None:
-    """A file over slurmhooks.toml stays in force: `deploy` says that no link can replace it, and changes nothing."""
+    """A slurmhooks.toml that cannot be replaced is a source like any other: a set comes into force beside it."""
     toml = "/etc/slurm/slurmhooks.toml"
-    site.root("slurmhooks deploy /root/1.tar; cp -rL /etc/slurm/slurmhooks.d/current/packages /etc/slurm")
-    site.root(f"cp /etc/slurm/slurmhooks.d/current/hooks.d/* /etc/slurm/hooks.d; cp {toml} /root/plain.toml")
-    site.root(f"rm {toml}; cp /root/plain.toml {toml}; mount --bind /root/plain.toml {toml}; slurmhooks compile")
+    site.root(f"cp {toml} /root/plain.toml; mount --bind /root/plain.toml {toml}")
     try:
-        site.cluster.root("slurmhooks", "reload", check=True)
-        # The first deployment keeps the present files as a bundle, whether or not it succeeds.
-        before = site.root(f"{STATE} | grep -v -e slurmhooks.d/bundles/ -e history")
-        kept = status(site)["kept"]
-        done = site.shell("slurmhooks deploy /root/2.tar", user="root")
-        assert done.returncode == 1, done.stdout
-        assert f"{toml}: mounted, so that no link can replace it" in done.stdout
-        assert "nothing has changed" in done.stdout
-        assert refused(site) == "1"
-        assert status(site)["kept"][: len(kept)] == kept
-        assert site.root(f"{STATE} | grep -v -e slurmhooks.d/bundles/ -e history") == before, done.stdout
+        for version in ("1", "2"):
+            site.root(f"slurmhooks deploy /root/{version}.tar")
+            assert refused(site) == version
     finally:
         site.root(f"umount -l {toml}")
-    site.root("slurmhooks deploy /root/2.tar")
-    assert refused(site) == "2"
 
 
 @pytest.mark.one_release

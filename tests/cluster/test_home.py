@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.spank.site import PLUGIN
 
 pytestmark = pytest.mark.one_release("22.05")
 
@@ -139,19 +138,3 @@ def test_the_spool_is_elsewhere(sealed: Cluster) -> None:
         pytest.skip("the build has only public headers")
     job = done.stdout.strip()
     sealed.wait(lambda: job in sealed.root("cat", f"{SPOOL}/delivered").stdout.split(), what="the delivery of a record")
-
-
-def test_plugins_that_cannot_be_replaced(sealed: Cluster) -> None:
-    """Where PluginDir is read-only, too, compile keeps a plugin that exports enough, and writes the manifest."""
-    folder = PLUGIN.rpartition("/")[0]
-    full = f"{folder}/slurmhooks/spank_python-full.so"
-    sealed.root("ln", "-sfn", "slurmhooks/spank_python-full.so", PLUGIN, check=True)
-    sealed.root("rm", "-f", f"{HOME}/slurmhooks.manifest", check=True)
-    sealed.root("sh", "-ec", f"test -e {full}; mount --bind -o ro {folder} {folder}", check=True)
-    try:
-        done = sealed.root("slurmhooks", "compile")
-        assert done.returncode == 0, done.stderr
-        assert "Read-only file system" in done.stderr
-        assert "slurmhooks.manifest" in is_written(sealed)
-    finally:
-        sealed.root("umount", "--lazy", folder, check=True)

@@ -184,7 +184,7 @@ CHANGES: dict[str, Callable[[Host], object]] = {
     "unreadable": replace_by_loop,
     "too large": lambda host: edit(host, "\nend\n", "\n" + "# more\n" * 200_000 + "end\n"),
     "foreign": lambda host: edit(host, "slurmhooks-manifest 2 ", "slurmhooks-manifest 1 "),
-    "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
+    "another line": lambda host: edit(host, "line hooks.py", "line other.py"),
 }
 """Changes that make a manifest invalid."""
 NEED_ROOT = ("writable by a group", "of somebody")

@@ -12,7 +12,7 @@ from tests.native.manifests import compile_manifest, launch
 
 
 def use_variant(host: Host, name: str) -> None:
-    """Select another variant of the plugin, as 'slurmhooks compile' does."""
+    """Select another variant of the plugin, as 'slurmhooks install --lean' does."""
     plugin = host.use_copy_of_plugins() / "spank_python.so"
     plugin.unlink()
     plugin.symlink_to(f"slurmhooks/spank_python-{name}.so")
@@ -22,19 +22,19 @@ def use_variant(host: Host, name: str) -> None:
 def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> None:
     """A handler of a callback that the plugin does not export is an error, and the log says what to run."""
     host.site("@hook.spank.user_init\ndef user_init(spank):\n    pass")
-    use_variant(host, "minimal")
+    use_variant(host, variants.LEAN)
     if with_manifest:
         compile_manifest(host)
     run = launch(host, "remote", "call sp init")
     assert run.one("call").failed
     assert "Slurm would never call handler hooks:user_init" in run
-    assert "run 'slurmhooks compile'" in run
+    assert "run 'slurmhooks install' without --lean" in run
 
 
 def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
     """The variant that exports the fewest callbacks runs handlers for these callbacks."""
     host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
-    use_variant(host, "minimal")
+    use_variant(host, variants.LEAN)
     compile_manifest(host)
     run = launch(host, "remote", "call sp init\ncall sp init_post_opt\ncall sp task_init")
     assert {result.rc for result in run.of("call")} == {0}
@@ -42,10 +42,10 @@ def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
 
 
 def test_what_each_variant_exports(host: Host) -> None:
-    """Each variant exports all callbacks but those of which 'slurmhooks compile' assumes that it leaves them out."""
+    """Each variant exports all callbacks but those of which the commands assume that it leaves them out."""
     folder = host.build.plugins
     for name, path in {
-        **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in variants.VARIANTS},
+        variants.LEAN: folder / "slurmhooks" / f"spank_python-{variants.LEAN}.so",
         "": folder / "spank_python.so",
     }.items():
         # The plugins are not opened, because that needs symbols of Slurm.

@@ -45,7 +45,7 @@ def test_catalogs(case: str, tmp_path: Path) -> None:
 
 def test_the_id_of_a_bundle() -> None:
     """The class computes the id of a bundle as the commands do."""
-    data = archive.pack({"slurmhooks.toml": b""})
+    data = archive.pack({"slurmhooks.toml": archive.File(b"")})
     assert archive.identity(data) == hashlib.sha256(data).hexdigest()[:16]
     assert "sha256sum" in MANIFEST.read_text()
     assert f"head -c {len(archive.identity(data))})" in MANIFEST.read_text()

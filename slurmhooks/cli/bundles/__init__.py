@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bundles: the files of a site's policy in one archive, and the folder in which a machine keeps its bundles.
+"""Sets: the files of a site's policy as they are in force, and the folder in which a machine keeps them.
 
-Beside slurm.conf are::
+Beside slurm.conf, or in the home, are::
 
-    slurmhooks.toml -> slurmhooks.d/current/slurmhooks.toml
-    slurmhooks.d/current -> bundles/ID      one rename of this link deploys a bundle, or goes back to another one
-    slurmhooks.d/bundles/ID/                the files of a bundle, which never change
-    slurmhooks.d/history                    the ids in the order in which they were deployed
-    slurmhooks.d/unfinished                 while a deployment has not ended: the new bundle, and the former one
-    slurmhooks.allowed_signers              if it exists, bundles must be signed
+    slurmhooks.set -> slurmhooks.d/sets/ID  one rename of this link deploys a set, or goes back to another one
+    slurmhooks.d/sets/ID/                   the files of a set, which never change
+    slurmhooks.d/history                    what came into force, when, and by whom
+    slurmhooks.d/unfinished                 while a deployment has not ended: the history as it will be
+    slurmhooks.allowed_signers              if it exists, only signed archives are accepted
+    slurmhooks.toml, hooks.d/               sources, which only `deploy` reads once something has been deployed
 """

@@ -1,34 +1,112 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The archive: an uncompressed tar file. The same files always make the same bytes, and the id is their hash."""
 
+import grp
 import hashlib
 import io
+import os
+import pwd
+import stat
 import tarfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from slurmhooks.cli.findings import Finding
-from slurmhooks.files import durable
+from slurmhooks.files import durable, regular, trusted
 
 SUFFIX = ".slurmhooks.tar"
 ID_DIGITS = 16
 LARGEST = 1 << 28
 """Maximum bytes of an archive, which is read into memory before anything about it is known."""
+PUBLIC, PRIVATE = 0o644, 0o440
+"""The modes of files in an archive: of those that users may read, and of others."""
 
 
-def pack(files: Mapping[str, bytes]) -> bytes:
+@dataclass(frozen=True)
+class File:
+    """A file of a set.
+
+    Attributes:
+        content: its bytes.
+        is_private: users may not read it.
+        group: of a private file, the name of the group that may read it; empty: that of SlurmUser.
+    """
+
+    content: bytes
+    is_private: bool = False
+    group: str = ""
+
+    @classmethod
+    def read(cls, path: Path, below: Path | None = None) -> "File":
+        """Return a file, and who may read it.
+
+        Args:
+            path: of the file.
+            below: a folder above the file; who cannot enter this, or a folder below it, cannot read the file. None: the
+                modes of folders do not count.
+
+        Raises:
+            OSError: it cannot be read, or is not a regular file.
+        """
+        fd = regular.opened(path)
+        status = os.fstat(fd)
+        content = trusted.rest_of(fd)
+        if not status.st_mode & stat.S_IROTH:
+            return cls(content, True, _group(status) if status.st_mode & stat.S_IRGRP else "")
+        for folder in path.parents if below is not None else ():
+            status = folder.stat()
+            if not status.st_mode & stat.S_IXOTH:
+                return cls(content, True, _group(status) if status.st_mode & stat.S_IXGRP else "")
+            if folder == below:
+                break
+        return cls(content)
+
+    def write(self, path: Path, slurm_user: int) -> None:
+        """Write the file so that nobody changes it by accident, and users cannot read it if it is private.
+
+        Args:
+            path: of the file.
+            slurm_user: the user id of SlurmUser.
+
+        Raises:
+            Finding: this machine does not have the group.
+            OSError: it cannot be written.
+        """
+        durable.write(path, self.content, PRIVATE if self.is_private else 0o444)
+        if not self.is_private or os.getuid():
+            return
+        try:
+            group = grp.getgrnam(self.group).gr_gid if self.group else pwd.getpwuid(slurm_user).pw_gid
+        except KeyError as error:
+            raise Finding(
+                f"{path.name}: only the group {self.group or 'of SlurmUser'} may read it, which this machine does not"
+                " have: change its mode or group, if users may read it, or another group"
+            ) from error
+        os.chown(path, -1, group)
+
+
+def _group(status: os.stat_result) -> str:
+    """Return the name of the group that a mode is about; empty for that of root, which needs no mode."""
+    try:
+        return grp.getgrgid(status.st_gid).gr_name if status.st_gid else ""
+    except KeyError:
+        return ""
+
+
+def pack(files: Mapping[str, File]) -> bytes:
     """Return the archive of files, which are given by their relative names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in sorted(files):
             member = tarfile.TarInfo(name)
-            member.size = len(files[name])
-            member.mode = 0o644
-            tar.addfile(member, io.BytesIO(files[name]))
+            member.size = len(files[name].content)
+            member.mode, member.gname = PRIVATE if files[name].is_private else PUBLIC, files[name].group
+            tar.addfile(member, io.BytesIO(files[name].content))
     return buffer.getvalue()
 
 
-def unpack(data: bytes, source: str) -> dict[str, bytes]:
+def unpack(data: bytes, source: str) -> dict[str, File]:
     """Return the files of an archive by their names.
 
     Args:
@@ -38,14 +116,14 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
     Raises:
         Finding: it is not exactly what :func:`pack` makes; for example, it has links, or names outside its folder.
     """
-    files: dict[str, bytes] = {}
+    files: dict[str, File] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.type == tarfile.REGTYPE and not member.issparse() else None
                 if content is None or not _is_plain(member.name):
                     raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
-                files[member.name] = content.read()
+                files[member.name] = File(content.read(), member.mode != PUBLIC, member.gname)
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise Finding(f"{source}: not a bundle: {error}") from error
     nested = [name for name in files if any(str(folder) in files for folder in PurePosixPath(name).parents)]
@@ -55,7 +133,7 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
 
 
 def identity(data: bytes) -> str:
-    """Return the id of a bundle."""
+    """Return the id of a set."""
     return hashlib.sha256(data).hexdigest()[:ID_DIGITS]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The content of a bundle: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
+"""The content of a set: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
 import os
 from collections.abc import Iterable
@@ -7,9 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from slurmhooks.cli import configuration
+from slurmhooks.cli.bundles import sources
+from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import home, misplaced, paths, plugstack, regular
+from slurmhooks.files import home, misplaced, paths, plugstack
 from slurmhooks.site import replaced
 from slurmhooks.site import sources as site
 
@@ -18,14 +20,15 @@ UNFINISHED = "slurmhooks.d/unfinished"
 PLUGSTACK = "plugstack.conf"
 
 
-def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files of a site by their names in the bundle, and notes.
+def collect(folder: Path, lines: Iterable[str] | None = None) -> tuple[dict[str, File], list[str]]:
+    """Return the files of a site by their names in the set, and notes.
 
     Args:
         folder: the folder of slurmhooks.toml, and of plugstack.conf if it names our plugin.
+        lines: the lines of plugstack.conf, see :func:`spank_lines`; by default those of the folder.
 
     Raises:
-        Findings: files are missing, or are outside the folder, so that a bundle could not replace them.
+        Findings: files are missing, or cannot be read.
     """
     path = Path(home.of(str(folder)), site.FILE_NAME)
     if not path.exists():
@@ -35,18 +38,20 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
         path, read = site.located_config(link)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    contents = _Contents(path.parent)
+    contents = _Contents(path.parent, misplaced.is_in_store(str(path)))
     contents.findings += misplaced.findings(str(link), str(path), site.names_of(read))
     contents.file(path.name, "the folder")
     for pattern in read.hooks.paths:
         contents.matches(pattern, "[hooks] paths")
+    for pattern in read.hooks.data:
+        contents.matches(pattern, "[hooks] data")
     for section in ("job_submit", "scrun", "cli_filter"):
         script = getattr(read, section).lua
         if script is not None:
             contents.file(script, f"[{section}] lua")
     for name in read.hooks.packages:
         contents.folder(name)
-    for line in spank_lines(folder):
+    for line in spank_lines(folder) if lines is None else lines:
         contents.line(line)
     try:
         replaced.refuse_replaced(str(link), str(path))
@@ -56,26 +61,36 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
         raise Findings(contents.findings)
     for name in read.hooks.modules:
         top = name.partition(".")[0]
-        if not any((path.parent / packages / top).exists() for packages in read.hooks.packages):
-            contents.notes.append(f"[hooks] modules: {name} is not in the bundle: each machine must have it installed")
+        if not any(Path(path.parent, packages, top).exists() for packages in read.hooks.packages):
+            contents.notes.append(f"[hooks] modules: {name} is not in the set: each machine must have it installed")
+    if not misplaced.is_in_store(str(path)):
+        contents.notes += sources.outside(path.parent, contents.files)
     return contents.files, contents.notes
 
 
 def spank_lines(folder: Path) -> list[str]:
-    """Return the lines of plugstack.conf for our plugin, in normalized spelling.
+    """Return the lines of plugstack.conf for our plugin: what they name, without the arguments for handlers.
 
     Args:
         folder: the folder of slurm.conf, which may name another plugstack.conf, or the folder of plugstack.conf.
     """
-    lines = (line.partition("#")[0].split() for line in configuration.spank_lines(folder))
-    return [" ".join([words[0].lower(), "spank_python.so", *words[2:]]) for words in lines]
+    return [line_of(line.partition("#")[0].split()[2:]) for line in configuration.spank_lines(folder)]
+
+
+def line_of(words: list[str]) -> str:
+    """Return what a line of plugstack.conf names, as a line; the line itself if it is invalid."""
+    try:
+        config, pattern, _ = plugstack.split(words)
+    except LoadError:
+        return " ".join(words)
+    return " ".join(filter(None, (f"config={config}" if config is not None else None, pattern)))
 
 
 def folders(folder: Path) -> Iterable[Path]:
-    """Yield the folders in which the patterns of a bundle look for hook files; an archive has none that are empty.
+    """Yield the folders in which the patterns of a set look for hook files; an archive has none that are empty.
 
     Args:
-        folder: of the files of the bundle. If its configuration is invalid, nothing is yielded, as it is refused later.
+        folder: of the files of the set. If its configuration is invalid, nothing is yielded, as it is refused later.
     """
     try:
         from slurmhooks.config import model  # imports pydantic
@@ -83,25 +98,43 @@ def folders(folder: Path) -> Iterable[Path]:
         patterns = list(model.read(folder / site.FILE_NAME).hooks.paths)
     except ConfigError:
         return
-    with suppress(LoadError):  # of a line that is refused later
-        for line in spank_lines(folder):
-            pattern = plugstack.split(line.split()[2:])[1]
+    for line in known_lines(folder) or ():
+        with suppress(LoadError):  # of a line that is refused later
+            pattern = plugstack.split(line.split())[1]
             if pattern is not None:
-                patterns.append(pattern.removeprefix(f"{site.DEPLOYED}/"))
+                patterns.append(pattern.removeprefix(f"{site.FORMER}/"))
     for pattern in filter(paths.has_magic, patterns):
         place = os.path.normpath(paths.fixed_folder(pattern))
-        if not place.startswith(("/", "..")):
+        if place.startswith("/"):
+            yield folder / home.OUTSIDE / place.lstrip("/")
+        elif not place.startswith(".."):
             yield folder / place
 
 
-def of_folder(folder: Path) -> dict[str, bytes]:
-    """Return the files of a bundle that was deployed to a folder.
+def known_lines(folder: Path) -> list[str] | None:
+    """Return the lines of plugstack.conf that a set was made for; None if it was made for any."""
+    try:
+        return (folder / PLUGSTACK).read_text(errors="surrogateescape").splitlines()
+    except FileNotFoundError:
+        return None
+
+
+def of_folder(folder: Path) -> dict[str, File]:
+    """Return the files of a set that is in a folder.
 
     Raises:
         OSError: a file cannot be read.
     """
     names = (Path(place, name) for place, _, files in _walk(folder) for name in files)
-    return {str(name.relative_to(folder)): regular.read(name) for name in names}
+    return {str(name.relative_to(folder)): File.read(name) for name in names}
+
+
+def changes(before: dict[str, File], after: dict[str, File]) -> list[str]:
+    """Return a line for each file that differs between two sets."""
+    lines = [f"{name}: removed" for name in before if name not in after]
+    lines += [f"{name}: added" for name in after if name not in before]
+    lines += [f"{name}: changed" for name in after if name in before and before[name] != after[name]]
+    return sorted(lines)
 
 
 def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
@@ -116,40 +149,45 @@ def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
 
 
 class _Contents:
-    """The files and the findings so far."""
+    """The files and the findings so far.
 
-    def __init__(self, base: Path) -> None:
+    Args:
+        base: the folder of the configuration.
+        in_store: it is that of files that were deployed, whose modes are their own.
+    """
+
+    def __init__(self, base: Path, in_store: bool) -> None:
         self.base = base
-        self.files: dict[str, bytes] = {}
+        self.files: dict[str, File] = {}
         self.findings: list[str] = []
         self.notes: list[str] = []
+        self._in_store = in_store
 
     def file(self, name: str, key: str) -> None:
-        """Add a file, given relative to the configuration, for a key that names it."""
+        """Add a file, given relative to the configuration or by an absolute name, for a key that names it."""
         plain = os.path.normpath(name)
-        if plain.startswith(("/", "..")):
+        if plain.startswith(".."):
             self.findings.append(
-                f"{key} names {name}: a bundle replaces only files below the folder of slurmhooks.toml; write a name"
-                " that is relative to it"
+                f"{key} names {name}: that is outside of the folder of slurmhooks.toml: write an absolute name"
             )
             return
         if any(part.startswith(".") for part in plain.split("/")):
-            self.findings.append(f"{key} names {name}: a bundle has no hidden files; rename it")
+            self.findings.append(f"{key} names {name}: a set has no hidden files; rename it")
             return
+        path = self.base / plain
+        above = self.base if path.is_relative_to(self.base) else Path("/")
+        place = f"{home.OUTSIDE}{plain}" if plain.startswith("/") else plain
         try:
-            self.files[plain] = regular.read(self.base / plain)
+            self.files[place] = File.read(path, None if self._in_store else above)
         except OSError as error:
-            self.findings.append(f"{self.base / plain}: {error.strerror}; {key} names it")
+            self.findings.append(f"{path}: {error.strerror}; {key} names it")
 
     def matches(self, pattern: str, key: str) -> None:
         """Add the files that a pattern matches."""
-        if pattern.startswith("/"):
-            self.file(pattern, key)
-            return
         try:
             names = paths.matches(str(self.base / pattern))
         except LoadError as error:
-            # Before the first deployment a line of plugstack.conf already names folders of the coming bundle.
+            # Before the first deployment a line of plugstack.conf already names folders of the coming set.
             if key != PLUGSTACK or not paths.is_absent(str(self.base / paths.fixed_folder(pattern))):
                 self.findings += error.findings
                 return
@@ -157,36 +195,53 @@ class _Contents:
         if not names:
             self.notes.append(f"{key}: no file matches {pattern}")
         for name in names:
-            self.file(os.path.relpath(name, self.base), key)
+            self.file(name if pattern.startswith("/") else os.path.relpath(name, self.base), key)
 
     def folder(self, name: str) -> None:
         """Add the files of a folder of packages."""
-        if os.path.normpath(name).startswith(("/", "..")):
-            self.file(name, "[hooks] packages")
-            return
         try:
             for place, _, files in _walk(self.base / name):
                 for file in files:
-                    self.file(os.path.relpath(os.path.join(place, file), self.base), "[hooks] packages")
+                    path = os.path.join(place, file)
+                    self.file(path if name.startswith("/") else os.path.relpath(path, self.base), "[hooks] packages")
         except OSError as error:
             self.findings.append(f"{error.filename}: {error.strerror}; [hooks] packages names it")
 
     def line(self, line: str) -> None:
         """Add a line of plugstack.conf, and the files that it names."""
         try:
-            named, pattern, _ = plugstack.split(line.split()[2:])
+            named, pattern, _ = plugstack.split(line.split())
         except LoadError as error:
             self.findings += error.findings
             return
         if named not in (None, site.FILE_NAME):
-            self.findings.append(f"{PLUGSTACK}: {line}: no bundle can replace config={named}: leave config= out")
+            self.configuration(named)
         if pattern is not None:
-            inside = pattern.removeprefix(f"{site.DEPLOYED}/")
-            if inside == pattern:
-                self.findings.append(
-                    f"{PLUGSTACK}: {line}: a bundle replaces only files below {site.DEPLOYED}: write"
-                    f" {site.DEPLOYED}/{pattern.lstrip('/')} into the line"
-                )
-            else:
-                self.matches(inside, PLUGSTACK)
-        self.files[PLUGSTACK] = self.files.get(PLUGSTACK, b"") + f"{line}\n".encode("utf-8", "surrogateescape")
+            self.matches(pattern.removeprefix(f"{site.FORMER}/"), PLUGSTACK)
+        known = self.files.get(PLUGSTACK, File(b"")).content
+        self.files[PLUGSTACK] = File(known + f"{line}\n".encode("utf-8", "surrogateescape"))
+
+    def configuration(self, name: str) -> None:
+        """Add another configuration, and the hook files that it names relative to itself."""
+        self.file(name, f"config= of {PLUGSTACK}")
+        path = Path(self.base, name)
+        if not path.exists():
+            return
+        try:
+            _, read = site.located_config(path)
+        except ConfigError as error:
+            self.findings += error.findings
+            return
+        inner = _Contents(path.parent, self._in_store)
+        for pattern in (*read.hooks.paths, *read.hooks.data):
+            inner.matches(pattern, f"{name}: [hooks]")
+        for folder in read.hooks.packages:
+            inner.folder(folder)
+        start = os.path.normpath(os.path.dirname(name))
+        start = f"{home.OUTSIDE}{start}" if start.startswith("/") else start
+        for inside, file in inner.files.items():
+            # A file with an absolute name is in one place, whichever configuration names it.
+            place = inside if inside.startswith(f"{home.OUTSIDE}/") else os.path.normpath(os.path.join(start, inside))
+            self.files[place] = file
+        self.findings += inner.findings
+        self.notes += inner.notes

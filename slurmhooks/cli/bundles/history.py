@@ -84,6 +84,16 @@ def before(events: Sequence[Event], present: str | None) -> str | None:
     return stack[-1] if stack else None
 
 
+def before_off(events: Sequence[Event]) -> str | None:
+    """Return the id of the set in force before handlers were switched off; None if none are switched off now."""
+    target = None
+    for event in reversed(events):
+        if event.verb != "off":
+            break
+        target = event.before
+    return target
+
+
 def latest(events: Sequence[Event]) -> list[str]:
     """Return the ids of the bundles, the one that came into force last at the end; each once."""
     return list(dict.fromkeys(event.bundle for event in reversed(events)))[::-1]

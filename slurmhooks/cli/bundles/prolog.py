@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Prolog that contains a bundle: from Slurm 23.11 on, slurmctld sends it to the slurmd of each configless node."""
+"""A Prolog that carries a set: from Slurm 23.11 on, slurmctld sends it to the slurmd of each configless node."""
 
 import base64
 import os
@@ -13,20 +13,20 @@ from slurmhooks.cli.bundles import archive, contents, signature
 from slurmhooks.files import home, slurm_conf
 from slurmhooks.site import sources as site
 
-CARRIED = re.compile(rb"deploys bundle ([0-9a-f]+) on a node")
+CARRIED = re.compile(rb"deploys (?:bundle|set) ([0-9a-f]+) on a node")
 LONGEST_HEAD = 1024
 """Bytes of a script in which its first lines are."""
 HEAD = """\
 #!/bin/sh
-# Made by 'slurmhooks deploy': deploys bundle {bundle} on a node before the next job starts there.
+# Made by 'slurmhooks deploy': deploys set {bundle} on a node before the next job starts there.
 # If that fails, Slurm drains the node and requeues the job.
 set -eu
 conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
 home=$conf
 # If this names a folder that 'slurmhooks deploy' does not accept, that fails.
 [ ! -e "$conf/{home}" ] || home=$(cat "$conf/{home}")
-if [ "$(readlink "$home/{current}")" = bundles/{bundle} ] && [ "$(readlink "$home/{toml}")" = {current}/{toml} ] &&
-    [ -f "$home/{toml}" ] && [ ! -e "$home/{unfinished}" ]; then
+if [ "$(readlink "$home/{pointer}")" = {sets}/{bundle} ] && [ -f "$home/{pointer}/{toml}" ] &&
+    [ ! -e "$home/{unfinished}" ]; then
     exit 0
 fi
 umask 022
@@ -48,7 +48,8 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
     archive_name = f"{bundle}{archive.SUFFIX}"
     text = HEAD.format(
         bundle=bundle,
-        current=site.DEPLOYED,
+        pointer=home.SET,
+        sets=home.SETS,
         toml=site.FILE_NAME,
         unfinished=contents.UNFINISHED,
         home=home.FILE_NAME,
@@ -63,11 +64,11 @@ def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
 
 
 def others(sysconfdir: Path, present: str | None) -> list[str]:
-    """Return a text for each Prolog of slurm.conf that carries another bundle than the one in force.
+    """Return a text for each Prolog of slurm.conf that carries another set than the one in force.
 
     Args:
         sysconfdir: the folder of slurm.conf.
-        present: the id of the bundle in force.
+        present: the id of the set in force.
     """
     texts = []
     for line in slurm_conf.lines(slurm_conf.file_in(str(sysconfdir))):

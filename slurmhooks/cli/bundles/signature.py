@@ -27,6 +27,11 @@ def beside(bundle: Path) -> Path:
     return bundle.with_name(bundle.name + SUFFIX)
 
 
+def is_required(sysconfdir: Path) -> bool:
+    """Tell whether this machine accepts only signed archives."""
+    return not is_absent(str(sysconfdir / ALLOWED))
+
+
 def sign(bundle: Path, key: Path) -> Path:
     """Sign a bundle; return the path of the signature.
 

@@ -67,16 +67,35 @@ def of_files(paths: tuple[Path, ...]) -> Report:
     return _report(loaded, [*loaded.registry.all_handlers(), *loaded.health], loaded.findings, None, [])
 
 
+def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> Report:
+    """Load everything that the daemons of this machine would load, and check only whether it is called.
+
+    Args:
+        sysconfdir: the folder of slurm.conf.
+        plugin_dir: the folder of the plugins; None: it is not known.
+    """
+    from slurmhooks.cli import manifests, whole_site
+    from slurmhooks.cli.checks import lines, slurmd
+
+    loaded = whole_site.Loaded()
+    loaded.load(sysconfdir)
+    findings = [*loaded.findings, *loaded.disabled]
+    if plugin_dir is not None:
+        findings += lines.never_called(loaded.lines, plugin_dir / manifests.PLUGIN)
+        findings += slurmd.never_called(loaded.lines, plugin_dir)
+    return _report(loaded, rows(loaded), findings, None, [])
+
+
 def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> Report:
     """Check everything that the daemons of this machine would load, and whether Slurm calls it.
 
     Args:
         sysconfdir: the folder of slurm.conf.
         plugin_dir: the folder of the plugins; None: that of slurm.conf.
-        staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
+        staged: the files are still to be put in place: omit slurmctld and the manifest.
     """
     from slurmhooks.cli import build_record, configuration, manifests, whole_site
-    from slurmhooks.cli.checks import access, calls, health, lines, power
+    from slurmhooks.cli.checks import access, calls, health, lines, power, slurmd
 
     loaded = whole_site.Loaded()
     loaded.load(sysconfdir)
@@ -91,8 +110,8 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
         findings += lines.needs_sources(loaded.registry, record)
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
-        if not staged:
-            findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
+        findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
+        findings += slurmd.never_called(loaded.lines, folder)
     findings += calls.never_called(loaded, sysconfdir, folder)
     findings += health.problems(loaded, sysconfdir, folder)
     findings += power.problems(loaded, sysconfdir, folder)

@@ -11,7 +11,6 @@ from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, fit, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.fields import LISTS
-from slurmhooks.files import home
 from slurmhooks.log import visible
 from slurmhooks.site import loading
 from slurmhooks.site import sources as site
@@ -64,7 +63,7 @@ def collect(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         findings = fit.misfits(build, folder)
     else:
         findings = [f"no plugins in {folder or 'the folders of PluginDir'}: {build_record.BUILD}"]
-    findings += loading.problems(Path(home.of(str(sysconfdir)), site.FILE_NAME))
+    findings += loading.problems(Path(site.config_in(str(sysconfdir))))
     running, notes = controllers.find_running(sysconfdir)
     findings += controllers.findings(running, build.sources if build else None)
     scrun = slurm.find_program("scrun")

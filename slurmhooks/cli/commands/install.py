@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, parameters, scrun_lua, slurm
+from slurmhooks.cli import build_record, configuration, manifests, parameters, scrun_lua, slurm
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.files import durable, slurm_conf
+from slurmhooks.site import variants
 
 ABSOLUTE = click.Path(path_type=Path)
 
@@ -32,8 +33,14 @@ ABSOLUTE = click.Path(path_type=Path)
     show_default=parameters.CHOSEN,
     help="Where slurm.conf is.",
 )
+@click.option(
+    "--lean",
+    is_flag=True,
+    help="Leave out the callbacks of SPANK that cost Slurm time: a process for each prolog and epilog, and with"
+    " contain_spank a clone for each task. Only for sites without such handlers.",
+)
 @click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: copy into this folder instead of /.")
-def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Path) -> None:
+def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool, destdir: Path) -> None:
     """Copy the plugins to where Slurm looks for them, and list the lines that Slurm's configuration needs.
 
     This command does not change configuration files of Slurm, except a scrun.lua that it wrote itself.
@@ -70,7 +77,7 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
 
     for loss in losses(build_record.BuildRecord.load(configuration.below(destdir, folder)), record):
         click.echo(f"{click.style('warning:', fg='yellow')} {loss}", err=True)
-    written = copy_plugins(record, source, configuration.below(destdir, folder))
+    written = copy_plugins(record, source, configuration.below(destdir, folder), lean)
     unchanged = len(build_record.plugins_of(record)) - written
     click.echo(f"{folder}: files written: {written}, unchanged: {unchanged}")
     if build_record.TEMPLATE in record.files:
@@ -81,14 +88,23 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
 
 
-def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -> int:
-    """Copy a build to the PluginDir and remove leftovers of an older build; return how many files were written."""
+def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path, lean: bool) -> int:
+    """Copy a build to the PluginDir and remove leftovers of an older build; return how many files were written.
+
+    Args:
+        record: of the build.
+        source: its folder.
+        folder: the PluginDir.
+        lean: choose the SPANK plugin that leaves callbacks out.
+    """
     before = build_record.files_of(folder)
     names = build_record.plugins_of(record)
     written = 0
     # Copy the stubs last: an srun that starts meanwhile must not load a new stub with an old library.
     for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
-        if not _is_chosen_variant(folder / name, names):
+        if lean and name == manifests.PLUGIN:
+            written += _link(folder / name, f"slurmhooks/spank_python-{variants.LEAN}.so")
+        else:
             written += _copy(source / name, folder / name)
     _copy(build_record.BuildRecord.path_in(source), build_record.BuildRecord.path_in(folder))
     for name in before - set(names):
@@ -96,13 +112,16 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -
     return written
 
 
-def _is_chosen_variant(target: Path, names: list[str]) -> bool:
-    """Tell whether a file is a link by 'slurmhooks compile' to a variant that this build also has."""
-    return target.is_symlink() and os.readlink(target) in names
+def _link(target: Path, variant: str) -> bool:
+    if target.is_symlink() and os.readlink(target) == variant:
+        return False
+    durable.make(target.parent)
+    durable.link(target, variant)
+    return True
 
 
 def _copy(source: Path, target: Path) -> bool:
-    if target.exists() and filecmp.cmp(source, target, shallow=False):
+    if not target.is_symlink() and target.exists() and filecmp.cmp(source, target, shallow=False):
         return False
     mode = 0o755 if source.suffix == ".so" or source.name in build_record.PROGRAMS else 0o644
     durable.make(target.parent)

@@ -17,8 +17,6 @@ RECORDS_D = "/opt/spank"
 RECORDS = f"{RECORDS_D}/records"
 """The file for records, one JSON object per line, which daemons, users' commands and tasks can write."""
 PLUGIN = "/usr/local/lib/slurm/spank_python.so"
-WHOLE_PLUGIN = f"ln -sf slurmhooks/spank_python-full.so {PLUGIN}.new && mv {PLUGIN}.new {PLUGIN}"
-"""Restores the variant of the plugin with all callbacks after 'slurmhooks compile' has chosen another one."""
 HERE = Path(__file__).parent
 
 Done = subprocess.CompletedProcess[str]
@@ -49,7 +47,7 @@ class Site:
 
     def hooks(self, **files: str) -> None:
         """Install exactly these hook files in hooks.d, without a manifest."""
-        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest; {WHOLE_PLUGIN}")
+        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest")
         for stem, text in files.items():
             self.cluster.put(text, f"{HOOKS_D}/{stem}.py")
 

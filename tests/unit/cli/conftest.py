@@ -17,7 +17,7 @@ from slurmhooks import identity
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, main, output, slurm
 from slurmhooks.handlers.definitions import PACKAGE
-from slurmhooks.site.variants import VARIANTS
+from slurmhooks.site.variants import LEAN
 
 from .fake_plugin import plugin
 
@@ -130,8 +130,7 @@ class Site:
         (self.plugins / "slurmhooks" / "libcore.so").touch()
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
             (self.plugins / name).write_bytes(plugin("24.11.5"))
-        for variant in VARIANTS:
-            (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_bytes(plugin("24.11.5"))
+        (self.plugins / "slurmhooks" / f"spank_python-{LEAN}.so").write_bytes(plugin("24.11.5"))
         self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
         self.plugstack("required spank_python.so")
         (self.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
@@ -144,6 +143,12 @@ class Site:
     def plugstack(self, *lines: str) -> None:
         """Write these lines to plugstack.conf."""
         (self.etc / "plugstack.conf").write_text("\n".join([*lines, ""]))
+
+    def lean(self) -> None:
+        """Let the plugin be the one that leaves callbacks out."""
+        plugin = self.plugins / "spank_python.so"
+        plugin.unlink()
+        plugin.symlink_to(f"slurmhooks/spank_python-{LEAN}.so")
 
     def file(self, text: str, name: str = "a.py") -> Path:
         """Write a hook file."""

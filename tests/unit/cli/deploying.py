@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.cli.bundles.store import Store
-
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
 
@@ -52,13 +50,6 @@ def rollback(site: "Site", run: "Call", *arguments: str) -> Any:
     result = run("rollback", *arguments, "--sysconfdir", site.etc, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
-
-
-def rollback_of(site: "Site") -> str:
-    """Return the id that a rollback would go to."""
-    before = Store(site.etc).before()
-    assert before is not None
-    return before
 
 
 def handlers(site: "Site") -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slurmhooks.cli.bundles import archive, signature
+from slurmhooks.cli.bundles.archive import File
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Finding
 
@@ -44,44 +45,47 @@ def folder(write: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_the_same_files_make_the_same_bytes(folder: Path, run: "Call", tmp_path: Path) -> None:
-    """The id depends on names and contents, but not on times, modes, owners or the order of folders."""
+    """The id depends on names and contents, but not on times, owners or the order of folders."""
     first, second = tmp_path / "one.tar", tmp_path / "two.tar"
     result = run("bundle", folder, "--output", first, "--json")
     report = json.loads(result.stdout)
     assert report["files"] == [
         *("hooks.d/a.py", "hooks.d/b.py", "job_submit.site.lua", "packages/shared/__init__.py", "slurmhooks.toml")
     ]
-    assert "[hooks] modules: elsewhere is not in the bundle" in result.stderr
+    assert "[hooks] modules: elsewhere is not in the set" in result.stderr
     assert "shared" not in result.stderr
     os.utime(folder / "hooks.d" / "a.py", (1, 1))
-    (folder / "hooks.d" / "b.py").chmod(0o600)
+    (folder / "hooks.d" / "b.py").chmod(0o755)
     run("bundle", folder, "--output", second)
     assert first.read_bytes() == second.read_bytes()
     assert archive.identity(first.read_bytes()) == report["bundle"]
+    (folder / "hooks.d" / "b.py").chmod(0o600)
+    run("bundle", folder, "--output", second)
+    private = archive.identity(second.read_bytes())
+    assert private != report["bundle"]
+    (folder / "hooks.d" / "b.py").chmod(0o644)
     (folder / "hooks.d" / "a.py").write_text("A")
     run("bundle", folder, "--output", second)
     assert archive.identity(second.read_bytes()) != report["bundle"]
 
 
-def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], run: "Call") -> None:
-    """Files outside of the folder, missing files and hidden files are findings, all at once, and nothing is written."""
+def test_what_no_set_can_hold(folder: Path, write: Callable[..., Path], run: "Call") -> None:
+    """Missing files, hidden files and names outside are findings, all at once, and nothing is written."""
     write(
         "site/slurmhooks.toml",
-        '[hooks]\npaths = ["/etc/hooks.d/*.py", "../x.py", ".hidden.py"]\npackages = ["gone", "/p"]\n'
+        '[hooks]\npaths = ["/no/hooks.d/*.py", "../x.py", ".hidden.py"]\npackages = ["gone"]\n'
         '[scrun]\nlua = "gone.lua"\n',
     )
     write("site/plugstack.conf", "required spank_python.so hooks.d/*.py\noptional spank_python.so config=/x/y.toml\n")
     result = run("bundle", folder, "--output", folder / "b.tar")
     assert result.exit_code == 1
     for words in (
-        "[hooks] paths names /etc/hooks.d/*.py: a bundle replaces only files below the folder of slurmhooks.toml",
-        "[hooks] paths names ../x.py: ",
-        "[hooks] paths names .hidden.py: a bundle has no hidden files",
+        "/no/hooks.d: does not exist; hook files are expected in it",
+        "[hooks] paths names ../x.py: that is outside of the folder of slurmhooks.toml: write an absolute name",
+        "[hooks] paths names .hidden.py: a set has no hidden files",
         "gone: No such file or directory; [hooks] packages names it",
-        "[hooks] packages names /p: ",
         "gone.lua: No such file or directory; [scrun] lua names it",
-        "below slurmhooks.d/current: write slurmhooks.d/current/hooks.d/*.py into the line",
-        "no bundle can replace config=/x/y.toml",
+        "/x/y.toml: No such file or directory; config= of plugstack.conf names it",
     ):
         assert words in result.output, result.output
     assert not (folder / "b.tar").exists()
@@ -141,7 +145,7 @@ def long_name() -> bytes:
 def test_names_outside_of_the_folder(name: str) -> None:
     """An archive with such a name is refused."""
     with pytest.raises(Finding, match="it is not a file of a bundle"):
-        archive.unpack(archive.pack({"slurmhooks.toml": b"", name: b""}), "x.tar")
+        archive.unpack(archive.pack({"slurmhooks.toml": File(b""), name: File(b"")}), "x.tar")
 
 
 def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
@@ -149,15 +153,15 @@ def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
     (folder / "link").symlink_to("/etc/shadow")
     subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "link.tar", "link", "slurmhooks.toml"], check=True)
     subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "plain.tar", "slurmhooks.toml"], check=True)
-    good = archive.pack({"slurmhooks.toml": b"", "a": b"x" * 1000})
+    good = archive.pack({"slurmhooks.toml": File(b""), "a": File(b"x" * 1000)})
     archives = {
         "not a file of a bundle": (tmp_path / "link.tar").read_bytes(),
         "not a bundle": b"",
         "as 'slurmhooks bundle' makes it": (tmp_path / "plain.tar").read_bytes(),
         "or damaged": good + b"more",
         "a": good[:700],
-        "not a bundle as": archive.pack({"slurmhooks.toml": b"", "a": b"", "a/b": b""}),
-        "bundle as": archive.pack({"a": b""}),
+        "not a bundle as": archive.pack({"slurmhooks.toml": File(b""), "a": File(b""), "a/b": File(b"")}),
+        "bundle as": archive.pack({"a": File(b"")}),
         "recursion": long_name() * 3000 + good,
     }
     for words, data in archives.items():
@@ -204,7 +208,7 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     assert "is writable by everybody" in deployed()
     allowed.chmod(0o644)
     bundle.chmod(0o666)
-    assert "signed by alice@site: it was in force already" in deployed()
+    assert "signed by alice@site: unchanged, it was in force already" in deployed()
 
 
 def test_another_ssh_keygen(site: "Site", run: "Call", keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:

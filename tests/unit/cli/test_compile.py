@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``slurmhooks compile``: which variant of the plugin it installs, and what it prints about that."""
+"""``slurmhooks compile``: when it writes a manifest, and what it prints about that."""
 
 import errno
 import os
@@ -10,44 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmhooks.cli import manifests
-from slurmhooks.cli.findings import Finding
 from slurmhooks.files import durable
 from tests.unit.cli.conftest import HEAD, INIT
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Site
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A PluginDir with three variants, and the plugin as installed."""
-    (tmp_path / "slurmhooks").mkdir()
-    for name in ("minimal", "job", "task"):
-        (tmp_path / "slurmhooks" / f"spank_python-{name}.so").touch()
-    (tmp_path / "spank_python.so").touch()
-    return tmp_path
-
-
-def test_variant(folder: Path) -> None:
-    """The plugin becomes a link to the variant beside it, and compile prints the callbacks that the variant exports."""
-    assert manifests.choose_variant(folder, "task") == "exports user_init, task_post_fork, task_exit"
-    assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
-    assert manifests.choose_variant(folder, "minimal") == "exports no callback that costs extra time"
-    assert sorted(path.name for path in folder.iterdir()) == ["slurmhooks", "spank_python.so"]
-
-
-def test_missing_variant(folder: Path) -> None:
-    """A variant that is not installed is a finding, and nothing is changed."""
-    with pytest.raises(Finding, match=r"spank_python-full.so is missing: run 'slurmhooks install' again"):
-        manifests.choose_variant(folder, "full")
-    assert not (folder / "spank_python.so").is_symlink()
-
-
-def test_restart_of_slurmd(folder: Path) -> None:
-    """A prolog that the previous variant lacked is called only after a restart of slurmd; only then compile says so."""
-    for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
-        assert (manifests.RESTART in manifests.choose_variant(folder, name)) == asked, name
 
 
 def read_only(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
@@ -67,19 +34,15 @@ def read_only(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
     refuse("link")
 
 
-def test_a_shared_folder_that_is_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variant of this machine is chosen although the manifest cannot be written; an equal one is not written."""
+def test_a_folder_that_is_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest that cannot be written is a finding, unless an equal one is there."""
     site.file(INIT)
     site.compile()
-    plugin = site.plugins / "spank_python.so"
-    plugin.unlink()
     read_only(monkeypatch, site.etc)
     site.compile()
-    assert os.readlink(plugin) == "slurmhooks/spank_python-minimal.so"
     site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
     result = site.call("compile")
     assert result.exit_code == 1
-    assert os.readlink(plugin) == "slurmhooks/spank_python-job.so"
     words = "slurmhooks.manifest: Read-only file system: the manifest was not written; the hooks work"
     assert words in result.output, result.output
 
@@ -102,39 +65,18 @@ def test_handlers_are_counted(site: "Site") -> None:
         (site.etc / "plugstack.conf").write_text("")
 
 
-def test_plugins_that_are_read_only(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the variant cannot be chosen, a plugin that exports enough stays; otherwise compile says what to do."""
+def test_a_handler_that_is_never_called(site: "Site") -> None:
+    """With the lean plugin no manifest is written for a handler that Slurm does not call."""
     site.file(INIT)
-    read_only(monkeypatch, site.plugins)
-    result = site.call("compile")
-    assert result.exit_code == 0
-    assert "spank_python.so: stays as it is (Read-only file system)" in result.output
-    assert (site.etc / "slurmhooks.manifest").exists()
-    monkeypatch.undo()
-    site.compile()
-    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
-    read_only(monkeypatch, site.plugins)
-    result = site.call("compile")
-    assert result.exit_code == 1
-    assert "it must become a link to slurmhooks/spank_python-job.so: run 'slurmhooks compile' where" in result.output
-
-
-def test_only_the_manifest(site: "Site") -> None:
-    """slurmd writes only the manifest: it does not choose a variant, which could leave out what is called next."""
-    plugin = site.plugins / "spank_python.so"
-    site.file(INIT)
-    result = site.call("compile", "--only-manifest")
-    assert result.exit_code == 0, result.output
-    assert (site.etc / "slurmhooks.manifest").exists()
-    assert not plugin.is_symlink()
+    site.lean()
     site.compile()
     before = (site.etc / "slurmhooks.manifest").read_bytes()
     site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
-    result = site.call("compile", "--only-manifest")
+    result = site.call("compile")
     assert result.exit_code == 1
     assert "Slurm would never call handler a:prolog" in result.output
+    assert "run 'slurmhooks install' without --lean" in result.output
     assert (site.etc / "slurmhooks.manifest").read_bytes() == before
-    assert os.readlink(plugin) == "slurmhooks/spank_python-minimal.so"
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "replaced"])

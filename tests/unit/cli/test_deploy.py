@@ -4,20 +4,20 @@
 import errno
 import os
 from collections.abc import Callable
-from functools import partialmethod
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmhooks.cli import controllers
-from slurmhooks.cli.bundles import store
+from slurmhooks.cli.bundles import retention
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.files import durable
 from slurmhooks.power import delivery, handover
 from slurmhooks.power import process as power
 from slurmhooks.worker import requests
-from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback, rollback_of
+from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call, Site
@@ -55,7 +55,6 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
     one = deploy(first)
     assert handlers(site) == ["a:version_1"]
     assert "up to date" in site.check().output
-    assert f"note: {site.hooks}/*.py: not read, because a bundle is in force" in site.check().output
     two = deploy(second)
     assert (two["before"], two["notes"]) == (one["bundle"], [])  # no note about the folder of the check
     assert handlers(site) == ["a:version_2"]
@@ -65,7 +64,7 @@ def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], de
     assert handlers(site) == ["a:version_0"]
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert "nothing was in force before this bundle; kept: " in result.output
+    assert "nothing was in force before this set; kept: " in result.output
     rollback(site, run, two["bundle"])
     assert handlers(site) == ["a:version_2"]
     assert deploy(second)["before"] == two["bundle"]
@@ -109,11 +108,18 @@ def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path]
     result = run("deploy", bundle, "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert (
-        f"has the lines of spank_python.so: required spank_python.so; the bundle was made for: {line}" in result.output
+        "has the lines of spank_python.so: spank_python.so; the set was made for: spank_python.so slurmhooks.d/current/"
+        in result.output
     )
     site.plugstack(line)
     deploy(bundle)
     assert handlers(site) == ["a:init"]
+    site.plugstack(line.replace("fast=1", "slow=1"))
+    assert handlers(site) == ["a:init"]
+    assert run("status", "--sysconfdir", site.etc).exit_code == 0
+    site.plugstack("required spank_python.so other.d/*.py")
+    assert handlers(site) == []
+    assert any("other.d/*.py: the set in force does not have it" in text for text in site.found())
 
 
 def test_empty_folders(site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path) -> None:
@@ -133,59 +139,92 @@ def test_empty_folders(site: "Site", make: Callable[..., Path], deploy: Callable
     deploy(bundle)  # its files are unchanged
 
 
-def test_the_plugin_offers_what_both_need(
-    site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_what_the_plugin_does_not_call(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
 ) -> None:
-    """Before and after the switch, the SPANK plugin exports the callbacks of the handlers in force."""
+    """A set whose handler the installed plugin leaves out is refused, and so is a return to one."""
+    prolog = deploy(make("prolog", PROLOG))["bundle"]
     deploy(make("none", INIT))
-    plugin = site.plugins / "spank_python.so"
-    assert os.readlink(plugin).endswith("-minimal.so")
-    seen = []
-    switch = Store.switch
-
-    def observe(self: Store, bundle: str, before: str | None) -> None:
-        seen.append(os.readlink(plugin))
-        switch(self, bundle, before)
-        seen.append(os.readlink(plugin))
-
-    monkeypatch.setattr(Store, "switch", observe)
-    deploy(make("prolog", PROLOG))
-    deploy(make("none-again", INIT + "# again\n"))
-    assert [name.rpartition("-")[2] for name in seen] == ["job.so"] * 4
-    assert os.readlink(plugin).endswith("-minimal.so")
+    site.lean()
+    for words in (("deploy", make("another", f"{PROLOG}# another\n")), ("rollback",), ("rollback", prolog)):
+        result = run(*words, "--sysconfdir", site.etc)
+        assert result.exit_code == 1
+        assert "Slurm would never call handler a:prolog" in result.output
+        assert "run 'slurmhooks install' without --lean" in result.output
+        assert handlers(site) == ["a:init"]
 
 
+@pytest.mark.parametrize("when", ["prepare", "reload"])
 def test_slurmctld_refuses(
-    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    deploy: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
 ) -> None:
-    """If slurmctld does not load a bundle that passed the check, the previous bundle is put in force again."""
+    """slurmctld is asked before the switch; if it refuses after it all the same, the previous set is in force again."""
     before = deploy(make("good", HANDLER.format(1)))["bundle"]
-    asked: list[str | None] = []
+    asked: list[tuple[str, str | None]] = []
 
-    def refuse(sysconfdir: Path) -> list[str]:
-        asked.append(Store(sysconfdir).deployed)
-        return ["the workers refuse"] if len(asked) == 1 else []
+    def answer(call: str, sysconfdir: Path) -> list[str]:
+        asked.append((call, Store(sysconfdir).deployed))
+        return ["the workers refuse"] if call == when and len(asked) < 3 else []
 
     monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
-    monkeypatch.setattr(controllers, "reload", refuse)
+    monkeypatch.setattr(controllers, "reload", lambda folder: answer("reload", folder))
+    monkeypatch.setattr(controllers, "prepare", lambda folder, _: answer("prepare", folder))
     result = run("deploy", make("bad", HANDLER.format(2)), "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "the workers refuse" in result.output
-    assert asked[0] not in (None, before)
-    assert asked[1:] == [before]
+    assert asked[0] == ("prepare", before)
+    if when == "reload":
+        assert asked[1][1] not in (None, before)
+    assert asked[2:] == ([] if when == "prepare" else [("reload", before)])
     assert handlers(site) == ["a:version_1"]
 
 
-def test_five_are_kept(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
-    """Of seven bundles, the last five can be returned to."""
-    ids = [deploy(make(str(number), HANDLER.format(number)))["bundle"] for number in range(store.KEPT + 2)]
-    assert Store(site.etc).kept() == ids[-store.KEPT :]
-    assert sorted(path.name for path in (site.etc / "slurmhooks.d" / "bundles").iterdir()) == sorted(ids[-store.KEPT :])
-    rollback(site, run, ids[2])
-    assert handlers(site) == ["a:version_2"]
+def test_what_is_kept(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    deploy: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sets are kept as long as a job may run that has begun under them, and the last five in any case."""
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "PartitionName=p MaxTime=10-00:00:00")
+    ids = [deploy(make(str(number), HANDLER.format(number)))["bundle"] for number in range(retention.KEPT + 2)]
+    assert set(ids) <= set(Store(site.etc).kept())
+    today = retention.today()
+    monkeypatch.setattr(retention, "today", lambda: today + timedelta(days=9))
+    deploy(make("again", HANDLER.format(9)))
+    assert set(ids) <= set(Store(site.etc).kept())
+    rollback(site, run, ids[1])
+    assert handlers(site) == ["a:version_1"]
+    monkeypatch.setattr(retention, "today", lambda: today + timedelta(days=11))
+    deploy(make("later", HANDLER.format(10)))
+    assert Store(site.etc).kept()[:-2] == [*ids[-2:], Store(site.etc).events()[-3].bundle]
     result = run("rollback", ids[0], "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert f"there is no bundle {ids[0]}" in result.output
+    assert f"there is no set {ids[0]}" in result.output
+
+
+@pytest.mark.parametrize(
+    ("lines", "days"),
+    [
+        (["PartitionName=a MaxTime=1:00:00"], 7),
+        (["PartitionName=a MaxTime=14400"], 10),
+        (["PartitionName=a MaxTime=8-12", "PartitionName=b"], 365),
+        (["PartitionName=DEFAULT MaxTime=30-0", "PartitionName=a", "PartitionName=b MaxTime=5"], 30),
+        (["PartitionName=a MaxTime=UNLIMITED"], 365),
+        (["PartitionName=a MaxTime=99999999999999-0"], 365),
+        ([], 365),
+    ],
+)
+def test_how_long_a_job_may_take(site: "Site", lines: list[str], days: int) -> None:
+    """The period is the longest MaxTime of the partitions, at least a week and at most a year."""
+    site.conf(*lines)
+    assert retention.period(str(site.etc / "slurm.conf")) == timedelta(days=days)
 
 
 def test_whose_bundles_are_deployed(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
@@ -204,34 +243,28 @@ def test_files_that_were_changed(
     """rollback does not return to a bundle whose files somebody has edited; deploying it again repairs them."""
     first = deploy(make("one", HANDLER.format(1)))["bundle"]
     deploy(make("two", HANDLER.format(2)))
-    (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
+    (site.etc / "slurmhooks.d" / "sets" / first / "hooks.d" / "a.py").write_text("")
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert f"bundles/{first}: its files were changed by hand" in result.output
+    assert f"sets/{first}: its files were changed by hand" in result.output
     assert handlers(site) == ["a:version_2"]
     deploy(open_folder / "one.tar")
     assert handlers(site) == ["a:version_1"]
-    (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
-    assert "put another bundle in force" in run("deploy", open_folder / "one.tar", "--sysconfdir", site.etc).output
+    (site.etc / "slurmhooks.d" / "sets" / first / "hooks.d" / "a.py").write_text("")
+    assert "put another set in force" in run("deploy", open_folder / "one.tar", "--sysconfdir", site.etc).output
 
 
 def test_what_rollback_refuses(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
 ) -> None:
-    """Without a deployment, or with a slurmhooks.toml that somebody put there by hand, rollback changes nothing."""
+    """Without a deployment, or with an id that is not kept, rollback changes nothing."""
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
     assert "nothing was deployed on this machine" in result.output
-    bundle = deploy(make("one", HANDLER.format(1)))["bundle"]
-    (site.etc / "slurmhooks.toml").unlink()
-    (site.etc / "slurmhooks.toml").write_text("# by hand\n")
-    result = run("rollback", "--sysconfdir", site.etc)
+    deploy(make("one", HANDLER.format(1)))
+    result = run("rollback", "0123456789abcdef", "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert "slurmhooks.toml is not a bundle's: name the bundle" in result.output
-    rollback(site, run, bundle)
-    assert handlers(site) == ["a:version_1"]
-    rollback(site, run, rollback_of(site))
-    assert (site.etc / "slurmhooks.toml").read_text() == "# by hand\n"
+    assert "there is no set 0123456789abcdef" in result.output
 
 
 def test_a_history_that_is_damaged(
@@ -251,30 +284,6 @@ def test_a_history_that_is_damaged(
     assert handlers(site) == ["a:version_2"]
 
 
-def test_plugins_that_cannot_be_replaced(
-    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A bundle that needs another SPANK plugin changes nothing if the folder of the plugins is read-only."""
-    first = deploy(make("one", INIT))["bundle"]
-    bundle = make("two", PROLOG)
-    real = durable.link
-
-    def link(path: Path, target: str) -> None:
-        if path.parent == site.plugins:
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
-        real(path, target)
-
-    with monkeypatch.context() as context:
-        context.setattr(durable, "link", link)
-        result = run("deploy", bundle, "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert f"{site.plugins / 'spank_python.so'}: Read-only file system: it must become a link" in result.output
-    assert f"is not deployed; {first} stays in force" in result.output
-    assert Store(site.etc).unfinished is None
-    assert handlers(site) == ["a:init"]
-    assert deploy(bundle)["notes"] == deploy(bundle)["notes"]  # nothing was left to finish
-
-
 def test_a_home_elsewhere(
     site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -291,38 +300,23 @@ def test_a_home_elsewhere(
     assert result.exit_code == 0, result.output
     assert handlers(site) == ["a:version_1"]
     assert sorted(path.name for path in site.etc.iterdir()) == before
-    assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]
+    assert sorted(path.name for path in place.iterdir()) == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
 
 
-@pytest.mark.parametrize(
-    ("error", "name", "words"),
-    [
-        (errno.EBUSY, "slurmhooks.toml", "slurmhooks.toml: mounted, so that no link can replace it: mount the folder"),
-        (errno.EROFS, "history", "Read-only file system: 'deploy' and 'rollback' must write"),
-        (errno.EROFS, "current", "Read-only file system: 'deploy' and 'rollback' must write"),
-    ],
-)
+@pytest.mark.parametrize("name", ["unfinished", "slurmhooks.set"])
 def test_what_cannot_be_replaced(
-    site: "Site",
-    run: "Call",
-    make: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    error: int,
-    name: str,
-    words: str,
+    site: "Site", run: "Call", make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A mounted slurmhooks.toml or a read-only folder changes nothing, and the error says what to do."""
+    """A read-only folder changes nothing, and the error says what to do."""
     site.file(HANDLER.format(0))
     bundle = make("one", HANDLER.format(1))
-    kept: list[str] = []
-    monkeypatch.setattr(Store, "switch", partialmethod(_note_kept, Store.switch, kept))
 
     def refuse(call: str) -> None:
         real = getattr(durable, call)
 
         def refusing(path: Path, *arguments: object) -> None:
             if path.name == name:
-                raise OSError(error, os.strerror(error), str(path))
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
             real(path, *arguments)
 
         monkeypatch.setattr(durable, call, refusing)
@@ -333,18 +327,11 @@ def test_what_cannot_be_replaced(
         refuse("link")
         result = run("deploy", bundle, "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert words in result.output, result.output
+    assert "Read-only file system: 'deploy' and 'rollback' must write" in result.output, result.output
     assert "nothing has changed" in result.output
     assert handlers(site) == ["a:version_0"]
-    assert Store(site.etc).unfinished is None
-    assert Store(site.etc).kept() == kept
-    assert not (site.etc / "slurmhooks.d" / "current").is_symlink()
-
-
-def _note_kept(store: Store, switch: Callable[..., None], kept: list[str], *arguments: object) -> None:
-    """Keep which bundles could be deployed before a switch."""
-    kept += store.kept()
-    switch(store, *arguments)
+    store = Store(site.etc)
+    assert (store.unfinished, store.events(), store.deployed) == (None, [], None)
 
 
 def test_an_exposed_folder(site: "Site", run: "Call", make: Callable[..., Path]) -> None:

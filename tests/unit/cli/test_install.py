@@ -81,21 +81,18 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
     assert (plugins / "auth_munge.so").exists()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_the_variant_that_compile_chose_stays(
-    run: Run, machine: Machine, build: Path, plugins: Path, known: bool
-) -> None:
-    """An upgrade keeps the variant without prolog and epilog, unless the new build lacks that variant."""
-    chosen = "slurmhooks/spank_python-minimal.so"
+def test_the_lean_plugin(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """--lean chooses the plugin that leaves callbacks out; without it, the one with all of them is installed again."""
     record = build_record.BuildRecord.load(build)
     assert record is not None
-    if known:
-        (build / chosen).write_bytes(plugin("24.11.5") + b"a variant")
-        replace(record, files=[*record.files, chosen]).save(build)
-    (plugins / "spank_python.so").symlink_to(chosen)
-    assert run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc).exit_code == 0
-    assert (plugins / "spank_python.so").is_symlink() == known
-    assert (plugins / "spank_python.so").read_bytes().endswith(b"a variant") == known
+    lean = "slurmhooks/spank_python-lean.so"
+    (build / lean).write_bytes(plugin("24.11.5") + b"lean")
+    replace(record, files=[*record.files, lean]).save(build)
+    words = ("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    for options, is_lean in ((("--lean",), True), ((), False), (("--lean",), True)):
+        assert run(*words, *options).exit_code == 0
+        assert (plugins / "spank_python.so").read_bytes().endswith(b"lean") == is_lean
+    assert (plugins / lean).read_bytes().endswith(b"lean")
 
 
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:

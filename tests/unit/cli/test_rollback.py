@@ -52,7 +52,7 @@ def test_a_prolog_is_written_after_success(
     assert (bad.exit_code, script.exists()) == (1, False)
     good = run("deploy", make("two", HANDLER.format(2)), "--sysconfdir", site.etc, "--prolog", script, "--json")
     report = json.loads(good.stdout)
-    assert f"deploys bundle {report['bundle']} on a node" in script.read_text()
+    assert f"deploys set {report['bundle']} on a node" in script.read_text()
     assert report["notes"] == []
     undone = f"{script} carries {report['bundle']}, which comes back with the next job"
     assert undone in "".join(rollback(site, run)["notes"])
@@ -93,12 +93,11 @@ def test_the_prolog_carries_a_bundle(
         subprocess.run([script], env=environment, check=True)
         return (open_folder / "called").exists()
 
-    place = conf / "slurmhooks.d" / "bundles" / identity
+    place = conf / "slurmhooks.d" / "sets" / identity
     place.mkdir(parents=True)
-    (conf / "slurmhooks.d" / "current").symlink_to(f"bundles/{identity}")
     (place / "slurmhooks.toml").write_text("")
     assert deploys()
-    (conf / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    (conf / "slurmhooks.set").symlink_to(f"slurmhooks.d/sets/{identity}")
     assert not deploys()
     (conf / "slurmhooks.d" / "unfinished").write_text("")
     assert deploys()
@@ -106,5 +105,5 @@ def test_the_prolog_carries_a_bundle(
     (place / "slurmhooks.toml").unlink()
     assert deploys()
     machine.program("slurmhooks", "exit 1")  # type: ignore[attr-defined]
-    (conf / "slurmhooks.d" / "current").unlink()
+    (conf / "slurmhooks.set").unlink()
     assert subprocess.run([script], env=environment, check=False).returncode == 1

@@ -82,7 +82,7 @@ def test_a_manifest_that_launches_do_not_use(site: "Site", run: "Call", bundles:
     report, code = status(site, run, "--from", reports)
     assert code == 0
     assert [text.partition(":")[0] for text in report["manifests"]] == ["n1"]
-    hook_file = site.etc / "slurmhooks.d" / "current" / "hooks.d" / "a.py"
+    hook_file = site.etc / "slurmhooks.set" / "hooks.d" / "a.py"
     os.utime(hook_file, (1, 1))
     result = run("status", "--sysconfdir", site.etc)
     assert f"{hook_file.name} has changed since; run 'slurmhooks compile'" in result.output

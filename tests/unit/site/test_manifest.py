@@ -47,8 +47,22 @@ def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "a.py") == [f"file {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"]
 
 
+def test_arguments_for_handlers_do_not_matter(tmp_path: Path) -> None:
+    """A line is known by GLOB and config=; with Lua scripts, whose options may depend on them, by all arguments."""
+    path = tmp_path / "slurmhooks.manifest"
+    words = ["config=c", "failonerror", "x", "1"]
+    for lua in ((), ("5.4",)):
+        line = manifest_writer.Line(words, [Source(path="/x")], [], Registry((), ()), lua)
+        manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
+        alike = (["config=c", "x"], ["failonerror", "config=c", "x", "2"], ["init_failure_mode=job", "config=c", "x"])
+        others = (["x", "1"], ["config=d", "x", "1"], ["config=c", "--", "x"], ["config=c"], [])
+        assert manifest.read(words, str(path)) is not None
+        assert {manifest.read(args, str(path)) is not None for args in alike} == {not lua}
+        assert {manifest.read(args, str(path)) for args in others} == {None}
+
+
 def test_sources_come_back(tmp_path: Path) -> None:
-    """The sources of a line are read by its arguments, whatever bytes their names have."""
+    """The sources of a line are read by its GLOB, whatever bytes their names have."""
     path = tmp_path / "slurmhooks.manifest"
     names = ["/a b/%.py", "/ä#\udcff\n.py"]
     lines = [
@@ -61,7 +75,7 @@ def test_sources_come_back(tmp_path: Path) -> None:
     rows = manifest.read(["x", "y z"], str(path))
     assert rows is not None
     assert [source.path or source.module for source in manifest.sources(rows)] == [*names, "m"]
-    assert manifest.read(["x"], str(path)) is None
+    assert manifest.read(["config=c", "x"], str(path)) is None
     assert "\nlog " not in path.read_text(errors="surrogateescape")
     assert manifest.read(["x"], str(tmp_path / "missing")) is None
     path.write_text("slurmhooks-manifest 2 0x180b05\nline x\nsource %zz\nend\n")

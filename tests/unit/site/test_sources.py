@@ -204,24 +204,60 @@ def test_a_folder_that_is_not_mounted_yet(write: Write, tmp_path: Path, reader: 
 
 
 def test_the_home_has_the_configuration(write: Write, tmp_path: Path) -> None:
-    """slurmhooks.home names the folder of the configuration and of bundles; a file beside slurm.conf does not count."""
+    """slurmhooks.home names the folder of the configuration and of sets; a file beside slurm.conf does not count."""
     write("slurmhooks.toml", '[hooks]\nmodules = ["beside"]\n')
     place = tmp_path / "home"
     place.mkdir()
     write("slurmhooks.home", f"{place}\n")
     for read in (of_config, site.sources, lambda: site.values(site.config_name()), site.lua_version):
-        with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a bundle"):
+        with pytest.raises((ConfigError, LoadError), match=r"slurmhooks\.home names its folder: deploy a set"):
             read()
-    assert site.awaits_deployment("slurmhooks.d/current/*.py")
-    write("home/slurmhooks.d/bundles/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
-    write("home/slurmhooks.d/bundles/1/a.py", "")
-    (place / "slurmhooks.d" / "current").symlink_to("bundles/1")
-    (place / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    write("home/slurmhooks.d/sets/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
+    write("home/slurmhooks.d/sets/1/a.py", "")
+    (place / "slurmhooks.set").symlink_to("slurmhooks.d/sets/1")
     assert names(of_config()[1]) == ["deployed"]
-    assert of_line("slurmhooks.d/current/*.py x") == (["a.py"], ["x"])
-    (place / "slurmhooks.toml").unlink()
+    for line in ("*.py x", "slurmhooks.d/current/*.py x"):
+        assert of_line(line) == (["a.py"], ["x"])
+    (place / "slurmhooks.set").unlink()
     (place / "slurmhooks.toml").symlink_to(tmp_path / "slurmhooks.toml")
     assert names(site.sources()[0]) == ["beside"]
+
+
+def test_a_set_without_a_link(write: Write, tmp_path: Path) -> None:
+    """Where something was deployed, a link that is missing or leads nowhere is refused: live files do not come back."""
+    write("slurmhooks.toml", '[hooks]\nmodules = ["live"]\n')
+    write("hooks.d/a.py", "")
+    write("slurmhooks.d/sets/1/slurmhooks.toml", '[hooks]\nmodules = ["deployed"]\n')
+    write("slurmhooks.d/history", "[]")
+    link = tmp_path / "slurmhooks.set"
+    for target in (None, "slurmhooks.d/sets/2"):
+        if target is not None:
+            link.symlink_to(target)
+        for read in (
+            of_config,
+            site.sources,
+            lambda: of_line("hooks.d/*.py"),
+            lambda: of_line("config=slurmhooks.toml"),
+        ):
+            with pytest.raises((ConfigError, LoadError)):
+                read()
+    link.unlink()
+    link.symlink_to("slurmhooks.d/sets/1")
+    assert names(site.sources()[0]) == ["deployed"]
+
+
+def test_absolute_names_in_a_set(write: Write, tmp_path: Path) -> None:
+    """A set has its own copies of what its configuration and lines of plugstack.conf name by absolute names."""
+    write("slurmhooks.toml", "")
+    live = write("hooks.d/a.py", "")
+    copy = write(f"slurmhooks.d/sets/1/absolute{live}", "")
+    hooks = f'[hooks]\npaths = ["{live.parent}/*.py"]\npackages = ["{tmp_path}/p"]\n'
+    write("slurmhooks.d/sets/1/slurmhooks.toml", f'{hooks}[cli_filter]\nlua = "{tmp_path}/c.lua"\n')
+    (tmp_path / "slurmhooks.set").symlink_to("slurmhooks.d/sets/1")
+    packages, hook_file = site.sources()[0]
+    assert (hook_file.path, packages.packages) == (str(copy), f"{tmp_path}/slurmhooks.d/sets/1/absolute{tmp_path}/p")
+    assert site.script_of("cli_filter") == f"{tmp_path}/slurmhooks.d/sets/1/absolute{tmp_path}/c.lua"
+    assert [each.path for each in site.of_plugstack([f"{live.parent}/*.py"])[0]] == [str(copy)]
 
 
 @pytest.mark.parametrize("text", ["", "home\n", "/home\n/other\n", "\0"])

@@ -17,7 +17,7 @@ from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.cli.whole_site import guard_as_slurmctld, refused
 from slurmhooks.entry.scripts_and_rules import of_files, scripts_of
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.files import plugstack, plugstack_conf
+from slurmhooks.files import home, plugstack, plugstack_conf
 from slurmhooks.handlers.refusals import unknown_codes
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.hooks.option import Option
@@ -139,7 +139,7 @@ def _load(files: Sequence[Path], scripts: bool, of_scrun: bool) -> Registry:
         if left := refused(named):
             raise Findings(left)
         if of_scrun and named.config.scrun.lua is not None:
-            _not_tried(str(named.path.parent / named.config.scrun.lua))
+            _not_tried(home.placed(named.config.scrun.lua, str(named.path.parent)))
         registry = named.load()
         if scripts and (wrong := named.give_modes(registry)):
             raise Findings(wrong)

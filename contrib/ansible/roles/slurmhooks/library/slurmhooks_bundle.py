@@ -92,8 +92,7 @@ def main() -> None:
         mutually_exclusive=[("archive", "id")],
         supports_check_mode=True,
     )
-    store = os.path.join(module.params["sysconfdir"], "slurmhooks.d")
-    before = of_folder(os.path.join(store, "current"))
+    before = of_folder(os.path.join(module.params["sysconfdir"], "slurmhooks.set"))
     data = base64.b64decode(module.params["archive"] or "")
     if module.check_mode:
         bundle = None
@@ -101,13 +100,13 @@ def main() -> None:
             after = of_archive(data)
         else:
             bundle = module.params["id"] or previous(module)
-            after = of_folder(os.path.join(store, "bundles", bundle))
+            after = of_folder(os.path.join(module.params["sysconfdir"], "slurmhooks.d", "sets", bundle))
         module.exit_json(changed=before != after, diff=difference(before, after), bundle=bundle)
     if module.params["state"] == "deployed":
         report = deploy(module, data)
     else:
         report = call(module, "rollback", *filter(None, [module.params["id"]]))
-    after = of_folder(os.path.join(store, "current"))
+    after = of_folder(os.path.join(module.params["sysconfdir"], "slurmhooks.set"))
     report["before"] = report["before"] or ""
     module.exit_json(changed=report["before"] != report["bundle"], diff=difference(before, after), **report)
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is in a set: the modes of its files, data beside hook files, files with absolute names, and what is not."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.cli.bundles.store import Store
+from tests.unit.cli.deploying import HANDLER, deploy, handlers, make, rollback
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+__all__ = ["deploy", "make"]
+CONFIG = '[hooks]\npaths = ["hooks.d/*.py"]\n'
+
+
+def put(site: "Site", run: "Call", *words: object) -> Any:
+    """Deploy a folder, by default that of slurm.conf; return the report."""
+    result = run("deploy", *words, "--sysconfdir", site.etc, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def in_force(site: "Site") -> Path:
+    """Return the folder of the set in force."""
+    return site.etc / "slurmhooks.set"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: groups of files need root")
+@pytest.mark.parametrize("way", ["folder", "archive", "kept"])
+@pytest.mark.parametrize(
+    ("file", "folder", "private"), [(0o640, 0o755, True), (0o644, 0o750, True), (0o664, 0o755, False)]
+)
+def test_modes_are_kept(
+    site: "Site",
+    run: "Call",
+    make: Callable[..., Path],
+    open_folder: Path,
+    way: str,
+    file: int,
+    folder: int,
+    private: bool,
+) -> None:
+    """What users cannot read stays so in the set, its group can read it, and nobody can write it."""
+    hook_file = site.file(HANDLER.format(1))
+    os.chown(hook_file, 0, 1)
+    os.chown(site.hooks, 0, 1)
+    hook_file.chmod(file)
+    site.hooks.chmod(folder)
+    if way == "kept":
+        before = put(site, run, make("other", HANDLER.format(2)))["before"]
+        place = Store(site.etc).place(before)
+    elif way == "archive":
+        assert run("bundle", site.etc, "--output", open_folder / "b.tar").exit_code == 0
+        put(site, run, open_folder / "b.tar")
+        place = in_force(site)
+    else:
+        put(site, run)
+        place = in_force(site)
+    status = (place / "hooks.d" / "a.py").stat()
+    assert status.st_mode & 0o777 == (0o440 if private else 0o444)
+    assert (status.st_uid, status.st_gid) == (0, 1 if private else 0)
+    if way != "kept":
+        assert run("status", "--sysconfdir", site.etc).exit_code == 0
+
+
+def test_private_files_for_launches(site: "Site", run: "Call") -> None:
+    """A file with handlers for launches that users cannot read is refused."""
+    site.file("@hook.spank.init\ndef init(spank): pass\n").chmod(0o600)
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "ordinary users cannot read it, so srun, sbatch and salloc fail for them" in result.output
+    assert Store(site.etc).deployed is None
+
+
+def test_data_beside_hook_files(site: "Site", run: "Call") -> None:
+    """Files that [hooks] data names are in the set; a hook file that looks for another one beside itself is noted."""
+    text = "import json, pathlib\nLIMITS = json.loads((pathlib.Path(__file__).parent / 'limits.json').read_text())\n"
+    site.file(f"{text}{HANDLER.format(1)}")
+    (site.hooks / "limits.json").write_text('{"a": 1}')
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "No such file or directory" in result.output
+    (site.etc / "slurmhooks.toml").write_text(f'{CONFIG}data = ["hooks.d/*.json"]\n')
+    report = put(site, run)
+    assert (in_force(site) / "hooks.d" / "limits.json").exists()
+    assert any("a.py:3: uses __file__" in text for text in report["notes"])
+    assert handlers(site) == ["a:version_1"]
+
+
+def test_constant_names_outside(site: "Site", run: "Call") -> None:
+    """A name of a file beside the sources, in a hook file or as package.path of a Lua script, is noted."""
+    site.file(f"LIMITS = '{site.etc}/limits.json'\n{HANDLER.format(1)}")
+    (site.etc / "slurmhooks.toml").write_text(f'{CONFIG}[job_submit]\nlua = "job_submit.lua"\n')
+    (site.etc / "job_submit.lua").write_text(
+        f"package.path = '{site.etc}/lua/?.lua'\n"
+        "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+    )
+    notes = "\n".join(put(site, run)["notes"])
+    assert f"a.py:2: names {site.etc}/limits.json, which is not part of the set" in notes
+    assert f"job_submit.lua: package.path names {site.etc}/lua/" in notes
+
+
+def test_absolute_names(site: "Site", run: "Call", open_folder: Path) -> None:
+    """Files that slurmhooks.toml or plugstack.conf names by absolute names are in the set; edits of them are not."""
+    elsewhere = open_folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "b.py").write_text("from slurmhooks import hook\n@hook.spank.init\ndef init(spank): pass\n")
+    (elsewhere / "other.toml").write_text('[hooks]\npaths = ["b.py"]\n')
+    hook_file = site.file(HANDLER.format(1))
+    (site.etc / "slurmhooks.toml").write_text(f'[hooks]\npaths = ["{site.hooks}/*.py"]\n')
+    for line in (f"{elsewhere}/*.py one", f"config={elsewhere}/other.toml"):
+        site.plugstack(f"required spank_python.so {line}")
+        put(site, run)
+        assert handlers(site) == ["a:version_1", "b:init"]
+        for path in (hook_file, elsewhere / "b.py"):
+            before = path.read_text()
+            path.write_text("def (")
+            assert handlers(site) == ["a:version_1", "b:init"]
+            path.write_text(before)
+
+
+def test_sources_may_be_broken(site: "Site", run: "Call") -> None:
+    """Whatever happens to the sources, what was deployed is in force; the same files again are no change."""
+    site.file(HANDLER.format(1))
+    first = put(site, run, "--message", "the first")
+    assert put(site, run)["before"] == first["bundle"]
+    assert len(Store(site.etc).events()) == 2  # the files that were there before, and the first one
+    assert Store(site.etc).events()[-1].message == "the first"
+    site.file("def (")
+    (site.etc / "slurmhooks.toml").write_text("[hooks]\nunknown = 1\n")
+    assert handlers(site) == ["a:version_1"]
+    assert run("deploy", "--sysconfdir", site.etc).exit_code == 1
+    (site.etc / "slurmhooks.toml").unlink()
+    assert handlers(site) == ["a:version_1"]
+
+
+def test_a_dry_run(site: "Site", run: "Call") -> None:
+    """--dry-run says what would change, refuses what would be refused, and changes nothing."""
+    site.file(HANDLER.format(1))
+    put(site, run)
+    site.file(HANDLER.format(2))
+    (site.hooks / "b.py").write_text("")
+    result = run("deploy", "--dry-run", "--sysconfdir", site.etc)
+    assert result.exit_code == 0, result.output
+    assert "could be put in force" in result.output
+    assert "hooks.d/a.py: changed\n  hooks.d/b.py: added\n" in result.output
+    assert handlers(site) == ["a:version_1"]
+    site.file("def (")
+    assert run("deploy", "--dry-run", "--sysconfdir", site.etc).exit_code == 1
+    assert len(Store(site.etc).events()) == 2
+
+
+def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
+    """Its files stay in force until something is deployed, rollback returns to them, and its link is no source."""
+    place = site.etc / "slurmhooks.d" / "bundles" / "0123456789abcdef"
+    (place / "hooks.d").mkdir(parents=True)
+    (place / "slurmhooks.toml").write_text(CONFIG)
+    (place / "hooks.d" / "a.py").write_text(f"from slurmhooks import hook\n{HANDLER.format(1)}")
+    (site.etc / "slurmhooks.toml").unlink()
+    (site.etc / "slurmhooks.toml").symlink_to("slurmhooks.d/current/slurmhooks.toml")
+    (site.etc / "slurmhooks.d" / "current").symlink_to("bundles/0123456789abcdef")
+    assert handlers(site) == ["a:version_1"]
+    result = run("deploy", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "an earlier release has made it a link" in result.output
+    put(site, run, make("two", HANDLER.format(2)))
+    assert handlers(site) == ["a:version_2"]
+    rollback(site, run)
+    assert handlers(site) == ["a:version_1"]

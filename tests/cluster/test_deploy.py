@@ -215,12 +215,13 @@ def test_rollback(site: Site) -> None:
 @pytest.mark.one_release
 def test_the_page(site: Site) -> None:
     """The commands of the page work, one after the other."""
-    site.root("slurmhooks deploy /root/1.tar; rm -rf /root/site; cp -r /root/site2 /root/site")
+    site.root("slurmhooks deploy /root/2.tar; rm -rf /root/site; cp -r /root/site2 /root/site")
+    site.root("cp -r /root/site1/* /etc/slurm")
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     site.cluster.put("set -ex\ncd /root\n" + "".join(blocks), "/root/page.sh")
     done = site.shell("sh /root/page.sh", user="root")
     assert done.returncode == 0, done.stdout
-    assert refused(site) == "1"
+    assert refused(site) == "2"
 
 
 def test_a_node_without_configuration(site: Site) -> None:

@@ -94,7 +94,7 @@ def test_deploy_into_the_home(sealed: Cluster) -> None:
             sealed.restart("n1", "n2")
         printed = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION").stdout
         assert printed == f"{version}\n", sealed.log("n1")
-    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]
+    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
     status = json.loads(sealed.root("slurmhooks", "status", "--json", check=True).stdout)
     assert {row["state"] for row in status["rows"]} == {"current"}
     assert "up to date" in sealed.root("slurmhooks", "check", check=True).stdout
@@ -106,11 +106,11 @@ def test_a_prolog_deploys_into_the_home(sealed: Cluster) -> None:
     sealed.root("sh", "-ec", carry, check=True)
     done = sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION")
     assert done.stdout == "2\n", done.stderr + sealed.log("n1")
-    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.toml"]
+    assert is_written(sealed).split() == ["slurmhooks.d", "slurmhooks.manifest", "slurmhooks.set"]
     assert sealed.root("find", HOME, "-name", ".slurmhooks-deploy.*", check=True).stdout == ""
-    when = sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.d/current", check=True).stdout
+    when = sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.set", check=True).stdout
     assert sealed.user("alice", "srun", "-w", "n1", "printenv", "VERSION").stdout == "2\n"
-    assert sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.d/current", check=True).stdout == when
+    assert sealed.root("stat", "-c", "%Y %i", f"{HOME}/slurmhooks.set", check=True).stdout == when
     sealed.root("sh", "-c", "printf '#!/bin/sh\n' > /opt/prolog", check=True)
     sealed.root("slurmhooks", "rollback", check=True)
 

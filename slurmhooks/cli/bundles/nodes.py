@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.cli import documents
+from slurmhooks.cli.bundles.history import Event
 from slurmhooks.cli.findings import Finding, Findings
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MARK = "slurmhooks-status "
 """Marks the line with the report in the output of a step: prologs and profiles may print other lines."""
+SHOWN = 10
+"""Number of events in a report."""
 MOST_SHOWN = 200
 """Characters of a damaged report that are shown."""
 
@@ -49,6 +52,8 @@ class Machine:
         deployed: the id of the deployed bundle, which differs from ``bundle`` if its files were changed.
         kept: the bundles that `rollback` can go back to, the one that came into force last at the end.
         before: the one that it goes back to if none is named; None if that is not known.
+        history: what came into force last, the latest at the end.
+        sources: what is to be known about the files beside slurm.conf; None: they are as they were deployed.
         slurmctld: the plugins of a slurmctld on this machine.
         findings: reasons why something is unknown.
         manifest: why launches do not use the hook manifest; None if they do, or if it is not known.
@@ -63,6 +68,8 @@ class Machine:
     findings: list[str] = field(default_factory=list)
     manifest: str | None = None
     before: str | None = None
+    history: list[Event] = field(default_factory=list)
+    sources: str | None = None
 
 
 def this(sysconfdir: Path) -> Machine:
@@ -105,10 +112,35 @@ def this(sysconfdir: Path) -> Machine:
         deployed=deployed,
         kept=store.kept(),
         before=store.before(),
+        history=store.events()[-SHOWN:],
+        sources=_sources(store),
         slurmctld=[_point(each, bundle, store) for each in running],
         findings=[*findings, *prolog.others(sysconfdir, deployed), *(text for text in notes if "unknown" in text)],
         manifest=manifest_writer.outdated(str(store.home / manifest.FILE_NAME)),
     )
+
+
+def _sources(store: "Store") -> str | None:
+    """Return how the files beside slurm.conf differ from what is in force; None: they do not, or there are none."""
+    from slurmhooks.cli.bundles import archive, contents
+    from slurmhooks.files import misplaced
+    from slurmhooks.site import sources as site
+
+    toml = store.home / site.FILE_NAME
+    deployed = store.deployed
+    if not toml.exists() or misplaced.is_in_store(site.located(str(toml))):
+        return None
+    if deployed is None:
+        return (
+            f"{toml}: live: not protected: each edit of it or of a hook file is in force; 'slurmhooks deploy' ends that"
+        )
+    try:
+        same = archive.identity(archive.pack(contents.collect(store.sysconfdir)[0])) == deployed
+    except (Findings, OSError):
+        same = False
+    if same:
+        return None
+    return f"{store.home}: the sources differ from what is in force: 'slurmhooks deploy --dry-run' shows how"
 
 
 def _point(running: "controllers.Running", present: str | None, store: "Store") -> Point:

@@ -82,7 +82,7 @@ def of_loading(sysconfdir: Path, plugin_dir: Path | None) -> Report:
     findings = [*loaded.findings, *loaded.disabled]
     if plugin_dir is not None:
         findings += lines.never_called(loaded.lines, plugin_dir / manifests.PLUGIN)
-        findings += slurmd.never_called(loaded.lines, plugin_dir)
+        findings += slurmd.never_called(loaded.lines)
     return _report(loaded, rows(loaded), findings, None, [])
 
 
@@ -111,7 +111,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
         findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
-        findings += slurmd.never_called(loaded.lines, folder)
+        findings += slurmd.never_called(loaded.lines)
     findings += calls.never_called(loaded, sysconfdir, folder)
     findings += health.problems(loaded, sysconfdir, folder)
     findings += power.problems(loaded, sysconfdir, folder)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Find out whether the slurmd that runs on this machine calls the handlers of prologs and epilogs."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,14 +13,13 @@ PROC = Path("/proc")
 LEAN = f"spank_python-{variants.LEAN}.so"
 
 
-def never_called(lines: list[Line], folder: Path) -> list[str]:
+def never_called(lines: list[Line]) -> list[str]:
     """Return a finding for each handler of a prolog or epilog that a running slurmd does not call yet.
 
     It looks only at its start, or when it is reconfigured, whether plugins export these callbacks.
 
     Args:
         lines: the lines of plugstack.conf.
-        folder: of the plugins.
     """
     handlers = [
         handler for line in lines for name in JOB_CALLBACKS for handler in line.registry.handlers(f"spank.{name}")
@@ -28,13 +28,13 @@ def never_called(lines: list[Line], folder: Path) -> list[str]:
         return []
     return [
         f"{handler.where}: slurmd (process {pid}) does not call handler {handler.label} yet, because {why}: restart"
-        " slurmd; from Slurm 23.11 on 'scontrol reconfigure' will do"
-        for pid, why in _blind(folder)
+        " slurmd; from Slurm 23.11 on 'scontrol reconfigure' will do; then run this command again"
+        for pid, why in _blind()
         for handler in handlers
     ]
 
 
-def _blind(folder: Path) -> list[tuple[int, str]]:
+def _blind() -> list[tuple[int, str]]:
     """Return each slurmd on this machine that does not know our callbacks, and why."""
     found = []
     for process in PROC.iterdir():
@@ -43,10 +43,9 @@ def _blind(folder: Path) -> list[tuple[int, str]]:
         with suppress(OSError):  # it has ended, or is not ours
             if (process / "comm").read_text() != "slurmd\n":
                 continue
-            maps = (process / "maps").read_text(errors="replace")
-            # Only one that finds plugins where ours are: others are of another cluster, or of a container.
-            if f"{folder}/" not in maps:
+            if not os.path.samefile(process / "root", "/"):  # it is in a container
                 continue
+            maps = (process / "maps").read_text(errors="replace")
             if LEAN in maps:
                 found.append((int(process.name), "it has started with the lean plugin"))
             elif "/spank_python" not in maps:

@@ -2,6 +2,7 @@
 """Put a set of hooks in force on this machine: a folder, or an archive of one."""
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +82,8 @@ def command(
             notes += activation.complete(store, plugin_dir)
             before, about = activation.keep_present(store)
             report = Report(bundle=store.put(data, files), before=before, signer=signer, revision=revision)
+            if store.deployed is None and before == report.bundle:
+                report.before = before = None
             report.changes = contents.changes(contents.of_folder(store.place(before)) if before else {}, files)
             event = history.Event(
                 bundle=report.bundle, verb="deploy", before=before, message=message, revision=revision
@@ -90,8 +93,11 @@ def command(
                 report.notes = notes + activation.prepare(store, event, folder)
             else:
                 report.notes = notes + about + activation.activate(store, event, plugin_dir)
+        except Findings as error:
+            raise Findings([at_source(text, store, source) for text in error.findings]) from error
         finally:
             store.prune()
+    report.notes = [at_source(text, store, source) for text in report.notes]
     report.asked = bool(requests.names(str(sysconfdir)))
     if script is not None and not dry_run:
         # Only now: a Prolog in use is in force on the nodes once it is written.
@@ -100,6 +106,18 @@ def command(
         report.prolog = script
     report.notes += [] if dry_run else prolog.others(sysconfdir, report.bundle)
     output.result(report, show_dry if dry_run else show)
+
+
+def at_source(text: str, store: Store, source: Path) -> str:
+    """Return a text about a copy, which names the file that was copied, because that is what people edit."""
+    if not source.is_dir():
+        return text
+    for folder in dict.fromkeys((store.place(""), store.place("").resolve())):
+        text = re.sub(rf"{re.escape(str(folder))}/[0-9a-f]{{16}}/absolute/", "/", text)
+        text = re.sub(
+            rf"{re.escape(str(folder))}/[0-9a-f]{{16}}(?=/)", str(source.resolve()).replace("\\", r"\\"), text
+        )
+    return text
 
 
 def folder_of(sysconfdir: Path) -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles.history import Event
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.files import slurm_conf
 
@@ -44,7 +45,9 @@ class Report:
     Attributes:
         expected: the id that all should have in force.
         kept: the bundles that this machine keeps, the one that came into force last at the end.
-        before: the bundle that `rollback` puts in force; None if that is not known.
+        before: the set that `rollback` puts in force; None if that is not known.
+        history: what came into force last on this machine, the latest at the end.
+        sources: how the files beside slurm.conf differ from what is in force; None: they do not.
         rows: this machine, its slurmctld, and the nodes that were asked.
         findings: machines that have something else in force, or are unknown.
         not_asked: other controllers of the cluster that have not reported.
@@ -57,6 +60,8 @@ class Report:
     findings: list[str]
     not_asked: list[str] = field(default_factory=list)
     before: str | None = None
+    history: list[Event] = field(default_factory=list)
+    sources: str | None = None
     manifests: list[str] = field(default_factory=list)
 
 
@@ -107,7 +112,7 @@ def command(
     elif nodes is not None:
         wanted = machines.hostnames(nodes)
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
-    report.before = here.before
+    report.before, report.history, report.sources = here.before, here.history, here.sources
     names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
     if here.name in names:
         report.not_asked = [name for name in names if name not in {each.name for each in (here, *others)}]
@@ -165,15 +170,25 @@ def _state(bundle: str | None, deployed: str | None, expected: str | None, kept:
     return f"has {bundle} instead"
 
 
+def _event(event: Event) -> tuple[str, str, str, str, str]:
+    at = f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}" if event.at is not None else ""
+    words = " ".join(filter(None, (event.message, event.revision and f"({event.revision})")))
+    return at, event.bundle, event.by or "", event.verb, words
+
+
 def show(report: Report) -> None:
     """Print a table."""
     rows = [
         (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows
     ]
-    output.table(("where", "bundle", "state", "at"), rows)
+    output.table(("where", "set", "state", "at"), rows)
     for text in report.manifests:
         click.echo(shown(text))
     for name in report.not_asked:
         click.echo(f"{shown(name)}: another controller of this cluster, not asked: slurmhooks status --from {name}")
+    if report.sources is not None:
+        click.echo(shown(report.sources))
+    if report.history:
+        output.table(("in force since", "set", "by", "command", "message"), [_event(each) for each in report.history])
     if report.kept:
         click.echo(f"kept for rollback: {', '.join(map(shown, report.kept))}; before: {shown(report.before or 'none')}")

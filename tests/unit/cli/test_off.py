@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks off`` and ``on``: handlers are switched off in what is in force, whatever the sources look like."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.cli.deploying import handlers
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+TEXT = """
+log = None
+
+@hook.job_submit(order=1)
+@hook.job_modify
+def limits(job):
+    pass
+
+@hook.spank.init
+@hook.spank.exit(
+    order=2,
+)
+def launch(spank):
+    pass
+
+class Rules:
+    pass
+
+hook.spank.task_exit(lambda spank: None)
+"""
+RULE = '[hooks]\npaths = ["hooks.d/*.py"]\n[[policies]]\nrule = "require_time"\n'
+
+
+def call(site: "Site", run: "Call", *words: object) -> Any:
+    """Run a command that must succeed; return its report."""
+    result = run(*words, "--sysconfdir", site.etc, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def enforced(site: "Site", run: "Call") -> list[str]:
+    """Return the labels of the handlers that run."""
+    return sorted(row["handler"] for row in call(site, run, "check")["handlers"] if row["mode"] != "off")
+
+
+@pytest.mark.parametrize("deployed", [True, False], ids=["deployed", "live"])
+def test_off_and_on(site: "Site", run: "Call", deployed: bool) -> None:
+    """Handlers are switched off one after the other, or all of them, with broken sources; `on` brings all back."""
+    hook_file = site.file(TEXT)
+    if deployed:
+        call(site, run, "deploy")
+        hook_file.write_text("def (")
+    labels = ["a:limits", "a:limits", "a:launch", "a:launch", "a:<lambda>"]
+    assert sorted(handlers(site)) == sorted(labels)
+    call(site, run, "off", "a:limits")
+    assert enforced(site, run) == sorted(labels[2:])
+    call(site, run, "off", "a:launch")
+    assert enforced(site, run) == ["a:<lambda>"]
+    refused = run("off", "a:<lambda>", "--sysconfdir", site.etc)
+    assert refused.exit_code == 1
+    assert "a:<lambda> cannot be switched off alone: 'slurmhooks off --all'" in refused.output
+    call(site, run, "off", "--all")
+    assert handlers(site) == []
+    assert "switched off" not in hook_file.read_text()
+    call(site, run, "on")
+    assert sorted(handlers(site)) == sorted(labels)
+    refused = run("on", "--sysconfdir", site.etc)
+    assert (refused.exit_code, refused.output) == (1, "error: nothing is switched off\n")
+
+
+def test_lines_keep_their_numbers(site: "Site", run: "Call") -> None:
+    """The remaining handlers are at the lines that the source has, as messages name them."""
+    site.file(TEXT)
+    before = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
+    call(site, run, "off", "a:launch")
+    after = {row["handler"]: row["where"].rpartition(":")[2] for row in call(site, run, "check")["handlers"]}
+    assert after == {label: number for label, number in before.items() if label != "a:launch"}
+
+
+def test_a_rule_of_slurmhooks_toml(site: "Site", run: "Call") -> None:
+    """A ready-made rule gets the mode "off", whatever mode it had."""
+    (site.etc / "slurmhooks.toml").write_text(f'{RULE}[policy."policies:require_time"]\nmode = "observe"\n')
+    label = call(site, run, "check")["handlers"][0]["handler"]
+    call(site, run, "off", label)
+    assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"off"}
+    call(site, run, "on")
+    assert {row["mode"] for row in call(site, run, "check")["handlers"]} == {"observe"}
+
+
+def test_lines_of_plugstack(site: "Site", run: "Call") -> None:
+    """Without any handlers, lines of plugstack.conf that name files or a configuration still load."""
+    site.file("@hook.spank.init\ndef launch(spank): pass\n")
+    (site.etc / "other.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
+    for line in ("hooks.d/*.py", "config=other.toml"):
+        site.plugstack(f"required spank_python.so {line}")
+        call(site, run, "deploy")
+        assert handlers(site) == ["a:launch"]
+        call(site, run, "off", "--all")
+        assert handlers(site) == []
+        call(site, run, "on")
+        assert handlers(site) == ["a:launch"]
+
+
+def test_what_is_refused(site: "Site", run: "Call") -> None:
+    """A label that no handler has is refused, with those that exist; so is neither a label nor --all, or both."""
+    site.file(TEXT)
+    result = run("off", "a:none", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "no handler 'a:none' is in force; handlers: a:limits, a:launch, a:<lambda>" in result.output
+    assert run("off", "--sysconfdir", site.etc).exit_code == 2
+    assert run("off", "--all", "a:limits", "--sysconfdir", site.etc).exit_code == 2
+    assert run("on", "--sysconfdir", site.etc).exit_code == 1

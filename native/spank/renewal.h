@@ -6,7 +6,7 @@
  * Let slurmd write the hook manifest when it starts or is reconfigured, so that nobody has to remember it after an
  * edit.
  *
- * Runs 'slurmhooks compile --only-manifest', once in a process, and waits for it. What it prints goes into the log.
+ * Runs 'slurmhooks compile', once in a process, and waits for it. What it prints goes into the log.
  *
  * IN why  why there is no manifest, for the log
  * RET whether the manifest must be read again; 0 if this process may not write it, or is told not to

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.spank.site import HOOKS_D, PLUGIN, Site, site
+from tests.cluster.spank.site import HOOKS_D, Site, site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -19,13 +19,6 @@ word = hook.spank.option("compiled", "WORD", usage="any word")
 @hook.spank.task_init
 def task(spank):
     spank.env["WORD"] = word.value or "none"
-"""
-LATE = """
-from slurmhooks import hook
-
-@hook.spank.job_prolog
-def late(spank):
-    open("/opt/spank/late", "a").close()
 """
 NO_MANIFEST = "no hook manifest"
 
@@ -75,22 +68,6 @@ def test_two_compile_at_once(lent: Site) -> None:
     assert lent.root(f"ls /etc/slurm | grep -c {MANIFEST.rpartition('/')[2]}").strip() == "1"
     assert "up to date" in lent.root("slurmhooks check")
     assert complaints(lent) == 0
-
-
-def test_a_prolog_that_is_added(lent: Site) -> None:
-    """check reports that the handler would not be called and names the command to run; after it, it is called."""
-    lent.hooks(a=HOOKS)
-    lent.compile()
-    lent.cluster.put(LATE, f"{HOOKS_D}/late.py")
-    report = lent.cluster.root("slurmhooks", "check")
-    assert report.returncode == 1
-    assert f"{HOOKS_D}/late.py:4: Slurm would never call handler late:late" in report.stderr
-    assert "run 'slurmhooks compile', then restart slurmd" in report.stderr
-    assert "restart slurmd" in lent.root("slurmhooks compile 2>&1")
-    lent.cluster.restart("n1", "n2")
-    assert lent.cluster.root("slurmhooks", "check").returncode == 0
-    assert complaints(lent) == 0
-    lent.root("test -e /opt/spank/late")
 
 
 PACKAGE = """
@@ -151,7 +128,7 @@ WRITES = "/etc/default/slurmd"
 def test_slurmd_writes_the_manifest(lent: Site) -> None:
     """A slurmd that starts writes a missing or outdated manifest, and from 23.11 on one that is reconfigured, too.
 
-    It then does without Python, and leaves the variant of the plugin alone.
+    It then does without Python.
     """
     lent.hooks(a=HOOKS)
     before = lent.root(f"cat {WRITES} 2>/dev/null || true")
@@ -171,7 +148,6 @@ def test_slurmd_writes_the_manifest(lent: Site) -> None:
         else:
             lent.cluster.restart("n1", "n2")
         assert complaints(lent) == 0
-        assert lent.root(f"readlink {PLUGIN}").strip() == "slurmhooks/spank_python-full.so"
     finally:
         lent.cluster.put(before, WRITES)
         lent.hooks(a=HOOKS)

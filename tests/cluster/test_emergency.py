@@ -28,7 +28,7 @@ echo '# Nothing.' > local.conf
 echo JobSubmitPlugins=python >> slurm.conf
 echo 'required spank_python.so' > plugstack.conf
 rm -rf /var/log/slurm/slurmhooks
-slurmhooks compile
+slurmhooks deploy
 """
 
 

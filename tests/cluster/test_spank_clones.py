@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmhooks.site.variants import COSTLY_CALLBACKS
 from tests.cluster.lab.releases import find
-from tests.cluster.spank.site import HERE, Site, site
+from tests.cluster.spank.site import HERE, PLUGIN, Site, site
 from tests.cluster.spank.steps import remote, run, use
 
 if TYPE_CHECKING:
@@ -226,16 +227,16 @@ class Cost:
 
 COSTS = (
     Cost(None),
-    # Callbacks that cost something are in two groups: four variants of the plugin serve all sites.
-    Cost("job_prolog", processes=("prolog", "epilog")),
-    Cost("job_epilog", processes=("prolog", "epilog")),
+    # Callbacks that cost something are exported together, or not at all.
+    Cost("job_prolog", processes=("prolog", "epilog"), clones=6),
+    Cost("job_epilog", processes=("prolog", "epilog"), clones=6),
     Cost("local_user_init", python=("srun",)),
     # Loaded once, before the tasks are forked.
-    Cost("user_init", clones=6, python=("slurmstepd",)),
+    Cost("user_init", processes=("prolog", "epilog"), clones=6, python=("slurmstepd",)),
     Cost("task_init_privileged", python=("slurmstepd",)),
     Cost("task_init", python=("slurmstepd",)),
-    Cost("task_post_fork", clones=6, python=("slurmstepd",)),
-    Cost("task_exit", clones=6, python=("slurmstepd",)),
+    Cost("task_post_fork", processes=("prolog", "epilog"), clones=6, python=("slurmstepd",)),
+    Cost("task_exit", processes=("prolog", "epilog"), clones=6, python=("slurmstepd",)),
     Cost("slurmd_exit"),
 )
 
@@ -255,7 +256,13 @@ LOOK = "for pid in $PPID $(pgrep -x srun); do ! grep -q libpython /proc/$pid/map
 
 
 def have_one(counted: Site, language: str, callback: str | None) -> None:
-    """Install a handler for one callback, or no handler."""
+    """Install a handler for one callback, or no handler; and the lean plugin, if it exports this callback."""
+    lean = callback not in COSTLY_CALLBACKS
+    counted.root(
+        f"test -e /opt/whole.so || cp -L {PLUGIN} /opt/whole.so; cp --remove-destination /opt/whole.so {PLUGIN}"
+    )
+    if lean:
+        counted.root(f"ln -sfn slurmhooks/spank_python-lean.so {PLUGIN}")
     scripted = language == "lua"
     use(counted, f"\n@hook.spank.{callback}\ndef handler(spank): ...\n" if callback and not scripted else "")
     counted.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d")
@@ -277,7 +284,7 @@ IN_LUA = {"job_prolog", "local_user_init", "user_init", "task_init"}
     ],
 )
 def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str) -> None:
-    """A group of callbacks without handlers costs no process and no clone, and Python runs only for handlers."""
+    """With the lean plugin nothing costs a process or a clone, and Python runs only for handlers."""
     have_one(counted, language, cost.callback)
     counted.compile()
     counted.cluster.restart("n1")

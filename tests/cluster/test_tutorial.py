@@ -22,7 +22,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmh
 AS_BEFORE = """
 cd /etc/slurm
 echo '# Nothing is switched on.' | tee local.conf > plugstack.conf
-rm -rf slurmhooks.toml slurmhooks.manifest hooks.d /var/log/slurm/slurmhooks
+rm -rf slurmhooks.toml slurmhooks.manifest slurmhooks.set slurmhooks.d hooks.d /var/log/slurm/slurmhooks
 """
 FRESH = """
 rm -rf /opt/slurmhooks /usr/local/bin/slurmhooks

@@ -26,7 +26,7 @@ FOLLOWS = ("slurmhooks why", "grep")
 """Commands that show what happens after the answer."""
 VARIES = [
     (r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+\d\d:\d\d)?", "TIME"),
-    (r"\b[0-9a-f]{12}\b", "ID"),
+    (r"\b([0-9a-f]{12}|[0-9a-f]{16})\b", "ID"),
     (r"\b\d+ (us|bytes)\b", r"N \1"),
     (r"\b(generation|batch job|line) \d+", r"\1 N"),
     (r"\b\d+\.\d+\.\d+\b", "RELEASE"),

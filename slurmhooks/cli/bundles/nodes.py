@@ -131,9 +131,7 @@ def _sources(store: "Store") -> str | None:
     if not toml.exists() or misplaced.is_in_store(site.located(str(toml))):
         return None
     if deployed is None:
-        return (
-            f"{toml}: live: not protected: each edit of it or of a hook file is in force; 'slurmhooks deploy' ends that"
-        )
+        return f"{toml}: live: not protected: each edit is in force once it is saved; 'slurmhooks deploy' ends that"
     try:
         same = archive.identity(archive.pack(contents.collect(store.sysconfdir)[0])) == deployed
     except (Findings, OSError):

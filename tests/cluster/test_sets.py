@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was deployed is in force in real daemons and launches, whatever happens to the files that people edit."""
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import PLUGIN, Site, settle
+from tests.cluster.spank.site import site as prepared
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+SUBMIT = """
+from slurmhooks import hook, log
+
+@hook.job_submit
+def told(job):
+    log.user("set {version} in slurmctld")
+"""
+LAUNCH = """
+from slurmhooks import hook
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["SET"] = "{version}"
+    spank.env["ARGUMENTS"] = " ".join(spank.args)
+
+@hook.spank.task_exit
+def task_exit(spank):
+    open(f"/opt/spank/task_exit-{version}-{{spank.job_id}}", "a").close()
+
+@hook.spank.exit(contexts=("remote",))
+def at_end(spank):
+    open(f"/opt/spank/exit-{version}-{{spank.job_id}}", "a").close()
+"""
+PROLOG = """
+from slurmhooks import hook
+
+@hook.spank.job_prolog
+def first_prolog(spank):
+    open(f"/opt/spank/prolog-{spank.job_id}", "a").close()
+"""
+SELECTIVE = """
+from slurmhooks import hook
+
+if open("/proc/self/comm").read().startswith("slurmhooks-gen"):
+    raise ValueError("not in slurmctld")
+"""
+TOML = '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.site.lua"\n'
+LUA = "function slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+LOOP = "while [ ! -e /opt/stop ]; do srun -Q -w n2 sh -c 'echo SET=$SET' >> /opt/said 2>&1; done\n"
+NO_MANIFEST = "no hook manifest"
+BROKEN = {
+    "a typo": "sed -i 's/@hook/@hoook/' hooks.d/submit.py",
+    "a file that is half written": "truncate -s 60 hooks.d/submit.py",
+    "an unknown key": "printf '[hooks]\\nunknown = 1\\n' >> slurmhooks.toml",
+    "no sources": "mv hooks.d slurmhooks.toml /root/away",
+    "modes": "chmod 777 hooks.d; chmod 666 hooks.d/submit.py slurmhooks.toml",
+    "a broken script": "echo 'function (' > job_submit.site.lua",
+}
+"""What happens to sources beside slurm.conf."""
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Site:
+    """A site with a set in force that has handlers of job_submit and for tasks."""
+    lent_site = prepared(cluster)
+    lent_site.plugstack("required spank_python.so -- one")
+    lent_site.root(f"chmod 1777 /opt/spank; cp -L {PLUGIN} /opt/whole.so")
+    fill(lent_site, 1)
+    lent_site.root("slurmhooks deploy")
+    return lent_site
+
+
+def fill(lent: Site, version: int) -> None:
+    """Write the sources of a version."""
+    lent.root("mkdir -p /root/away; rm -rf /root/away/* /etc/slurm/hooks.d; mkdir -m 755 /etc/slurm/hooks.d")
+    lent.cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
+    lent.cluster.put(LUA, "/etc/slurm/job_submit.site.lua")
+    lent.cluster.put(SUBMIT.format(version=version), "/etc/slurm/hooks.d/submit.py")
+    lent.cluster.put(LAUNCH.format(version=version), "/etc/slurm/hooks.d/launch.py")
+
+
+def in_force(lent: Site) -> tuple[str, str, str]:
+    """Run a batch job and a step, which must succeed; return the versions in slurmctld and in a task, and arguments."""
+    batch = lent.shell("sbatch --parsable --output=/dev/null --wrap=true")
+    assert batch.returncode == 0, batch.stdout
+    told = re.search(r"set (\d+) in slurmctld", batch.stdout)
+    assert told is not None, batch.stdout
+    step = lent.shell("srun -Q -w n1 sh -c 'echo SET=$SET ARGUMENTS=$ARGUMENTS'")
+    assert step.returncode == 0, step.stdout
+    seen = re.search(r"SET=(\d*) ARGUMENTS=(.*)", step.stdout)
+    assert seen is not None, step.stdout
+    lent.wait_until_idle()
+    assert lent.drained() == []
+    return told[1], seen[1], seen[2]
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_broken_sources(lent: Site, how: str) -> None:
+    """Jobs go on under the set that was deployed, also after slurmctld and slurmd restart, and no node drains."""
+    fill(lent, 1)
+    lent.root("slurmhooks deploy")
+    lent.root(f"cd /etc/slurm; {BROKEN[how]}")
+    assert in_force(lent) == ("1", "1", "one")
+    if how in ("a typo", "no sources"):
+        lent.cluster.restart()
+        assert in_force(lent) == ("1", "1", "one")
+    refused = lent.cluster.root("slurmhooks", "deploy")
+    if how != "modes":
+        assert refused.returncode == 1, refused.stdout
+    assert in_force(lent) == ("1", "1", "one")
+
+
+def test_arguments_of_a_line(lent: Site) -> None:
+    """Arguments in plugstack.conf are passed as they are now; the line is still known to the manifest."""
+    fill(lent, 1)
+    lent.root("slurmhooks deploy")
+    before = lent.cluster.log("n1").count(NO_MANIFEST)
+    lent.plugstack("required spank_python.so -- two three")
+    assert in_force(lent) == ("1", "1", "two three")
+    assert lent.cluster.log("n1").count(NO_MANIFEST) == before
+    assert lent.cluster.root("slurmhooks", "status").returncode == 0
+    lent.plugstack("required spank_python.so -- one")
+
+
+def test_the_first_prolog(lent: Site) -> None:
+    """A handler of job_prolog is called for the first job after `deploy` has ended with 0."""
+    fill(lent, 1)
+    lent.cluster.put(PROLOG, "/etc/slurm/hooks.d/prolog.py")
+    lent.root("slurmhooks deploy")
+    done = lent.shell("srun -Q -w n1 sh -c 'ls /opt/spank/prolog-$SLURM_JOB_ID'")
+    assert done.returncode == 0, done.stdout
+    lent.wait_until_idle()
+    assert lent.drained() == []
+    lent.root("slurmhooks rollback")
+
+
+def test_the_first_prolog_of_a_lean_plugin(lent: Site) -> None:
+    """`deploy` refuses a handler that the plugin leaves out, or slurmd does not call yet, until that is mended."""
+    fill(lent, 1)
+    lent.root(f"slurmhooks deploy; ln -sfn slurmhooks/spank_python-lean.so {PLUGIN}")
+    lent.cluster.restart("n1", "n2")
+    lent.cluster.put(PROLOG, "/etc/slurm/hooks.d/prolog.py")
+    whole = f"cp --remove-destination /opt/whole.so {PLUGIN}"
+    try:
+        done = lent.cluster.root("slurmhooks", "deploy")
+        assert done.returncode == 1
+        assert "/etc/slurm/hooks.d/prolog.py:4: Slurm would never call handler prolog:first_prolog" in done.stderr
+        assert "run 'slurmhooks install' without --lean, then restart slurmd" in done.stderr
+        lent.root(whole)
+        done = lent.cluster.root("slurmhooks", "deploy")
+        assert done.returncode == 1
+        assert "it has started with the lean plugin: restart slurmd" in done.stderr
+        assert in_force(lent) == ("1", "1", "one")
+        if lent.cluster.version >= (23, 11):
+            lent.root("scontrol reconfigure")
+            lent.cluster.wait(lambda: lent.cluster.root("slurmhooks", "deploy").returncode == 0, what="slurmd")
+        else:
+            lent.cluster.restart("n1", "n2")
+            lent.root("slurmhooks deploy")
+        done = lent.shell("srun -Q -w n1 sh -c 'ls /opt/spank/prolog-$SLURM_JOB_ID'")
+        assert done.returncode == 0, done.stdout
+    finally:
+        lent.root(whole)
+        lent.cluster.restart("n1", "n2")
+        settle(lent)
+
+
+def test_a_private_file(lent: Site) -> None:
+    """Users cannot read a hook file in a set that they could not read before, and slurmctld can."""
+    fill(lent, 1)
+    lent.root("cd /etc/slurm/hooks.d; chmod 640 submit.py; chgrp slurm submit.py")
+    lent.root("sed -i 's/import hook, log/import hook, log  # secret/' /etc/slurm/hooks.d/submit.py")
+    done = lent.cluster.root("slurmhooks", "deploy")
+    # The line of plugstack.conf reads the files of slurmhooks.toml, so users must be able to read them.
+    assert done.returncode == 1
+    assert "ordinary users cannot read it" in done.stderr
+    lent.plugstack("required spank_python.so hooks.d/launch.py one")
+    try:
+        lent.root("slurmhooks deploy")
+        assert in_force(lent) == ("1", "1", "one")
+        found = lent.shell("grep -rl secret /etc/slurm/; cat /etc/slurm/slurmhooks.set/hooks.d/submit.py")
+        assert "submit.py\n" not in found.stdout.replace("Permission denied", "")
+        assert "Permission denied" in found.stdout
+    finally:
+        lent.plugstack("required spank_python.so -- one")
+
+
+def test_what_slurmctld_refuses(lent: Site) -> None:
+    """A set that slurmctld does not load was seen by no launch."""
+    fill(lent, 1)
+    lent.root("slurmhooks deploy")
+    fill(lent, 2)
+    lent.cluster.put(SELECTIVE, "/etc/slurm/hooks.d/selective.py")
+    lent.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
+    lent.cluster.put(LOOP, "/opt/loop.sh")
+    lent.shell("setsid sh /opt/loop.sh < /dev/null > /dev/null 2>&1 &")
+    lent.cluster.wait(lambda: "SET=" in lent.root("cat /opt/said"), what="launches")
+    done = lent.cluster.root("slurmhooks", "deploy")
+    lent.root("touch /opt/stop")
+    assert done.returncode == 1
+    assert "not in slurmctld" in done.stderr
+    assert set(lent.root("cat /opt/said").split()) == {"SET=1"}
+    assert in_force(lent) == ("1", "1", "one")
+
+
+def test_a_job_that_outlives_deployments(lent: Site) -> None:
+    """A job whose handlers are needed at its end runs those of the set that it began with, after 20 deployments."""
+    fill(lent, 0)
+    lent.root("slurmhooks deploy")
+    job = lent.shell("sbatch --parsable --output=/dev/null --wrap='while [ ! -e /opt/end ]; do sleep 0.2; done'").stdout
+    number = int(job.split()[-1])
+    lent.root("rm -f /opt/end")
+    lent.cluster.wait(lambda: lent.job(number)["JobState"] == "RUNNING", what="a running job")
+    for version in range(1, 21):
+        fill(lent, version)
+        lent.root("slurmhooks deploy")
+    assert "SET=20" in lent.shell("srun -Q -w n2 sh -c 'echo SET=$SET'").stdout
+    lent.root("touch /opt/end")
+    assert lent.wait_for_job(number) == "COMPLETED"
+    lent.wait_until_idle()
+    left = lent.root(f"ls /opt/spank | grep -e '-{number}$' | sort").split()
+    assert left == [f"exit-0-{number}", f"task_exit-0-{number}"]
+
+
+def test_off_and_on(lent: Site) -> None:
+    """A handler of slurmctld, one of launches, and all of them are switched off and on, with broken sources."""
+    fill(lent, 3)
+    lent.root("slurmhooks deploy; echo 'def (' > /etc/slurm/hooks.d/submit.py")
+    lent.root("slurmhooks off launch:task")
+    step = lent.shell("srun -Q -w n1 sh -c 'echo SET=$SET'")
+    assert step.stdout == "SET=\n"
+    lent.root("slurmhooks off submit:told")
+    assert "in slurmctld" not in lent.shell("sbatch --output=/dev/null --wrap=true").stdout
+    lent.root("slurmhooks off --all")
+    assert lent.shell("srun -Q -w n1 true").returncode == 0
+    lent.root("slurmhooks on")
+    assert in_force(lent) == ("3", "3", "one")

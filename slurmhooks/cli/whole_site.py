@@ -201,7 +201,7 @@ class Loaded:
 
     def _load_line(self, args: tuple[str, ...], link: Path) -> None:
         name, pattern, _ = plugstack.split(args)
-        folder = site.set_in_force()
+        folder = home.set_in_force()
         where = f"plugstack.conf: {' '.join(args)}"
         files: list[tuple[str, str]] = []
         lacks = site.lacks(name, pattern, folder)

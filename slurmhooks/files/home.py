@@ -54,6 +54,28 @@ def pointer(directory: str) -> str | None:
     return f"{folder}/{SET}" if _exists(f"{folder}/{SET}") or _exists(f"{folder}/{HISTORY}") else None
 
 
+def set_in_force() -> str | None:
+    """Return the folder of the set in force, without links; None if nothing has been deployed on this machine.
+
+    Raises:
+        LoadError: sets were deployed, and none is in force.
+    """
+    link = pointer(slurm_conf.directory())
+    if link is None:
+        return None
+    from slurmhooks.files import paths
+
+    folder = paths.real(link)
+    if not isinstance(paths.state(folder), tuple):
+        raise LoadError([no_set(link)])
+    return folder
+
+
+def no_set(link: str) -> str:
+    """Return the finding for a link that should lead to the set in force."""
+    return f"{link}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"
+
+
 def _exists(path: str) -> bool:
     """Tell whether a name exists, or cannot be looked at."""
     try:

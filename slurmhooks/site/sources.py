@@ -52,25 +52,6 @@ def config_in(directory: str) -> str:
     return f"{home.pointer(directory) or home.of(directory)}/{FILE_NAME}"
 
 
-def set_in_force() -> str | None:
-    """Return the folder of the set in force, without links; None if nothing has been deployed on this machine.
-
-    Raises:
-        LoadError: sets were deployed, and none is in force.
-    """
-    pointer = home.pointer(slurm_conf.directory())
-    if pointer is None:
-        return None
-    folder = paths.real(pointer)
-    if not isinstance(paths.state(folder), tuple):
-        raise LoadError([_no_set(pointer)])
-    return folder
-
-
-def _no_set(pointer: str) -> str:
-    return f"{pointer}: leads to no set, but sets were deployed here: 'slurmhooks rollback ID' puts one in force"
-
-
 def located(path: str) -> str:
     """Return the path of the file that a configuration is a link to; the path itself if it is no link.
 
@@ -307,7 +288,7 @@ def _refuse_hidden(path: str) -> None:
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         folder = path.rpartition("/")[0]
         if folder.endswith(f"/{home.SET}") or home.is_in_set(path):
-            raise ConfigError([_no_set(folder)]) from error
+            raise ConfigError([home.no_set(folder)]) from error
         from slurmhooks.files import misplaced
 
         elsewhere = misplaced.of_configuration(path)
@@ -331,7 +312,7 @@ def of_plugstack(args: Sequence[str], read: Read = sources) -> tuple[list[Source
         LoadError: a file does not exist, or the configuration is invalid.
     """
     config, pattern, rest = plugstack.split(args)
-    folder = set_in_force() if config is not None or pattern is not None else None
+    folder = home.set_in_force() if config is not None or pattern is not None else None
     if lacks(config, pattern, folder):
         log.error("plugstack.conf: %s: the set in force does not have it, so this line has no hooks", config or pattern)
         return [], rest, ()

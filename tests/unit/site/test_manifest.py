@@ -55,7 +55,7 @@ def test_arguments_for_handlers_do_not_matter(tmp_path: Path) -> None:
         line = manifest_writer.Line(words, [Source(path="/x")], [], Registry((), ()), lua)
         manifest_writer.write(manifest_writer.render([line], [], 0x180B05), str(path))
         alike = (["config=c", "x"], ["failonerror", "config=c", "x", "2"], ["init_failure_mode=job", "config=c", "x"])
-        others = (["x", "1"], ["config=d", "x", "1"], ["config=c", "--", "x"], ["config=c"], [])
+        others: tuple[list[str], ...] = (["x", "1"], ["config=d", "x", "1"], ["config=c", "--", "x"], ["config=c"], [])
         assert manifest.read(words, str(path)) is not None
         assert {manifest.read(args, str(path)) is not None for args in alike} == {not lua}
         assert {manifest.read(args, str(path)) for args in others} == {None}

@@ -241,7 +241,9 @@ class State:
         return _loaded(self._loadfile(to_bytes(path)))
 
     def load_script(self, path: str, content: bytes) -> Any:
-        """Compile a script to a function, as ``luaL_loadfile`` does.
+        """Compile a script to a function, as ``luaL_loadfile`` does, and let it require libraries beside it, too.
+
+        So libraries may belong to what is deployed with the script, and need no absolute names.
 
         Args:
             path: path of the script, for messages.
@@ -250,6 +252,10 @@ class State:
         Raises:
             ScriptError: it is not valid Lua.
         """
+        folder = path.rpartition("/")[0]
+        if folder and not any(sign in folder for sign in ";?"):
+            package = self.globals[b"package"]
+            package[b"path"] = package[b"path"] + to_bytes(f";{folder}/?.lua")
         if self.version != "5.1":
             content = content.removeprefix(BOM)
         if content.startswith(b"#"):

@@ -161,4 +161,4 @@ def show_settings(settings: list[configuration.Setting], words: str) -> None:
     # If Slurm's lines are there and this folder is not, no hooks load, and nobody can submit jobs.
     folders = [setting.file.parent / "hooks.d" for setting in missing if setting.line.startswith("[hooks]")]
     create = "".join(f"create {folder}, " for folder in folders)
-    click.echo(f"Then {create}run 'slurmhooks check{words}', and restart slurmctld and slurmd once it finds no error.")
+    click.echo(f"Then {create}run 'slurmhooks deploy{words}', and restart slurmctld and slurmd once it has succeeded.")

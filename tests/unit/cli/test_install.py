@@ -227,13 +227,13 @@ def test_what_remains_is_said_until_it_is_done(
     ):
         assert f"      {line}\n" in output
     assert output.endswith(
-        f"Then create {machine.etc}/hooks.d, run 'slurmhooks check --sysconfdir {machine.etc}',"
-        " and restart slurmctld and slurmd once it finds no error.\n"
+        f"Then create {machine.etc}/hooks.d, run 'slurmhooks deploy --sysconfdir {machine.etc}',"
+        " and restart slurmctld and slurmd once it has succeeded.\n"
     )
     (machine.etc / "slurmhooks.toml").write_text("")
-    assert f"Then run 'slurmhooks check --sysconfdir {machine.etc}', and restart" in run(*arguments).output
+    assert f"Then run 'slurmhooks deploy --sysconfdir {machine.etc}', and restart" in run(*arguments).output
     monkeypatch.setenv("SLURM_CONF", str(machine.etc / "slurm.conf"))
-    assert "Then run 'slurmhooks check', and restart" in run(*arguments).output
+    assert "Then run 'slurmhooks deploy', and restart" in run(*arguments).output
     monkeypatch.delenv("SLURM_CONF")
     (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\nCliFilterPlugins=python\n")
     (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")

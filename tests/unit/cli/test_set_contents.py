@@ -175,3 +175,20 @@ def test_what_an_earlier_release_has_deployed(site: "Site", run: "Call", make: C
     assert handlers(site) == ["a:version_2"]
     rollback(site, run)
     assert handlers(site) == ["a:version_1"]
+
+
+def test_libraries_of_a_lua_script(site: "Site", run: "Call") -> None:
+    """A script requires a library that is in the set, and not the one beside the source."""
+    (site.etc / "slurmhooks.toml").write_text(
+        f'{CONFIG}data = ["lua/*.lua"]\n[job_submit]\nlua = "lua/job_submit.lua"\n'
+    )
+    (site.etc / "lua").mkdir()
+    (site.etc / "lua" / "job_submit.lua").write_text(
+        "local limits = require 'limits'\nfunction slurm_job_submit() return limits.code end\n"
+        "function slurm_job_modify() return 0 end\n"
+    )
+    library = site.etc / "lua" / "limits.lua"
+    library.write_text("return {code = 0}\n")
+    put(site, run)
+    library.write_text("return nil +\n")
+    assert [label.rpartition(":")[2] for label in handlers(site)] == ["slurm_job_submit", "slurm_job_modify"]

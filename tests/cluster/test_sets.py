@@ -141,11 +141,12 @@ def test_the_first_prolog(lent: Site) -> None:
 def test_the_first_prolog_of_a_lean_plugin(lent: Site) -> None:
     """`deploy` refuses a handler that the plugin leaves out, or slurmd does not call yet, until that is mended."""
     fill(lent, 1)
-    lent.root(f"slurmhooks deploy; ln -sfn slurmhooks/spank_python-lean.so {PLUGIN}")
-    lent.cluster.restart("n1", "n2")
-    lent.cluster.put(PROLOG, "/etc/slurm/hooks.d/prolog.py")
+    lent.cluster.put(LAUNCH.format(version=1).partition("@hook.spank.task_exit")[0], "/etc/slurm/hooks.d/launch.py")
     whole = f"cp --remove-destination /opt/whole.so {PLUGIN}"
+    lent.root(f"slurmhooks deploy; ln -sfn slurmhooks/spank_python-lean.so {PLUGIN}")
     try:
+        lent.cluster.restart("n1", "n2")
+        lent.cluster.put(PROLOG, "/etc/slurm/hooks.d/prolog.py")
         done = lent.cluster.root("slurmhooks", "deploy")
         assert done.returncode == 1
         assert "/etc/slurm/hooks.d/prolog.py:4: Slurm would never call handler prolog:first_prolog" in done.stderr

@@ -11,6 +11,7 @@ import click
 
 from slurmhooks.cli import build_record, configuration, manifests, parameters, scrun_lua, slurm
 from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.forked import in_child
 from slurmhooks.files import durable, slurm_conf
 from slurmhooks.site import variants
 
@@ -71,6 +72,8 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool,
         findings.append(
             f"{configuration.file_in(sysconfdir)} names no PluginDir that exists: name one with --plugin-dir{hint}"
         )
+    if lean and destdir == Path("/"):
+        findings += needed_callbacks(sysconfdir)
     if findings:
         raise Findings(findings)
     assert folder is not None
@@ -86,6 +89,20 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, lean: bool,
         for finding in configuration.writable_by_others(record.python.paths):
             click.echo(f"{click.style('warning:', fg='yellow')} {finding}", err=True)
     show_settings(configuration.settings(sysconfdir, folder, destdir), parameters.words_for(sysconfdir))
+
+
+def needed_callbacks(sysconfdir: Path) -> list[str]:
+    """Return a finding for each handler in force that the lean plugin would leave out: slurmd would not start."""
+    from slurmhooks.cli.checks import report
+
+    if not configuration.file_in(sysconfdir).exists():
+        return []
+    costly = {f"hook.spank.{name}" for name in variants.COSTLY_CALLBACKS}
+    return [
+        f"{row.where}: --lean leaves out what handler {row.handler} of {row.hook} needs"
+        for row in in_child(report.of_loading, sysconfdir, None).handlers
+        if row.hook in costly
+    ]
 
 
 def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path, lean: bool) -> int:

@@ -9,7 +9,7 @@ from click.testing import Result
 
 from slurmhooks.cli import build_record
 
-from .conftest import Machine
+from .conftest import Machine, Site
 from .fake_plugin import plugin
 
 Run = Callable[..., Result]
@@ -93,6 +93,17 @@ def test_the_lean_plugin(run: Run, machine: Machine, build: Path, plugins: Path)
         assert run(*words, *options).exit_code == 0
         assert (plugins / "spank_python.so").read_bytes().endswith(b"lean") == is_lean
     assert (plugins / lean).read_bytes().endswith(b"lean")
+
+
+def test_lean_where_callbacks_are_needed(run: Run, site: Site, build: Path) -> None:
+    """--lean is refused while a handler is in force that the plugin would leave out: slurmd would not start."""
+    site.file("@hook.spank.job_prolog\ndef prolog(spank): pass\n")
+    result = run("install", "--from", build, "--plugin-dir", site.plugins, "--sysconfdir", site.etc, "--lean")
+    assert result.exit_code == 1
+    assert (
+        f"{site.hooks}/a.py:2: --lean leaves out what handler a:prolog of hook.spank.job_prolog needs" in result.output
+    )
+    assert not (site.plugins / "spank_python.so").is_symlink()
 
 
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:

@@ -73,6 +73,22 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     host.stop()
 
 
+def test_a_set_that_is_prepared(start: Start, tmp_path: Path) -> None:
+    """A set is loaded to see whether it can be, without serving; a failure is answered, and leaves what serves."""
+    fixed = {"reload": False}
+    host = start(version=1, settings=fixed)
+    ask = f"{requests.PREPARE}0123456789abcdef"
+    host.set(version=2, settings=fixed)
+    assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{}]
+    host.set(findings=["a.py:3: wrong"], settings=fixed)
+    assert requests.ask(ask, str(tmp_path), os.getuid(), 30) == [{"findings": ["a.py:3: wrong"]}]
+    host.set(load="import os; os.kill(os.getpid(), 9)", settings=fixed)
+    assert "ended unexpectedly" in requests.ask(ask, str(tmp_path), os.getuid(), 30)[0]["findings"][0]
+    assert host.exchange("answer = version") == ("OK", "1")
+    wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
 def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
     """If a worker cannot be replaced, requests are refused at once after three attempts, until the next reload."""
     flag = tmp_path / "flag"

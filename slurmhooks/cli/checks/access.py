@@ -50,12 +50,13 @@ def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
     return Reader(f"{what} {entry.pw_name}", entry.pw_uid, groups)
 
 
-def problems(loaded: whole_site.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
+def problems(loaded: whole_site.Loaded, sysconfdir: Path, staged: bool = False) -> tuple[list[str], list[str]]:
     """Find files that a user must be able to read but cannot.
 
     Args:
         loaded: the hooks of the site.
         sysconfdir: the folder of slurm.conf.
+        staged: the files are still to come into force: until there is a manifest for them, each srun loads all of them.
 
     Returns:
         findings, and notes on files that a user may have to read.
@@ -81,7 +82,7 @@ def problems(loaded: whole_site.Loaded, sysconfdir: Path) -> tuple[list[str], li
         findings += _obstacles(loaded.config_files, USERS, "srun, sbatch and salloc fail for them")
     for line, files in zip(loaded.lines, loaded.line_files, strict=True):
         lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
-        (findings if _concerns_users(line) else notes).extend(lines)
+        (findings if staged or _concerns_users(line) else notes).extend(lines)
     if loaded.lines or any(handler.spec.point == "cli_filter" for handler in handlers):
         manifest = [(str(manifests.manifest_path(sysconfdir)), READ)]
         findings += _obstacles(manifest, USERS, "Python starts in all of their processes")

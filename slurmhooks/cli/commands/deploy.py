@@ -193,7 +193,7 @@ def show(report: Report) -> None:
     click.echo(f"set {report.bundle}{signed}: in force; before: {report.before or 'none'}")
     _show_changes(report)
     if not report.asked:
-        click.echo("  slurmctld does not run here, so it was not asked whether it loads the set")
+        click.echo("  no slurmctld with a plugin of slurmhooks runs here, so none was asked whether it loads the set")
 
 
 def show_dry(report: Report) -> None:

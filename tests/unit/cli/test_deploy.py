@@ -285,10 +285,10 @@ def test_a_history_that_is_damaged(
 
 
 def test_a_home_elsewhere(
-    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], tmp_path: Path
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path
 ) -> None:
     """With slurmhooks.home nothing beside slurm.conf changes: bundles and the manifest are in the home."""
-    place = tmp_path / "home"
+    place = open_folder / "home"
     place.mkdir()
     (site.etc / "slurmhooks.toml").unlink(missing_ok=True)
     (site.etc / "slurmhooks.home").write_text(f"{place}\n")

@@ -47,6 +47,7 @@ def test_modes_are_kept(
     private: bool,
 ) -> None:
     """What users cannot read stays so in the set, its group can read it, and nobody can write it."""
+    site.plugstack()  # its line would make each srun load the file
     hook_file = site.file(HANDLER.format(1))
     os.chown(hook_file, 0, 1)
     os.chown(site.hooks, 0, 1)
@@ -70,12 +71,16 @@ def test_modes_are_kept(
 
 
 def test_private_files_for_launches(site: "Site", run: "Call") -> None:
-    """A file with handlers for launches that users cannot read is refused."""
-    site.file("@hook.spank.init\ndef init(spank): pass\n").chmod(0o600)
-    result = run("deploy", "--sysconfdir", site.etc)
-    assert result.exit_code == 1
-    assert "ordinary users cannot read it, so srun, sbatch and salloc fail for them" in result.output
-    assert Store(site.etc).deployed is None
+    """A file that launches load and users cannot read is refused, whatever handlers it has."""
+    for text in ("@hook.spank.init\ndef init(spank): pass\n", HANDLER.format(1)):
+        site.file(text).chmod(0o600)
+        result = run("deploy", "--sysconfdir", site.etc)
+        assert result.exit_code == 1
+        assert "ordinary users cannot read it, so srun, sbatch and salloc fail for them" in result.output
+        assert Store(site.etc).deployed is None
+    site.plugstack("required spank_python.so launches.d/*.py")
+    (site.etc / "launches.d").mkdir()
+    put(site, run)
 
 
 def test_data_beside_hook_files(site: "Site", run: "Call") -> None:

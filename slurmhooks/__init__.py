@@ -19,7 +19,7 @@ from slurmhooks.log import log
 TYPE_CHECKING = bool(())  # an editor's completion leaves out what follows a plain False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
-    from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError
+    from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError, UnknownError
     from slurmhooks.hooks.hook import hook
     from slurmhooks.values import UNLIMITED
 
@@ -30,6 +30,7 @@ __all__ = [
     "SlurmhooksError",
     "SpankError",
     "StaleHandleError",
+    "UnknownError",
     "__version__",
     "hook",
     "log",

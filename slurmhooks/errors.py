@@ -37,6 +37,10 @@ class StaleHandleError(SlurmhooksError):
     """A view (``job``, ``spank``, ``container`` ...) was used after the call that it was made for."""
 
 
+class UnknownError(SlurmhooksError):
+    """A handler of hook.job has read something that is not known, such as the environment at an update of the job."""
+
+
 class DeadlineExceeded(BaseException):
     """Raised in a handler that has exceeded its time limit, which counts as a bug in the handler.
 

@@ -2,10 +2,10 @@
 """The types of what handlers get, for annotations in hook files.
 
     from slurmhooks import hook
-    from slurmhooks.types import Job
+    from slurmhooks.types import WholeJob
 
-    @hook.job_submit
-    def limits(job: Job) -> None: ...
+    @hook.job
+    def limits(job: WholeJob) -> None: ...
 
 A process imports only what a hook file asks for: in slurmctld's workers it has ``Job`` anyway, in slurmstepd ``Spank``.
 A file that both run imports the types below ``if TYPE_CHECKING:``.
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Reservation,
         Table,
     )
+    from slurmhooks.job_submit.whole import WholeJob
     from slurmhooks.jobcomp.event import Event
     from slurmhooks.node.model import HealthNode
     from slurmhooks.scrun.model import Container
@@ -46,6 +47,7 @@ _MODULES = {
     "Options": "cli_filter.model",
     "Spank": "spank.model",
     "Unlimited": "values",
+    "WholeJob": "job_submit.whole",
     **dict.fromkeys(_SLURMCTLD, "job_submit.model"),
 }
 
@@ -68,6 +70,7 @@ __all__ = [
     "Spank",
     "Table",
     "Unlimited",
+    "WholeJob",
 ]
 
 if not TYPE_CHECKING:

@@ -39,6 +39,8 @@ POWER = {"nodes": "PowerNodes", "jobs": "tuple[ResumeJob, ...]", "features": "st
 
 ACTING = {"jobs": "Table[int, ActingRecord]", "nodes": "Table[str, ActingNode]"}
 """In periodic rules, jobs and nodes have actions."""
+WHOLE = {"job": "WholeJob", "record": "Record | None"}
+"""In hook.job, the job is what it would be, and a submission changes no record."""
 
 IMPORTS = """
 from collections.abc import Callable, Iterable, Mapping
@@ -52,6 +54,7 @@ from slurmhooks.power.model import PowerNodes, ResumeJob
 from slurmhooks.node.model import HealthNode
 from slurmhooks.scrun.model import Container
 from slurmhooks.slurmctld.actions import ActingNode, ActingRecord
+from slurmhooks.job_submit.whole import WholeJob
 from slurmhooks.spank.model import Spank
 
 R = TypeVar("R", covariant=True)
@@ -109,6 +112,8 @@ def arguments_of(spec: HookSpec) -> tuple[tuple[str, str], ...]:
     types = {**ARGUMENTS, **own.get(spec.point, {})}
     if spec.is_periodic:
         types |= ACTING
+    if spec.runs_in:
+        types |= WHOLE
     return tuple((name, types[name]) for name in spec.arguments)
 
 
@@ -121,6 +126,7 @@ def handler(
         for own in combinations(arguments, count):
             special = "Options" if ("job", "Options") in own else "Power" if POWER.items() & own else ""
             special += "Acting" if any(kind in ACTING.values() for _, kind in own) else ""
+            special += "Whole" if WHOLE.items() & own else ""
             shape = "Takes" + special + "".join(f"_{argument}" for argument, _ in own)
             taken[shape] = own
             kinds.append(f"{shape}[{result}]")
@@ -139,6 +145,8 @@ def decorator(spec: HookSpec, bound: str) -> str:
         keywords.append("timeout: float = ...")
     if spec.has_requests:
         keywords.append("effects: bool = ...")
+    if spec.runs_in:
+        keywords.append("admins: bool = ...")
     if spec.has_modes:
         keywords += ["mode: Mode = ...", "percent: float = ...", "users: str | Iterable[str | int] = ..."]
         keywords += ["accounts: str | Iterable[str] = ...", "partitions: str | Iterable[str] = ..."]
@@ -174,8 +182,9 @@ def literal(words: Iterable[str]) -> str:
 
 
 def camel(name: str) -> str:
-    """Return the name of the class of a hook."""
-    return "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
+    """Return the name of the class of a hook, which must not be that of an argument."""
+    words = "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
+    return f"{words}Rule" if HOOKS.get(name) and HOOKS[name].runs_in else words
 
 
 def below(path: str) -> Iterator[tuple[str, str]]:

@@ -3,18 +3,22 @@
 
 from slurmhooks import Reject, hook, log
 from slurmhooks.job_submit.strings import ArraySpec
-from slurmhooks.types import Job
+from slurmhooks.types import WholeJob
 
 MOST_TASKS = 1000
 AT_ONCE = 50
 
 
-@hook.job_submit
-def array_limits(job: Job) -> None:
+@hook.job
+def array_limits(job: WholeJob) -> None:
     """Refuse large arrays; throttle those that do not throttle themselves."""
-    if job.array_inx is None:
+    if not job.sets("array_inx"):
         return
-    spec = ArraySpec.parse(job.array_inx)
+    if job.is_update:  # which sends only the new throttle; 0 removes it
+        if not int(job.array_inx or 0):
+            raise Reject("a job array keeps a throttle", code="ESLURM_INVALID_ARRAY")
+        return
+    spec = ArraySpec.parse(job.array_inx or "")
     tasks = len(spec)
     if tasks > MOST_TASKS:
         raise Reject(f"a job array may have {MOST_TASKS} tasks, not {tasks}", code="ESLURM_INVALID_ARRAY")

@@ -2,16 +2,16 @@
 """Charge a job that names no account to the account of its user's group."""
 
 from slurmhooks import Reject, hook, log
-from slurmhooks.types import Job
+from slurmhooks.types import WholeJob
 
 ACCOUNTS = {"physics": "phys", "chemistry": "chem"}
 """Unix groups and their accounts; the first group that a user is in counts."""
 
 
-@hook.job_submit(order=10)
-def default_account(job: Job) -> None:
+@hook.job(order=10)
+def default_account(job: WholeJob) -> None:
     """Runs early (order=10), so that other handlers see the account."""
-    if job.account is not None:
+    if not job.leaves_out("account"):
         return
     groups = job.groups
     for group, account in ACCOUNTS.items():

@@ -7,7 +7,7 @@ from slurmhooks import Reject, hook, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.types import Job, Options, Unlimited
+    from slurmhooks.types import Options, Unlimited, WholeJob
 
 LONGEST = {"debug": 60, "night": 12 * 60}
 """Minutes that a job may ask for in a partition."""
@@ -15,17 +15,26 @@ LONGEST = {"debug": 60, "night": 12 * 60}
 asked: dict[int, int | Unlimited | None] = {}
 
 
-@hook.job_submit
+def limited(partitions: str | None, minutes: int | Unlimited | None, named: bool) -> int | Unlimited | None:
+    """Return a time limit that all partitions take; refuse a longer one that the user has named."""
+    most = min((LONGEST[name] for name in (partitions or "").split(",") if name in LONGEST), default=None)
+    if most is None or (minutes is not None and minutes <= most):
+        return minutes
+    if named:
+        raise Reject(f"partition {partitions} takes at most {most} minutes: lower --time")
+    return most
+
+
 @hook.cli_filter.pre_submit
-def limits(job: Job | Options) -> None:
-    """Runs in both places: the options of a command have the same names as the fields of a job."""
-    most = LONGEST.get(job.partition or "")
-    if most is None:
-        return
-    if job.time_limit is None:
-        job.time_limit = most
-    elif job.time_limit > most:
-        raise Reject(f"partition {job.partition} takes at most {most} minutes: lower --time")
+def early(options: Options) -> None:
+    """Runs in the command: options have the names of a job's fields, and only what the user has given."""
+    options.time_limit = limited(options.partition, options.time_limit, options.time_limit is not None)
+
+
+@hook.job
+def limits(job: WholeJob) -> None:
+    """Runs in slurmctld, also for updates: the job as it would be, with what Slurm fills in."""
+    job.time_limit = limited(job.partition, job.time_limit, not job.leaves_out("time_limit"))
 
 
 @hook.cli_filter.pre_submit(order=90)

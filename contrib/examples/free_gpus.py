@@ -4,17 +4,17 @@
 from slurmhooks import hook
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.job_submit.strings import Tres
-from slurmhooks.types import Job, Node, Table
+from slurmhooks.types import Node, Table, WholeJob
 
 PARTITIONS = ("gpu_small", "gpu_large")
 """The partitions with GPUs; if several are equal, the first one is chosen."""
 OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RESPOND | NodeStateFlag.NODE_STATE_MAINT
 
 
-@hook.job_submit
-def most_free_gpus(job: Job, nodes: Table[str, Node]) -> None:
+@hook.job
+def most_free_gpus(job: WholeJob, nodes: Table[str, Node]) -> None:
     """Ignore jobs that name a partition or need no GPU."""
-    if job.partition is not None or not job.bounds.gpus.least:
+    if not job.leaves_out("partition") or not job.bounds.gpus.least:
         return
     free = dict.fromkeys(PARTITIONS, 0)
     for node in nodes.values():

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers for job_submit, SPANK and scrun."""
+"""Handlers for jobs, SPANK and scrun."""
 
 from slurmhooks import Reject, hook, log
 
 greet = hook.spank.option("greet", "NAME", usage="who to greet")
 
 
-@hook.job_submit
+@hook.job
 def limits(job):
-    """Runs for each submission, in a worker process that slurmctld started."""
-    if job.account is None:
+    """Runs for each submission and each update of a job, in a worker process that slurmctld started."""
+    if job.leaves_out("account"):
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
-    if job.time_limit is None:
+    if job.leaves_out("time_limit"):
         job.time_limit = 60  # minutes
         log.user("no --time given: limited to 60 minutes")
 

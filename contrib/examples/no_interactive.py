@@ -2,15 +2,15 @@
 """Keep interactive jobs, those of srun and salloc, out of some partitions."""
 
 from slurmhooks import Reject, hook
-from slurmhooks.types import Job
+from slurmhooks.types import WholeJob
 
 BATCH_ONLY = {"night", "large"}
 
 
-@hook.job_submit
-def batch_only(job: Job) -> None:
+@hook.job
+def batch_only(job: WholeJob) -> None:
     """Refuse jobs of srun and salloc; components of a heterogeneous batch job have no script of their own either."""
-    if job.interactive and job.partition is not None:
-        refused = BATCH_ONLY.intersection(job.partition.split(","))
+    if job.interactive:
+        refused = BATCH_ONLY.intersection(job.partitions)
         if refused:
             raise Reject(f"partition {', '.join(sorted(refused))} takes batch jobs only: use sbatch")

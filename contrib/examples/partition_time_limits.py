@@ -3,23 +3,23 @@
 
 from slurmhooks import Reject, hook
 from slurmhooks.job_submit.strings import mins_to_time_str
-from slurmhooks.types import Job
+from slurmhooks.types import WholeJob
 
-DEFAULT = "debug"
 LIMITS = {"debug": 30, "day": 24 * 60}
 """The longest time limit of some partitions, in minutes."""
 
 
-@hook.job_submit
-def time_limit(job: Job) -> None:
-    """A job that names several partitions must fit the strictest of them."""
-    names = (job.partition or DEFAULT).split(",")
-    limits = [LIMITS[name] for name in names if name in LIMITS]
+@hook.job
+def time_limit(job: WholeJob) -> None:
+    """A job that may run in several partitions must fit the strictest of them, also after an update."""
+    limits = [LIMITS[name] for name in job.partitions if name in LIMITS]
     if not limits:
         return
     longest = min(limits)
-    if job.time_limit is None:
+    if job.time_limit is not None and job.time_limit <= longest:  # UNLIMITED is greater than every number
+        return
+    if job.leaves_out("time_limit"):
         job.time_limit = longest
-    elif job.time_limit > longest:  # UNLIMITED is greater than every number
+    else:
         text = f"the longest time in {job.partition} is {mins_to_time_str(longest)}"
         raise Reject(text, code="ESLURM_INVALID_TIME_LIMIT")

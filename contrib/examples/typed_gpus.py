@@ -3,14 +3,14 @@
 
 from slurmhooks import hook
 from slurmhooks.job_submit.strings import Tres
-from slurmhooks.types import Job
+from slurmhooks.types import WholeJob
 
 USUAL = "a100"
 FIELDS = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 
 
-@hook.job_submit
-def typed_gpus(job: Job) -> None:
+@hook.job
+def typed_gpus(job: WholeJob) -> None:
     """Read each list of TRES, and write it back with types."""
     for field in FIELDS:
         asked = Tres.parse(getattr(job, field))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from slurmhooks.files.watch import Watch
     from slurmhooks.worker.interface import Announce
 
-LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing")
-"""What only handlers with modes, and those that read bounds, need: see slurmhooks.worker.interface.complete."""
+LATER = ("slurmhooks.job_submit.subject", "slurmhooks.job_submit.bounds.computing", "slurmhooks.job_submit.judging")
+"""What only handlers with modes, with bounds, and of hook.job need: see slurmhooks.worker.interface.complete."""
 RULES = ("slurmhooks.policies.source",)
 """What only ready-made rules need."""
 

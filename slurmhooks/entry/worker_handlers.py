@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.collector import collector
 from slurmhooks.errors import LoadError
 from slurmhooks.files import trusted
+from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.hooks.points import POINTS
 from slurmhooks.log import log
 from slurmhooks.processes import confinement
@@ -20,7 +21,7 @@ from slurmhooks.wire.tables import TableError, installed
 if TYPE_CHECKING:
     from slurmhooks.config.model import Config
     from slurmhooks.files.watch import Watch
-    from slurmhooks.handlers.registry import Registry
+    from slurmhooks.handlers.registry import Handler, Registry
     from slurmhooks.site.loading import Scripts
     from slurmhooks.slurmctld.point_service import PointService
     from slurmhooks.wire.tables import Tables
@@ -120,12 +121,25 @@ def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list
             for handler in handlers
             if handler.spec.is_periodic and not has_actions
         ]
-    return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
-        for handler in handlers
-        if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))
-    ] + [
-        f"{handler.where}: handler {handler.label} runs periodically: {NEEDS_SOURCES}"
-        for handler in handlers
-        if handler.spec.is_periodic and not PRIVATE_ARGUMENTS.intersection(handler.names)
-    ]
+    return (
+        _unlocked(handlers)
+        + [
+            f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
+            for handler in handlers
+            if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))
+        ]
+        + [
+            f"{handler.where}: handler {handler.label} runs periodically: {NEEDS_SOURCES}"
+            for handler in handlers
+            if handler.spec.is_periodic and not PRIVATE_ARGUMENTS.intersection(handler.names)
+        ]
+    )
+
+
+def _unlocked(handlers: list[Handler]) -> list[str]:
+    """Return a finding for each handler of hook.job that this build, without records, cannot serve."""
+    if not any(isinstance(handler, JobRule) for handler in handlers):
+        return []
+    from slurmhooks.job_submit import judging  # other plugins do not need it
+
+    return judging.unserved(handlers)

@@ -10,8 +10,9 @@ from slurmhooks.errors import LoadError
 from slurmhooks.files import trusted
 from slurmhooks.handlers import definitions, trace
 from slurmhooks.handlers.definitions import PACKAGE
-from slurmhooks.handlers.registry import Registry, missing, verify, verify_options
+from slurmhooks.handlers.registry import Handler, Registry, missing, verify, verify_options
 from slurmhooks.hooks.decorator import Collection
+from slurmhooks.hooks.points import HOOKS
 from slurmhooks.log import log, visible
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import TypeVar
 
-    from slurmhooks.handlers.registry import Handler
+    from slurmhooks.hooks.decorator import Mark
     from slurmhooks.hooks.option import Option
 
     Result = TypeVar("Result")
@@ -218,10 +219,9 @@ class _Loading:
             if mark.sequence in self._sequences:
                 continue
             self._sequences.add(mark.sequence)
-            handler, findings = verify(mark, function, label, source.name)
+            verified, findings = verify(mark, function, label, source.name, _kind(mark))
             self._findings += findings or definitions.replaced(mark, function, module)
-            if handler is not None:
-                handlers.append(handler)
+            handlers += verified
         options = definitions.options_of(self._defined, module, self._options)
         self._options += options
         if not marks and not options:
@@ -237,6 +237,15 @@ class _Loading:
         module = _run_file(source.path, content)
         self._modules[module.__name__] = module
         return module, _stem(source.path)
+
+
+def _kind(mark: Mark) -> type[Handler]:
+    """Return the class of the handler of a mark."""
+    if not HOOKS[mark.hook].runs_in:
+        return Handler
+    from slurmhooks.handlers.job_rule import JobRule  # launches do not need it
+
+    return JobRule
 
 
 def read(path: str) -> bytes:

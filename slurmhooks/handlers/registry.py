@@ -60,6 +60,7 @@ class Handler:
         informs: what it tells users of accepted requests are notices; see slurmhooks.slurmctld.notices.
         looks_ahead: of an update, its share depends only on what the job will have, not on what it has now.
         scope: shared by handlers that are for the same requests, see slurmhooks.slurmctld.around; None: for all.
+        admins: a handler of hook.job that is also for administrators.
         scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
@@ -104,6 +105,7 @@ class Handler:
         self.informs = False
         self.looks_ahead = False
         self.scope: object = None
+        self.admins = False
 
     @property
     def where(self) -> str:
@@ -164,7 +166,9 @@ class Registry:
         return [handler for handlers in self._handlers.values() for handler in handlers]
 
 
-def verify(mark: Mark, function: Callable[..., object], module: str, file: str) -> tuple[Handler | None, list[str]]:
+def verify(
+    mark: Mark, function: Callable[..., object], module: str, file: str, kind: type[Handler] = Handler
+) -> tuple[list[Handler], list[str]]:
     """Check a mark against the description of its hook.
 
     Args:
@@ -172,9 +176,11 @@ def verify(mark: Mark, function: Callable[..., object], module: str, file: str) 
         function: the function to call: the marked one, or the wrapper that replaced it in its module.
         module: name of the hook file or module for labels.
         file: the hook file or module, for messages.
+        kind: the class of the handler.
 
     Returns:
-        the handler (None if it is invalid), and findings with file and line.
+        the handlers (none if it is invalid; several for a hook whose handlers run in others), and findings with file
+        and line.
     """
     spec = HOOKS[mark.hook]
     code = layers(mark.function)[-1]
@@ -188,15 +194,20 @@ def verify(mark: Mark, function: Callable[..., object], module: str, file: str) 
     except TypeError as error:
         findings.insert(0, f"{where} {error}")
     if findings:
-        return None, findings
+        return [], findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
-    handler = Handler(
-        *(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout),
-        *(mark.terms, mark.schedule),
-    )
-    handler.after_refusal = STOP if mark.effects else TRY
-    return handler, []
+    handlers = [
+        kind(
+            *(function, names, each, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout),
+            *(mark.terms, mark.schedule),
+        )
+        for each in map(HOOKS.__getitem__, spec.runs_in or (spec.name,))
+    ]
+    for handler in handlers:
+        handler.after_refusal = STOP if mark.effects else TRY
+        handler.admins = mark.admins
+    return handlers, []
 
 
 def _faults(mark: Mark, spec: HookSpec) -> list[str]:
@@ -228,7 +239,8 @@ def _faults(mark: Mark, spec: HookSpec) -> list[str]:
 
 def _hooks(what: str) -> str:
     """Return the names of the hooks that have a property of HookSpec."""
-    return " and ".join(spec.name for spec in HOOKS.values() if getattr(spec, what))
+    *names, last = (spec.name for spec in HOOKS.values() if getattr(spec, what))
+    return f"{', '.join(names)} and {last}"
 
 
 def ambiguous(label: str, handlers: Iterable[Handler]) -> str | None:
@@ -256,49 +268,6 @@ def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
         for label in require
         if label not in labels
     ]
-
-
-def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler], require: Iterable[str] = ()) -> list[str]:
-    """Give handlers the rollouts of the configuration, which replace those of their decorators.
-
-    Args:
-        rollouts: by labels, ``module:qualname``.
-        handlers: all that were loaded.
-        require: labels of the handlers that must be in force.
-
-    Returns:
-        a finding for each rollout that is invalid, or whose label is that of no handler that can have modes, or of
-        handlers in two files; and for each required handler that is not enforced for all requests.
-    """
-    handlers = tuple(handlers)
-    able = [handler for handler in handlers if handler.spec.has_modes]
-    findings = []
-    for label, rollout in rollouts.items():
-        what = f'[policy."{label}"] of slurmhooks.toml'
-        findings += [f"{what}: {fault}" for fault in rollout.faults()]
-        if reason := ambiguous(label, able):
-            findings.append(f"{what}: {reason}")
-            continue
-        named = [handler for handler in able if handler.label == label]
-        for handler in named:
-            handler.rollout = rollout
-        if not named:
-            others = [handler.spec.name for handler in handlers if handler.label == label]
-            reason = (
-                f"hook.{others[0]} has no modes"
-                if others
-                else "no hook file, package or script has this handler; those with modes:"
-                f" {', '.join(sorted({handler.label for handler in able})) or 'none'}"
-            )
-            findings.append(f"{what}: {reason}")
-    for label in require:
-        findings += [
-            f"[hooks] require of slurmhooks.toml names {label}, whose mode is {each.rollout}: it must be enforced for"
-            f' all requests; change [policy."{label}"] or the mode in its decorator, or remove it from require'
-            for each in able
-            if each.label == label and each.rollout is not None and not each.rollout.is_whole
-        ]
-    return list(dict.fromkeys(findings))
 
 
 def layers(function: Callable[..., object]) -> list[CodeType | None]:

@@ -49,7 +49,10 @@ class Mark:
         owner: name of the module whose top level ran, see :func:`running_module`.
         schedule: when it runs; None if Slurm calls it.
         effects: it may do more than read and write the request, and refuse it.
+        admins: of hook.job: it is also for root and SlurmUser.
     """
+
+    admins = False
 
     def __init__(
         self,

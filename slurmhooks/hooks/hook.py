@@ -40,7 +40,7 @@ class Group:
         spec = HOOKS.get(hook)
         attribute: Group | Decorator
         if spec is not None:
-            attribute = Every(hook) if spec.is_periodic else Decorator(hook)
+            attribute = (JobHook if spec.runs_in else Every if spec.is_periodic else Decorator)(hook)
         elif name in dir(self):
             attribute = Group(f"{self._path}.{name}", f"{hook}.")
         else:
@@ -68,6 +68,36 @@ class JobSubmitHook(Decorator, Group):
         """Initialize both base classes."""
         Decorator.__init__(self, hook)
         Group.__init__(self, repr(self), f"{hook}.")
+
+
+class JobHook(Decorator):
+    """``hook.job``: a rule about jobs, at their submission and at each update of theirs."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, function: Handler | None = None, /, *, admins: object = False, **keywords: object
+    ) -> Handler | Callable[[Handler], Handler]:
+        """Mark a function as a handler and return it unchanged.
+
+        Args:
+            function: the function, if the decorator is used without arguments.
+            admins: the rule is also for requests of root and SlurmUser.
+            keywords: see :class:`Decorator`.
+
+        Raises:
+            TypeError: an argument has the wrong type.
+        """
+        if not isinstance(admins, bool):
+            raise TypeError(f"{self!r}: admins takes True or False, not {admins!r}")
+        mark: Any = super().__call__(**keywords)  # type: ignore[arg-type] # checked there
+
+        def of_job(function: Handler) -> Handler:
+            marked: Handler = mark(function)
+            getattr(marked, MARKS)[-1].admins = admins
+            return marked
+
+        return of_job if function is None else of_job(function)
 
 
 class Every(Decorator):

@@ -57,6 +57,7 @@ class HookSpec:
         result: the type of what a handler returns.
         is_called: whether Slurm's call reaches Python, by a number; otherwise a process of slurmhooks runs the hook.
         is_periodic: a clock makes the call, see slurmhooks.hooks.schedule.
+        runs_in: the hooks among whose handlers its own run, at their order; see slurmhooks.handlers.job_rule.
         cost: for SPANK, what takes longer because a plugin exports the function, even if it does nothing: each
             ``job``, for which slurmd starts one more process, or each ``task``, for which slurmstepd clones itself
             if contain_spank is set.
@@ -73,6 +74,7 @@ class HookSpec:
         result: str = "None",
         is_called: bool = True,
         is_periodic: bool = False,
+        runs_in: tuple[str, ...] = (),
         cost: Literal["job", "task"] | None = None,
     ) -> None:
         """Store the description; see the class."""
@@ -86,6 +88,7 @@ class HookSpec:
         self.result = result
         self.is_called = is_called
         self.is_periodic = is_periodic
+        self.runs_in = runs_in
         self.cost = cost
 
     @property
@@ -96,7 +99,7 @@ class HookSpec:
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit."""
-        return self.is_called or self.is_periodic
+        return self.is_called or self.is_periodic or self.has_requests
 
     @property
     def has_terms(self) -> bool:
@@ -166,6 +169,7 @@ class Point:
 ARGUMENTS = {
     "job": "Job",
     "record": "Record",
+    "sender_uid": "int",
     "submit_uid": "int",
     "modify_uid": "int",
     "partitions": "Table[str, Partition]",
@@ -207,6 +211,11 @@ POINTS = {
             "job_submit",
             HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *LISTS), _SUBMIT),
             HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
+            HookSpec(
+                *("job", "job_submit() and job_modify()", ("job", "record", "sender_uid", *LISTS), _SUBMIT),
+                is_called=False,
+                runs_in=("job_submit", "job_modify"),
+            ),
             HookSpec("job_submit.init", "init()", (), _FAIL, is_called=False),
             HookSpec("job_submit.fini", "fini()", (), _FAIL, is_called=False),
             HookSpec("every", "a clock", LISTS, _FAIL, timeout=60, is_called=False, is_periodic=True),

@@ -8,7 +8,7 @@ and _spank_stack_get_remote_options_env; sbatch.c, _set_spank_env.
 
 from __future__ import annotations
 
-from slurmhooks.errors import Reject
+from slurmhooks.errors import Reject, UnknownError
 from slurmhooks.hooks.points import CONTROL_PREFIX, INHERITED
 
 TYPE_CHECKING = False
@@ -129,7 +129,11 @@ def _texts(option: Option[Any], job: Request | Record) -> dict[str, str]:
         pairs = [entry.removeprefix(CONTROL_PREFIX).partition("=") for entry in control or ()]
         of_scripts = [text for name, _, text in pairs if name == key]
         return {"prolog and epilog": of_scripts[0]} if of_scripts else {}
-    environment: Mapping[str, str] = job.environment  # type: ignore[union-attr, assignment]
+    environment: Mapping[str, str]
+    try:
+        environment = job.environment  # type: ignore[union-attr, assignment]
+    except UnknownError:  # hook.job, at an update
+        environment = {}
     texts = {
         "prolog and epilog": control.get(key),  # type: ignore[union-attr]
         "the batch script": environment.get(key),

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.handlers.job_rule import JUDGE
 from slurmhooks.hooks.points import POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from slurmhooks.handlers.job_rule import JobRule
     from slurmhooks.job_submit.bounds.cluster import Cluster
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.views import Views
@@ -78,7 +81,7 @@ class Request:
         Raises:
             MessageError: a handler takes the record, and the update has none.
         """
-        arguments = {"job": job, SENDERS[self._number]: self.sender}
+        arguments: dict[str, Any] = {"job": job, SENDERS[self._number]: self.sender, JUDGE: partial(_judge, job)}
         if names:
             self._records = self._views.arguments(names, self._asking, self._record)
             arguments |= self._records
@@ -88,3 +91,10 @@ class Request:
         """Make every later use of the last arguments raise StaleHandleError, except for the request itself."""
         for view in self._records.values():
             view.close()
+
+
+def _judge(job: Job, handler: JobRule, arguments: dict[str, Any]) -> object:
+    """Call a handler of hook.job. Many sites have none, and what it needs takes long to import."""
+    from slurmhooks.job_submit import judging
+
+    return judging.call(job, handler, arguments)

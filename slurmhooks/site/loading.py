@@ -81,7 +81,7 @@ class Configured(Named):
             hooks: those that this process calls; default: all. If none of them has modes, the process may not have
                 loaded what the configuration names, such as a Lua script.
         """
-        from slurmhooks.handlers.registry import assign
+        from slurmhooks.handlers.rollouts import assign
         from slurmhooks.hooks.points import HOOKS
 
         if hooks is not None and not any(name in hooks for name, spec in HOOKS.items() if spec.has_modes):

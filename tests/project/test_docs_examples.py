@@ -237,7 +237,7 @@ def test_held_for_review() -> None:
     assert run(path, "job_submit", job=FakeJob(min_nodes=100)).changes == {}
     held = run(path, "job_submit", job=FakeJob(min_nodes=101)).changes
     assert held == {"priority": 0, "admin_comment": "held for review"}
-    record = FakeRecord(admin_comment=held["admin_comment"])
+    record = FakeRecord(admin_comment=held["admin_comment"], min_nodes=101, priority=0)
     for job, uid, accepted in (({"priority": 1}, 7, False), ({"priority": 1}, 0, True), ({"name": "x"}, 7, True)):
         result = run(path, "job_modify", job=FakeJob(**job), record=record, modify_uid=uid)
         assert result.accepted is accepted

@@ -63,7 +63,7 @@ BROAD = {
 }
 """How many handlers of any exception a file may have that do not raise it again."""
 
-LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.registry.assign"}
+LOADS = {"slurmhooks.handlers.loader.load", "slurmhooks.handlers.rollouts.assign"}
 """What turns files into handlers, and gives them the modes of the configuration."""
 
 LARGEST = 400

@@ -6,7 +6,9 @@ from pathlib import Path
 from slurmhooks.cli import build_record, manifests
 from slurmhooks.files import plugstack
 from slurmhooks.handlers import loader
+from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
+from slurmhooks.job_submit import judging
 from slurmhooks.site import variants
 from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, Line
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
@@ -46,11 +48,23 @@ def too_long(lines: list[Line]) -> list[str]:
     ]
 
 
+def kept_from_users(registry: Registry, record: build_record.BuildRecord | None) -> list[str]:
+    """Return a note for each handler of hook.job: what users may not change, because the build has no records."""
+    if record is None or record.tiers.private:
+        return []
+    return [
+        f"{handler.where}: handler {handler.label} cannot check updates in this build, which has only Slurm's public"
+        f" headers: users may not change {', '.join(names)} of their jobs"
+        for handler in registry.handlers("job_modify")
+        if isinstance(handler, JobRule) and (names := judging.shown(handler))
+    ]
+
+
 def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -> list[str]:
     """Return a finding for each handler with arguments that the installed build does not support."""
     if record is None or record.tiers.private:
         return []
-    return [
+    return judging.unserved(registry.all_handlers()) + [
         f"{handler.where}: handler {handler.label} takes"
         f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import types
 from slurmhooks.cli.checks.undefined import expecting
+from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.values import NO_VAL
 
@@ -25,25 +26,26 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 def notes(handlers: "Iterable[Handler]") -> list[str]:
     """Return a note for each such statement in the functions of handlers, in the order of the handlers."""
     handlers = list(handlers)
-    trees = {path: _tree(path) for path in dict.fromkeys(handler.path for handler in handlers)}
+    trees = {path: tree_of(path) for path in dict.fromkeys(handler.path for handler in handlers)}
     notes: dict[str, None] = {}
     for handler in handlers:
         tree = trees[handler.path]
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and _first_line(node) == handler.line:
+            if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line:
                 for line, text in _in_handler(handler, node, list(expecting(tree, "AttributeError"))):
                     notes[f"{handler.path}:{line}: {text}"] = None
     return list(notes)
 
 
-def _tree(path: str) -> ast.AST:
+def tree_of(path: str) -> ast.AST:
+    """Return the syntax tree of a file; an empty one if it is no Python."""
     try:
         return ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return ast.Module([], [])  # it is no Python, or was changed after it had been loaded
 
 
-def _first_line(node: ast.FunctionDef) -> int:
+def first_line(node: ast.FunctionDef) -> int:
     """Return the line by which Python names a function: that of its first decorator."""
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
@@ -51,7 +53,10 @@ def _first_line(node: ast.FunctionDef) -> int:
 def _in_handler(handler: "Handler", function: ast.FunctionDef, expected: list[range]) -> Iterator[tuple[int, str]]:
     nodes = list(_own_nodes(function))
     assigned = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    views = {name: getattr(types, VIEWS[name]) for name in handler.names if name in VIEWS and name not in assigned}
+    takes = handler.parameters if isinstance(handler, JobRule) else handler.names
+    views = {name: getattr(types, VIEWS[name]) for name in takes if name in VIEWS and name not in assigned}
+    if "job" in views and isinstance(handler, JobRule):
+        views["job"] = types.WholeJob
     for node in nodes:
         match node:
             case (

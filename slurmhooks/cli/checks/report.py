@@ -108,6 +108,7 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     else:
         findings += build_record.misfits(record, folder)
         findings += lines.needs_sources(loaded.registry, record)
+        loaded.notes += lines.kept_from_users(loaded.registry, record)
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
         findings += lines.never_called(loaded.lines, folder / manifests.PLUGIN)
@@ -136,7 +137,7 @@ def _report(
     state: str | None,
     running: list[controllers.Running],
 ) -> Report:
-    from slurmhooks.cli.checks import mistakes, undefined
+    from slurmhooks.cli.checks import evaded, mistakes, undefined
     from slurmhooks.cli.checks import options as names
     from slurmhooks.handlers import refusals
 
@@ -160,7 +161,13 @@ def _report(
             f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
             for name, option in options.items()
         ],
-        notes=[*loaded.notes, *names.taken(options.values()), *undefined.names(handlers), *mistakes.notes(handlers)],
+        notes=[
+            *loaded.notes,
+            *names.taken(options.values()),
+            *undefined.names(handlers),
+            *mistakes.notes(handlers),
+            *evaded.notes(handlers),
+        ],
         manifest=state,
         running=running,
         findings=list(dict.fromkeys(findings)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli.checks import mistakes
+from slurmhooks.cli.checks import evaded, mistakes
 from slurmhooks.fields import JobFields, RecordFields
 from slurmhooks.fields.rows import rows
 from slurmhooks.handlers import loader
@@ -111,3 +111,50 @@ def test_our_own_files_have_none() -> None:
         for file in sorted((ROOT / "contrib" / folder).glob("*.py")):
             registry = loader.load([loader.Source(path=str(file))])
             assert mistakes.notes(registry.all_handlers()) == [], file
+
+
+HELD = {
+    "@hook.job_submit": "refuses submissions by time_limit, and no handler looks at that in updates",
+    "@hook.job_submit\n@hook.job_modify": "",
+    "@hook.job": "",
+}
+
+
+@pytest.mark.parametrize("decorators", HELD)
+def test_a_rule_that_an_update_passes(tmp_path: Path, decorators: str) -> None:
+    """A handler that refuses submissions by a field which no handler looks at in updates has a note, with its line."""
+    file = tmp_path / "site.py"
+    body = '    if job.time_limit and job.time_limit > 60:\n        raise Reject("no")\n    job.nice = 5\n'
+    file.write_text(f"from slurmhooks import Reject, hook\n{decorators}\ndef limit(job):\n{body}")
+    registry = loader.load([loader.Source(path=str(file))])
+    found = list(evaded.notes(registry.all_handlers()))
+    assert bool(found) == bool(HELD[decorators])
+    assert all(note.startswith(f"{file}:2: handler site:limit ") and HELD[decorators] in note for note in found)
+    file.write_text(file.read_text() + "@hook.job_modify\ndef other(job):\n    job.time_limit\n")
+    assert not list(evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers()))
+
+
+def test_a_rule_that_only_fills_in_values_has_no_note(tmp_path: Path) -> None:
+    """It refuses nothing, so an update passes nothing."""
+    file = tmp_path / "site.py"
+    file.write_text("from slurmhooks import hook\n@hook.job_submit\ndef fill(job):\n    job.nice = job.time_limit\n")
+    assert not list(evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers()))
+
+
+@pytest.mark.parametrize(("condition", "noted"), [("True", True), ("not job.is_update", False)])
+def test_what_is_unknown_at_updates(tmp_path: Path, condition: str, noted: bool) -> None:
+    """A handler of hook.job that reads the environment without a look at job.is_update has a note."""
+    file = tmp_path / "site.py"
+    body = f'    if {condition} and "X" in job.environment and job.qos == "x":\n        raise Reject("no")\n'
+    file.write_text(f"from slurmhooks import Reject, hook\n@hook.job\ndef limit(job):\n{body}")
+    found = list(evaded.notes(loader.load([loader.Source(path=str(file))]).all_handlers()))
+    assert bool(found) == noted
+    assert all("job.environment is not known at an update" in note for note in found)
+
+
+def test_the_fields_of_a_rule_about_jobs(tmp_path: Path) -> None:
+    """In handlers of hook.job, fields and what they have besides are known."""
+    head = "@hook.job\ndef check(job):\n    "
+    assert notes(tmp_path, "job.is_update, job.partitions, job.sets('name'), job.leaves_out('name')", head) == []
+    (note,) = notes(tmp_path, "job.partition_s", head)
+    assert "job has no 'partition_s'; nearest: partition" in note

@@ -65,3 +65,19 @@ def test_records_need_sources(site: Site, lines: list[str]) -> None:
     (site.etc / "slurmhooks.toml").write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n')
     finding = site.found()[0]
     assert finding.endswith('; or set updates = "refuse" or "ignore"')
+
+
+def test_rules_about_jobs_with_public_headers(site: Site, lines: list[str]) -> None:
+    """Without records, check says which fields users may not change; a rule that names none does not load."""
+    record = build_record.BuildRecord.load(site.plugins)
+    assert record is not None
+    replace(record, tiers=build_record.Tiers(private=False)).save(site.plugins)
+    site.conf(*lines)
+    rule = "from slurmhooks import Reject, hook\n@hook.job\ndef rule(job):\n    "
+    site.file(rule + "if job.time_limit and job.partition: raise Reject('no')\n")
+    assert site.found() == []
+    assert "handler a:rule cannot check updates in this build" in " ".join(site.check().output.split())
+    assert "users may not change partition, time_limit of their jobs" in " ".join(site.check().output.split())
+    site.file(rule + "pass\n")
+    (finding,) = site.found()
+    assert "handler a:rule needs the records of jobs at updates, because its code names no field" in finding

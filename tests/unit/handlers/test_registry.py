@@ -24,6 +24,9 @@ from slurmhooks.hooks.decorator import Mark
 from slurmhooks.hooks.option import Option
 from slurmhooks.hooks.points import HOOKS
 
+CALLED = [name for name, spec in HOOKS.items() if not spec.runs_in]
+"""The hooks of which a handler is one; hook.job has tests of its own."""
+
 
 def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Mark:
     """Return a mark as a decorator creates it."""
@@ -33,16 +36,16 @@ def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any
 
 def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Handler:
     """Return the handler of a valid mark."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
+    handlers, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
     assert findings == []
-    assert handler is not None
+    (handler,) = handlers
     return handler
 
 
 def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> str:
     """Return the finding for a mark with one error."""
-    handler, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
-    assert handler is None
+    handlers, findings = verify(mark(function, hook, **keywords), function, "limits", "limits.py")
+    assert handlers == []
     assert len(findings) == 1
     return findings[0]
 
@@ -56,7 +59,7 @@ def function_of(names: tuple[str, ...], body: str = "return (" + "{names}" + ")"
     return made
 
 
-@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("hook", CALLED)
 def test_any_subset_by_name_in_any_order(hook: str) -> None:
     """A handler takes any subset of its hook's arguments, in any order, and gets each under its name."""
     arguments: dict[str, object] = {name: f"the {name}" for name in HOOKS[hook].arguments}
@@ -180,7 +183,7 @@ def test_wrappers_are_seen_through() -> None:
     assert wrapped.where == f"{__file__}:{wrapped.line}"
 
 
-@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("hook", CALLED)
 def test_on_error_of_every_hook(hook: str) -> None:
     """A hook takes one of two words; the first is the default. Most take "fail" or "ignore"."""
     words = {
@@ -227,7 +230,7 @@ def test_time_limits_that_no_timer_has(hook: str, timeout: float) -> None:
     assert accepted(lambda: None, hook, timeout=MAX_TIMEOUT).timeout == MAX_TIMEOUT
 
 
-@pytest.mark.parametrize("hook", list(HOOKS))
+@pytest.mark.parametrize("hook", CALLED)
 def test_only_handlers_of_requests_promise_to_have_no_effects(hook: str) -> None:
     """effects=False is for hooks that decide about requests; by default no handler is tried after a refusal."""
     if hook in ("job_submit", "job_modify"):
@@ -235,18 +238,18 @@ def test_only_handlers_of_requests_promise_to_have_no_effects(hook: str) -> None
         assert accepted(function_of(()), hook).after_refusal == STOP
     else:
         text = refused(function_of(()), hook, effects=False)
-        assert "effects is for handlers of job_submit and job_modify" in text
+        assert "effects is for handlers of job_submit, job_modify and job" in text
 
 
 def test_all_faults_of_a_handler_are_told() -> None:
     """A handler with several faults has several findings."""
-    handler, findings = verify(
+    handlers, findings = verify(
         mark(function_of(("jbo",)), "spank.init", on_error="accept", contexts=("local", "mars", "job_script")),
         function_of(("jbo",)),
         "limits",
         "limits.py",
     )
-    assert handler is None
+    assert handlers == []
     assert len(findings) == 4
 
 

@@ -9,7 +9,8 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import LoadError
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.rollouts import assign
 from slurmhooks.hooks.rollout import MODES, Rollout, share_of
 
 

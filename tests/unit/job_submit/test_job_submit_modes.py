@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.rollouts import assign
 from slurmhooks.hooks.rollout import Rollout
 from slurmhooks.job_submit.service import Service
 from slurmhooks.job_submit.subject import Subject

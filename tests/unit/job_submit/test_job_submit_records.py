@@ -141,8 +141,8 @@ def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int
     made, findings = verify(
         Mark(handler, "job_submit", 50, None, None, 1, __name__), handler, "choosing", "choosing.py"
     )
-    assert made is not None, findings
-    registry = Registry([made], [])
+    assert made, findings
+    registry = Registry(made, [])
     result = run(registry, "job_submit", jobs=JOBS)
     assert result.accepted, result
     assert seen == expected

@@ -9,7 +9,7 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import assign
+from slurmhooks.handlers.rollouts import assign
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
 from slurmhooks.policies.base import Rule

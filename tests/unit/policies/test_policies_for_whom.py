@@ -9,7 +9,8 @@ import pytest
 from slurmhooks.config import model as config
 from slurmhooks.fields.constants import JobFlag
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import Registry, assign
+from slurmhooks.handlers.registry import Registry
+from slurmhooks.handlers.rollouts import assign
 from slurmhooks.policies import source
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
 from tests.unit.policies.conftest import Rules

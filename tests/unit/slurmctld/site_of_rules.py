@@ -6,7 +6,7 @@ from typing import Any
 
 from slurmhooks.config import model as config
 from slurmhooks.handlers import loader
-from slurmhooks.handlers.registry import assign
+from slurmhooks.handlers.rollouts import assign
 from slurmhooks.job_submit.request import HOOKS
 from slurmhooks.job_submit.service import Service
 from slurmhooks.policies import source

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds handlers whose rule does not hold at updates, and those that ask for what nobody knows then."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from slurmhooks.cli.checks.mistakes import first_line, tree_of
+from slurmhooks.handlers.job_rule import JobRule, named_in
+from slurmhooks.job_submit.whole import depends
+
+if TYPE_CHECKING:
+    from slurmhooks.handlers.registry import Handler
+
+UNKNOWN = frozenset({"environment", "array_inx"})
+"""What slurmctld does not keep, and rules read."""
+
+
+def notes(handlers: "Iterable[Handler]") -> Iterator[str]:
+    """Yield a note for each such handler."""
+    handlers = list(handlers)
+    yield from _passed(handlers)
+    yield from _unknown(handlers)
+
+
+def _unknown(handlers: "list[Handler]") -> Iterator[str]:
+    """Yield a note for each handler of hook.job that would fail at updates of what it reads."""
+    for handler in handlers:
+        if not isinstance(handler, JobRule) or handler.spec.name != "job_modify":
+            continue
+        named = named_in(handler.function)[0]
+        if (unknown := sorted(named & UNKNOWN)) and "is_update" not in named:
+            yield (
+                f"{handler.where}: handler {handler.label}: job.{unknown[0]} is not known at an update, because"
+                " slurmctld does not keep it: look at job.is_update first"
+            )
+
+
+def _passed(handlers: "list[Handler]") -> Iterator[str]:
+    """Yield a note for each handler that refuses submissions by what users can change afterwards."""
+    updating = [handler for handler in handlers if handler.spec.name == "job_modify"]
+    looked_at = frozenset().union(*(names for handler in updating for names in named_in(handler.function)))
+    for handler in handlers:
+        if handler.spec.name != "job_submit" or handler.label in {each.label for each in updating}:
+            continue
+        functions = [
+            node
+            for node in ast.walk(tree_of(handler.path))
+            if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line
+        ]
+        names = {name for node in functions if _refuses(node) for name in _read(node)}
+        if passed := sorted(name for name in names if depends(name) and name not in looked_at):
+            yield (
+                f"{handler.where}: handler {handler.label} refuses submissions by {', '.join(passed)}, and no handler"
+                " looks at that in updates, so users can change it afterwards with scontrol update: write it with"
+                " @hook.job"
+            )
+
+
+def _refuses(function: ast.AST) -> bool:
+    return any(isinstance(node, ast.Raise) and "Reject" in ast.dump(node) for node in ast.walk(function))
+
+
+def _read(function: ast.AST) -> Iterator[str]:
+    """Yield the names of the fields of ``job`` that a function reads."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id="job"), attr=name, ctx=ast.Load()):
+                yield name

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an update of a job changes: which fields, and what of them is only a value that the client always sends.
+
+Source: _update_job() of job_mgr.c; tests/cluster/test_job_rules.py compares the table with it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from slurmhooks.fields import JobFields
+from slurmhooks.fields.rows import rows
+
+_MEMBERS = """
+    account admin_comment array_inx begin_time burst_buffer cluster_features clusters comment contiguous core_spec
+    cores_per_socket cpus_per_task cpus_per_tres deadline delay_boot dependency end_time exc_nodes extra features
+    job_size_str licenses mail_type mail_user max_cpus max_nodes mem_per_tres min_cpus min_nodes name network nice
+    ntasks_per_node ntasks_per_socket ntasks_per_tres num_tasks partition pn_min_cpus pn_min_memory pn_min_tmp_disk
+    prefer priority qos reboot req_nodes req_switch requeue reservation shared site_factor sockets_per_node std_err
+    std_in std_out threads_per_core time_limit time_min tres_bind tres_freq tres_per_job tres_per_node tres_per_socket
+    tres_per_task wait4switch wckey work_dir
+"""
+MEMBERS = frozenset(_MEMBERS.split())
+"""The members of a request that slurmctld reads in an update; all others, which a client may send, it ignores."""
+ZERO_IS_UNSET = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
+"""Fields that an update leaves as they are by 0."""
+IN_RECORDS = {
+    "dependency": "orig_dependency",
+    "reservation": "resv_name",
+    "ntasks_per_gpu": "ntasks_per_tres",
+}
+"""Fields that have other names in a record."""
+COUNTS = frozenset({"max_nodes", "ntasks_per_gpu", "ntasks_per_node", "ntasks_per_tres", "num_tasks", "req_switch",
+                    "time_min"})  # fmt: skip
+"""Fields in which a record has 0 if the request had nothing."""
+
+
+@cache
+def fields() -> frozenset[str]:
+    """Return the fields that an update may change."""
+    return frozenset(name for name, row in rows(JobFields).items() if MEMBERS.intersection(row.members))
+
+
+@cache
+def sharing(name: str) -> frozenset[str]:
+    """Return a field and those that are other views of its member, such as ``gres`` and ``tres_per_node``."""
+    own = rows(JobFields)
+    members = set(own[name].members) if name in own else set()
+    return frozenset({name, *(other for other, row in own.items() if members.intersection(row.members))})

@@ -5,9 +5,9 @@ A site writes hook files. A decorated function in one of them is a handler:
 
     from slurmhooks import Reject, hook
 
-    @hook.job_submit
+    @hook.job
     def require_account(job):
-        if job.account is None:
+        if job.leaves_out("account"):
             raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
 
 Importing this package needs neither Slurm nor compiled code. It is cheap, because every srun and slurmstepd with a

@@ -78,7 +78,7 @@ class Ours:
         uids = {"submit_uid": request.uid, "modify_uid": request.uid}
         given = dict.fromkeys(("record", "reservations", "jobs", "nodes", "licenses", "qos", "associations"))
         with captured.capturing():
-            outcome, _, _, _ = submit(
+            outcome, *_ = submit(
                 self._registry, request.hook, {**given, **uids, "job": job, "partitions": self._partitions}
             )
         after = struct_of(job).raws

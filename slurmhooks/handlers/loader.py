@@ -225,9 +225,7 @@ class _Loading:
         options = definitions.options_of(self._defined, module, self._options)
         self._options += options
         if not marks and not options:
-            self._notes.append(
-                f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
-            )
+            self._notes.append(f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job")
 
     def _run(self, source: Source, content: bytes) -> tuple[ModuleType, str]:
         """Run a hook file or import a module; return it and its name in labels."""

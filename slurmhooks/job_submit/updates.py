@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.rows import rows
+from slurmhooks.fields.rows import NEWEST, Release, rows
 
 _MEMBERS = """
     account admin_comment array_inx begin_time burst_buffer cluster_features clusters comment contiguous core_spec
@@ -22,6 +22,8 @@ _MEMBERS = """
 """
 MEMBERS = frozenset(_MEMBERS.split())
 """The members of a request that slurmctld reads in an update; all others, which a client may send, it ignores."""
+NOT_IN_2205 = frozenset({"std_err", "std_in"})
+"""Of these, what 22.05 ignores."""
 ZERO_IS_UNSET = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
 IN_RECORDS = {
@@ -36,9 +38,10 @@ COUNTS = frozenset({"max_nodes", "ntasks_per_gpu", "ntasks_per_node", "ntasks_pe
 
 
 @cache
-def fields() -> frozenset[str]:
-    """Return the fields that an update may change."""
-    return frozenset(name for name, row in rows(JobFields).items() if MEMBERS.intersection(row.members))
+def fields(release: Release = NEWEST) -> frozenset[str]:
+    """Return the fields that an update may change in a release."""
+    members = MEMBERS if release >= (23, 2) else MEMBERS - NOT_IN_2205
+    return frozenset(name for name, row in rows(JobFields).items() if members.intersection(row.members))
 
 
 @cache

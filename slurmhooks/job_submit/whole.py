@@ -11,10 +11,11 @@ from slurmhooks.errors import UnknownError
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.flag_rows import Bit, Enumerated
 from slurmhooks.fields.number_rows import Plain, Time
-from slurmhooks.fields.rows import Computed, rows
+from slurmhooks.fields.rows import Computed, release_of, rows
 from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import CONTROL_PREFIX
 from slurmhooks.job_submit import updates
+from slurmhooks.job_submit.bounds import computing, defaults
 from slurmhooks.job_submit.bounds.asked import FIELDS, NOT_IN_UPDATES
 from slurmhooks.job_submit.filled import Filled
 from slurmhooks.job_submit.model import Job, owner_of
@@ -22,6 +23,8 @@ from slurmhooks.slurmctld import NEEDS_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from slurmhooks.values import Unlimited
 
     Base = Job
 else:
@@ -42,7 +45,7 @@ EXTRA = ("bounds", "partitions")
 """What a handler may read, and lock, besides fields."""
 ARRAYS = ("environment", "spank_job_env", "argv")
 JOBS_OWN = frozenset(name for name, row in rows(JobFields).items() if not isinstance(row, Computed)).union(
-    EXTRA, ARRAYS, ("group_name",)
+    EXTRA, ARRAYS, ("group_name", "interactive")
 ) - {"user_id"}
 """What an update alone does not say."""
 FILLED = ("account", "partition", "qos", "time_limit")
@@ -87,7 +90,9 @@ class Looking:
     def filled(self) -> Filled:
         """The fields of the job as it would be, with what handlers have written so far."""
         if self._filled is None:
-            self._filled = Filled(self.job, self.record, modify=self.modify)
+            # Only a build with Slurm's sources can ask slurmctld.
+            default = None if "default_partition" not in self.job._missing else defaults.default_partition()
+            self._filled = Filled(self.job, self.record, modify=self.modify, default_partition=default)
         return self._filled
 
     def note(self, name: str) -> None:
@@ -122,16 +127,30 @@ class Looking:
         if name in FILLED:
             if name == "time_limit" and self.record is not None and self.record.time_limit is None:
                 self.reads.add("partition")
-            return getattr(self.filled, name)
+            return self._time_limit() if name == "time_limit" else getattr(self.filled, name)
         row = rows(JobFields).get(name)
         if not self.modify or row is None or isinstance(row, Computed):
             return self._of_group(name) if self.modify and name == "group_name" else asked
-        if name in updates.fields() and name not in NOT_IN_UPDATES:
+        if self.may_change(name):
             if self.is_set(name):
                 return None if asked == "" else asked
             if self.is_replaced(name):
                 return None
         return self._in_record(name)
+
+    def _time_limit(self) -> int | Unlimited | None:
+        """Return the time limit in minutes, by default the longest of the partitions; None if it is not known."""
+        named: int | Unlimited | None = self.filled.get("time_limit")
+        if named is not None:
+            return named
+        partitions = computing.partitions_of(self.job, self.record, nodes=False)
+        if any(partition.default_time is None for partition in partitions):
+            return None
+        return self.filled.time_limit.most
+
+    def may_change(self, name: str) -> bool:
+        """Tell whether an update may change a field."""
+        return name in updates.fields(release_of(self.job._release)) and name not in NOT_IN_UPDATES
 
     def is_replaced(self, name: str) -> bool:
         """Tell whether the update sets the member of a field in another form, such as memory per CPU for per node."""
@@ -179,8 +198,7 @@ class Looking:
         value = getattr(self.job, name)
         row = rows(JobFields)[name]
         if self.modify:
-            ignored = name not in updates.fields() or name in NOT_IN_UPDATES
-            return not ignored and value is not None and not (value == 0 and name in updates.ZERO_IS_UNSET)
+            return self.may_change(name) and value is not None and not (value == 0 and name in updates.ZERO_IS_UNSET)
         if isinstance(row, Computed):
             return False
         always = isinstance(row, Plain | Time | Bit) or (isinstance(row, Enumerated) and not row.optional)

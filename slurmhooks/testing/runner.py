@@ -62,6 +62,7 @@ class Result:
         errors: all bugs, each with its id and its traceback.
         ran: the handlers that ran, in order, each as ``module:function``.
         observed: what handlers that only warn or observe would have done, see docs/policy.md.
+        exempt: why handlers did not look at the request, such as "administrator", by their labels.
     """
 
     accepted: bool
@@ -74,6 +75,7 @@ class Result:
     observed: list[Observed] = field(default_factory=list)
     errors: list[Bug] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
+    exempt: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Show all values that are not empty; after a bug, also the log with its traceback."""
@@ -91,6 +93,7 @@ def run(
     job: FakeJob | None = None,
     submit_uid: int | None = None,
     modify_uid: int | None = None,
+    sender_uid: int | None = None,
     record: FakeRecord | None = None,
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
@@ -118,7 +121,8 @@ def run(
         job: the request; by default ``FakeJob()``.
         submit_uid: user id of the submitter; by default that of the job.
         modify_uid: user id of the user who updates the job; by default that of the record.
-        record: the job as slurmctld knows it; by default ``FakeRecord()``.
+        sender_uid: for hook.job, user id of who submits or updates; by default that of the job.
+        record: the job as slurmctld knows it; by default ``FakeRecord()``. For hook.job: the call is an update.
         partitions: the fields of each partition, by its name.
         reservations: the fields of each reservation, by its name.
         jobs: the jobs that slurmctld knows; for hook.power.resume, entries of SLURM_RESUME_FILE.
@@ -154,12 +158,16 @@ def run(
     if spec is None:
         raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
     _refuse_wrong(spec, given, options)
+    if spec.runs_in:  # hook.job: an update if there is a record
+        hook = spec.runs_in[record is not None]
+        spec = HOOKS[hook]
+        given["submit_uid"] = given["modify_uid"] = sender_uid
     stand_in = job or record
     registry = registry_of(source, None if stand_in is None else release_of(release_of_view(stand_in)))
     captured = CapturedLog()
     coverage.know(registry)
     with captured.capturing(), no_exit(), watching() as ran:
-        outcome, changes, observed = _handle(registry, spec, given, options)
+        outcome, changes, observed, exempt = _handle(registry, spec, given, options)
     if (
         not isinstance(source, Registry)
         and (not options or isinstance(options, FakeOptions))
@@ -167,7 +175,7 @@ def run(
     ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
-    return _result(outcome, captured, changes=changes, observed=observed, ran=ran)
+    return _result(outcome, captured, changes=changes, observed=observed, ran=ran, exempt=exempt)
 
 
 def _result(outcome: Outcome, captured: CapturedLog, **more: Any) -> Result:
@@ -199,9 +207,9 @@ def _refuse_wrong(spec: HookSpec, given: Mapping[str, Any], options: Mapping[str
 
 def _handle(
     registry: Registry, spec: HookSpec, given: Mapping[str, Any], options: Any
-) -> tuple[Outcome, dict[str, Any], list[Observed]]:
+) -> tuple[Outcome, dict[str, Any], list[Observed], dict[str, str]]:
     """Let the stand-in of a plugin point run the handlers of a hook; return the outcome, and what has changed."""
-    hook, changes, observed = spec.name, dict[str, Any](), list[Observed]()
+    hook, changes, observed, exempt = spec.name, dict[str, Any](), list[Observed](), dict[str, str]()
     match spec.point:
         case "cli_filter":
             outcome, changes = _cli_filter(registry, hook, FakeOptions() if options is None else options, given)
@@ -220,20 +228,20 @@ def _handle(
         case _ if spec.is_periodic:
             outcome = every.handle(registry, hook, given)
         case _ if spec.arguments:
-            outcome, changes, observed = _job_submit(registry, hook, given)
+            outcome, changes, observed, exempt = _job_submit(registry, hook, given)
         case _:
             outcome = dispatch.run(registry.handlers(hook), {})
-    return outcome, changes, observed
+    return outcome, changes, observed, exempt
 
 
 def _job_submit(
     registry: Registry, hook: str, given: Mapping[str, Any]
-) -> tuple[Outcome, dict[str, Any], list[Observed]]:
+) -> tuple[Outcome, dict[str, Any], list[Observed], dict[str, str]]:
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    outcome, before, assigned, observed = submit(registry, hook, {**given, "job": job})
+    outcome, before, assigned, observed, exempt = submit(registry, hook, {**given, "job": job})
     written = {*assigned, "argv", "environment", "spank_job_env"}
     changes = _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
-    return outcome, changes, observed
+    return outcome, changes, observed, exempt
 
 
 def _spank(

@@ -96,7 +96,7 @@ class FakeSlurmctld:
 
 def submit(
     registry: Registry, hook: str, given: Mapping[str, Any]
-) -> tuple[Outcome, dict[str, Any], set[str], list[Observed]]:
+) -> tuple[Outcome, dict[str, Any], set[str], list[Observed], dict[str, str]]:
     """Run the handlers of a submission or an update.
 
     Args:
@@ -105,8 +105,9 @@ def submit(
         given: the arguments of :func:`slurmhooks.testing.run`.
 
     Returns:
-        the outcome, all fields before the call, the names of the fields that handlers assigned, and what handlers that
-        only warn or observe would have done. The job has the values that handlers wrote.
+        the outcome, all fields before the call, the names of the fields that handlers assigned, what handlers that only
+        warn or observe would have done, and why handlers did not look, by their labels. The job has the values that
+        handlers wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     release = release_of_view(job)
@@ -140,9 +141,10 @@ def submit(
     text = None if answered.text is None else answered.text.decode()
     code = code_of(answered.code) if answered.code else None
     observed = observed_in(calls)
+    exempt = {step.handler.label: step.exempt for call in calls for step in call.steps if step.exempt is not None}
     for call in calls:
         call.release()
-    return Outcome(passed=not answered.code, code=code, text=text), before, assigned, observed
+    return Outcome(passed=not answered.code, code=code, text=text), before, assigned, observed, exempt
 
 
 def _written_by_scripts(kind: type[FakeJob], members: set[str], assigned: set[str]) -> set[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
+from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Handler
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Coverage:
     def know(self, registry: Registry) -> None:
         """Note which handlers exist."""
         for handler in registry.all_handlers():
-            self.handlers.setdefault((handler.spec.name, handler.label), Covered())
+            self.handlers.setdefault(_key(handler), Covered())
 
     def add(self, other: Iterable[tuple[str, str, bool, bool]]) -> None:
         """Add what another process has covered; see :meth:`rows`."""
@@ -97,24 +98,31 @@ coverage = Coverage()
 def watching() -> Iterator[list[str]]:
     """Yield a list, to which the label of each handler that runs in the block is added."""
     ran: list[str] = []
-    call = Handler.call
+    calls = {kind: vars(kind)["call"] for kind in (Handler, JobRule)}
 
     def watched(handler: Handler, arguments: dict[str, object]) -> object:
         ran.append(handler.label)
-        covered = coverage.handlers.setdefault((handler.spec.name, handler.label), Covered())
+        covered = coverage.handlers.setdefault(_key(handler), Covered())
         covered.ran = True
         try:
-            return call(handler, arguments)
+            return calls[JobRule if isinstance(handler, JobRule) else Handler](handler, arguments)
         except Reject:
             covered.refused = True
             raise
 
     # The code of the workers provides no way to observe each call.
-    setattr(Handler, "call", watched)  # noqa: B010 - for the type checker
+    for kind in calls:
+        setattr(kind, "call", watched)  # noqa: B010 - for the type checker
     try:
         yield ran
     finally:
-        setattr(Handler, "call", call)  # noqa: B010
+        for kind, call in calls.items():
+            setattr(kind, "call", call)  # noqa: B010
+
+
+def _key(handler: Handler) -> tuple[str, str]:
+    """Return hook and label; a handler of hook.job is one, although it runs in two hooks."""
+    return ("job" if isinstance(handler, JobRule) else handler.spec.name, handler.label)
 
 
 def bugs_in(lines: Iterable[str]) -> list[Bug]:

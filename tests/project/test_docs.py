@@ -14,6 +14,7 @@ from slurmhooks import cli
 from slurmhooks.config import model as config
 from slurmhooks.hooks.points import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants
+from slurmhooks.job_submit.whole import WholeJob
 from slurmhooks.policies import rules as policies
 from slurmhooks.testing import FakeContainer, FakeJob, FakeOptions, FakeRecord, FakeSpank
 from tests.project.docs_pages import DOCS, EXAMPLES, PAGES, PROJECT, REFERENCE, TEXT
@@ -116,6 +117,7 @@ def test_named_attributes_exist() -> None:
             continue
         known = dir(type(kinds[view])) + dir(kinds[view]) + list(getattr(kinds[view], "OTHERS", ()))
         known += [*getattr(kinds[view], "TEXTS", ()), *getattr(kinds[view], "NUMBERS", ())]
+        known += dir(WholeJob) if view == "job" else []
         assert name in known, f"{view}.{name}"
 
 

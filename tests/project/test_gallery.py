@@ -33,7 +33,7 @@ def played(page: Path, folder: Path) -> str:
     def output(user: str, command: str) -> str:
         name, *words = shlex.split(command)
         assert name == "slurmhooks", command
-        return CliRunner(env={"COLUMNS": "100"}).invoke(cli.main, words).output
+        return CliRunner(env={"COLUMNS": "100", "SUDO_UID": "1000"}).invoke(cli.main, words).output
 
     def install(path: str, text: str) -> None:
         Path(path).write_text(text)

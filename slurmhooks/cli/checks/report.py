@@ -140,22 +140,24 @@ def _report(
     from slurmhooks.cli.checks import evaded, mistakes, undefined
     from slurmhooks.cli.checks import options as names
     from slurmhooks.handlers import refusals
+    from slurmhooks.handlers.job_rule import JobRule
 
     findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     return Report(
         handlers=[
             Row(
-                hook=f"hook.{handler.spec.name}",
+                hook=f"hook.{'job' if isinstance(handler, JobRule) else handler.spec.name}",
                 order=handler.order,
                 handler=handler.label,
-                takes=list(handler.names),
+                takes=list(handler.parameters if isinstance(handler, JobRule) else handler.names),
                 on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
                 contexts=list(handler.contexts),
                 mode=mode_of(handler),
                 where=handler.where,
             )
             for handler in handlers
+            if not (isinstance(handler, JobRule) and handler.spec.name == "job_modify")  # one row for both hooks
         ],
         options=[
             f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"

@@ -68,7 +68,7 @@ FIELDS = rows(JobFields)
 @click.command("job_submit", context_settings={"ignore_unknown_options": False})
 @click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION... [ARGUMENT...]]")
-@click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
+@click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours, also with sudo.")
 @click.option("--user", help="Name of the submitter.")
 @click.option("--command", "program", type=click.Choice(("sbatch", *allocations.COMMANDS)), default="sbatch",
               help="The command that submits; the command line of srun or salloc follows.")  # fmt: skip
@@ -174,6 +174,10 @@ class Request:
         given["modify_uid" if update else "submit_uid"] = self.uid
         _note_missing_data(registry, hook, given, self.notes)
         result = run(registry, hook, job=job, **given)
+        self.notes += [
+            f"{label} did not look at this request: exempt ({why}); --user NAME tries it as a user"
+            for label, why in result.exempt.items()
+        ]
         return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
 
     def _job(self) -> FakeJob:

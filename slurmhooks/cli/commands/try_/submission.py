@@ -238,13 +238,17 @@ def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
 
     Args:
         uid: the user id, or None.
-        name: the user name, or None; without both, the user of this process.
+        name: the user name, or None; without both, the user of this process, or of whom sudo runs it as root, who is
+            exempt from many rules.
 
     Raises:
         click.UsageError: the user does not exist.
     """
+    if uid is None and name is None:
+        behind = os.environ.get("SUDO_UID", "")
+        uid = int(behind) if os.getuid() == 0 and behind.isdecimal() else os.getuid()
     try:
-        entry = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
+        entry = pwd.getpwnam(name) if name is not None else pwd.getpwuid(uid or 0)
     except KeyError:
         if uid is None:
             raise click.UsageError(f"user {name!r} does not exist here: give a user id with --uid") from None

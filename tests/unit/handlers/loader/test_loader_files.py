@@ -184,5 +184,5 @@ def test_files_without_handlers_are_noted(write: Write, package: Callable[..., s
     without = write("c.py", "def forgotten(job): ...\n")
     name = package("")
     sources = [*(Source(path=str(path)) for path in (with_handler, with_option, without)), Source(module=name)]
-    text = "no handler and no option in it; handlers need a decorator: @hook.job_submit"
+    text = "no handler and no option in it; handlers need a decorator: @hook.job"
     assert loader.load(sources).notes == (f"{without}: {text}", f"{name}: {text}")

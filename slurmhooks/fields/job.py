@@ -119,7 +119,8 @@ class JobFields:
     min_nodes = Number(32, "Minimum number of nodes.", lua=RW)
     ntasks_per_board = Number(16, "Maximum number of tasks per board.", lua=R, in_updates=0)
     ntasks_per_core = Number(16, "Maximum number of tasks per core.", lua=R)
-    ntasks_per_gpu = Number(16, "Older name of ntasks_per_tres.", member="ntasks_per_tres", lua=RW)
+    ntasks_per_gpu = Number(16, "Older name of ntasks_per_tres.", member="ntasks_per_tres", lua=RW,
+                            in_record=("ntasks_per_tres",))  # fmt: skip
     ntasks_per_node = Number(16, "Number of tasks per node.", lua=RW)
     ntasks_per_socket = Number(16, "Maximum number of tasks per socket.", lua=RW)
     ntasks_per_tres = Number(16, "Number of tasks per GPU.", lua=RW)

@@ -10,7 +10,7 @@ from slurmhooks.errors import Reject, UnknownError
 from slurmhooks.fields import JobFields
 from slurmhooks.fields.rows import Computed, rows
 from slurmhooks.files import slurm_conf
-from slurmhooks.handlers.dispatch import Exempted
+from slurmhooks.handlers.exempted import NOT_CONCERNED, Exempted
 from slurmhooks.handlers.job_rule import JobRule, named_in
 from slurmhooks.job_submit.origin import FROM_SIBLINGS
 from slurmhooks.job_submit.whole import EXTRA, LacksRecord, Looking, WholeJob, depends
@@ -41,7 +41,7 @@ def sender_of(job: Job) -> int | None:
 
 
 def call(job: Job, handler: JobRule, arguments: dict[str, Any]) -> object:
-    """Call a handler; return what it returns, or why it was not called.
+    """Call a handler; return what it returns, or why it has not decided.
 
     An update that sets nothing that the handler reads is none of its business: whatever it does has no effect then.
 
@@ -81,7 +81,7 @@ def _of_update(looking: Looking, handler: JobRule, given: list[Any]) -> object:
     after = job.savepoint()
     job.rollback(before)  # what the handler writes does not count as set by the update
     if not looking.touches(looking.reads | others):
-        return result
+        return NOT_CONCERNED if result is None else result
     job.rollback(after)
     for text in said:
         log.user("%s", text)

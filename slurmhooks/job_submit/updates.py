@@ -26,12 +26,6 @@ NOT_IN_2205 = frozenset({"std_err", "std_in"})
 """Of these, what 22.05 ignores."""
 ZERO_IS_UNSET = frozenset({"begin_time", "deadline", "end_time", "segment_size"})
 """Fields that an update leaves as they are by 0."""
-IN_RECORDS = {
-    "dependency": "orig_dependency",
-    "reservation": "resv_name",
-    "ntasks_per_gpu": "ntasks_per_tres",
-}
-"""Fields that have other names in a record."""
 COUNTS = frozenset({"max_nodes", "ntasks_per_gpu", "ntasks_per_node", "ntasks_per_tres", "num_tasks", "req_switch",
                     "time_min"})  # fmt: skip
 """Fields in which a record has 0 if the request had nothing."""

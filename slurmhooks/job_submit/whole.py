@@ -16,7 +16,7 @@ from slurmhooks.handlers.similar import nearest
 from slurmhooks.hooks.points import CONTROL_PREFIX
 from slurmhooks.job_submit import updates
 from slurmhooks.job_submit.bounds import computing, defaults
-from slurmhooks.job_submit.bounds.asked import FIELDS, NOT_IN_UPDATES
+from slurmhooks.job_submit.bounds.asked import FIELDS, NOT_IN_UPDATES, in_record
 from slurmhooks.job_submit.filled import Filled
 from slurmhooks.job_submit.model import Job, owner_of
 from slurmhooks.slurmctld import NEEDS_SOURCES
@@ -163,10 +163,9 @@ class Looking:
             return bool(flags & type(flags).CRON_JOB)
         if name == "script":
             return self.record.script if self.record.batch_flag else None
-        try:
-            value = getattr(self.record, updates.IN_RECORDS.get(name, name))
-        except AttributeError:
+        if not any(hasattr(self.record, each) for each in rows(JobFields)[name].names_in_record):
             self._unknown(name)
+        value = in_record(self.record, name)
         return None if value == "" or (value == 0 and name in updates.COUNTS) else value
 
     def _array(self, name: str) -> Any:

@@ -136,7 +136,7 @@ class View:
 
     @classmethod
     def _names(cls) -> list[str]:
-        hidden = {"bounds", "commit", "close", "members", "rollback", "savepoint", *cls._missing}
+        hidden = {"ASKED_FOR", "bounds", "commit", "close", "members", "rollback", "savepoint", *cls._missing}
         return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
 
     def members(self) -> Members:

@@ -136,7 +136,9 @@ def test_wrong_values_are_found_at_load(arguments: str, fault: str, tmp_path: Pa
 
 def test_hooks_without_modes_refuse_them(tmp_path: Path) -> None:
     """Only hooks that decide about requests have modes."""
-    with pytest.raises(LoadError, match=r"hook\.job_end: mode and share are for handlers of job_submit and job_modify"):
+    with pytest.raises(
+        LoadError, match=r"hook\.job_end: mode and share are for handlers of job_submit, job_modify, job and every"
+    ):
         loaded(tmp_path, "@hook.job_end(mode='observe')\ndef check(record): pass\n")
     with pytest.raises(LoadError, match=r"has no argument 'modes'; it has: order, .*, mode, percent"):
         loaded(tmp_path, "@hook.job_submit(modes='observe')\ndef check(job): pass\n")

@@ -274,7 +274,8 @@ def test_a_view_ends_with_its_call(rule: Rule) -> None:
 
 
 def test_a_copy_stays_valid(rule: Rule) -> None:
-    """dict(job) has every field that is known."""
+    """dict(job) has every field that is known, and nothing else."""
+    assert [name for name in dict(FakeJob()) if not name.islower()] == []
     assert (
         seen(rule('log.user("%r", (dict(job)["time_limit"], "environment" in dict(job)))')(time_limit=5)) == "(5, True)"
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.accounting import words
+from slurmhooks.accounting import script_options, words
 from slurmhooks.accounting.influences import CONSTANT, DECISIVE, INFLUENCES, INTERACTIVE, MERGED, PER_GPU
 from slurmhooks.accounting.saved import COMPONENT
 from slurmhooks.cli_filter.model import EARLY
@@ -54,7 +54,6 @@ ASSUMABLE = {
 """Fields for which users may take what the job got: members, and columns of sacct."""
 OF_COMPONENT = re.compile(r"(#[^\n]*\n)*exit 0\n?")
 """The script that older releases make for a component of a heterogeneous job other than the first."""
-_BEFORE, _AFTER = sbatch.WRAPPED.split("{}")
 OF_ARRAYS = "SLURM_ARRAY_TASK_COUNT="
 _EXPORT = ("export", "export-file")
 _SETS, _REQUESTS = 1 << 12, 1 << 6
@@ -172,8 +171,8 @@ class Computing:
 
     def _compute(self, text: str, evidence: tuple[str, ...], kept: Kept, heterogeneous: bool) -> Request:
         columns = dict(zip(_EVIDENCE, evidence, strict=True))
-        if kept.script is not None and kept.script.startswith(_BEFORE) and kept.script.endswith(_AFTER):
-            columns[words.WRAP] = kept.script[len(_BEFORE) : -len(_AFTER)]
+        if (command := script_options.wrapped(kept.script)) is not None:
+            columns[words.WRAP] = command
         line = words.read(text, columns, plain=WORDS_ASSUMED in self._assume)
         nothing = Request({}, self._members - {"user_id", "group_id"})
         if not line.program or heterogeneous or line.components:
@@ -355,24 +354,31 @@ class _Options:
             return everything - self.overriding
         notes: list[str] = []
         try:
-            parts = sbatch.options_in(self.kept.script, notes, ())
+            variables = {} if self.no_variables else self._sure_variables(())
+            parts, unsure = script_options.options(self.kept.script, self.line, variables, self.release, notes)
         except SbatchError:
             return everything - self.overriding
         if notes:  # an option of a plugin, which may take the next word
             return everything - self.overriding
         self.components = len(parts) > 1 or OF_COMPONENT.fullmatch(self.kept.script) is not None
         self._script = parts[0]
-        return set()
+        return unsure - self.overriding
+
+    def _sure_variables(self, of_script: Sequence[Given]) -> dict[str, str] | None:
+        """Return the variables that may give sbatch options; None: they are not those of the job that are kept."""
+        kept = self.kept.of_options
+        export = {each.name for each in (*of_script, *self.line.given)}.union(self.line.possible).intersection(_EXPORT)
+        if kept is None or self.line.program != "sbatch" or export or "SLURM_EXPORT_ENV" in dict(kept):
+            return None
+        return dict(kept)
 
     def _of_variables(self) -> set[str]:
         """Read the options of variables; return the names of the unknown ones."""
-        program, kept = self.line.program, self.kept.of_options
-        export = {each.name for each in (*self._script, *self.line.given)}.intersection(_EXPORT)
-        possible = self.line.possible.intersection(_EXPORT)
-        if kept is None or program != "sbatch" or export or possible or "SLURM_EXPORT_ENV" in dict(kept):
+        program, kept = self.line.program, self._sure_variables(self._script)
+        if kept is None:
             names = {NAMELESS.get(name, name) for _, name in VARIABLES[program]}
             return set() if self.no_variables else names - self.overriding
-        self._variables = command_lines.of_environment(program, dict(kept), (), release_of(self.release))
+        self._variables = command_lines.of_environment(program, kept, (), release_of(self.release))
         return set()
 
 

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an import takes for known of options in a batch script: those that sbatch has read."""
+
+from typing import Any
+
+import pytest
+
+from slurmhooks.accounting.submission import VARIABLES_ASSUMED, Computing, kept
+
+COLUMNS = dict.fromkeys(("Comment", "Account", "QOS", "Constraints", "Reservation", "WCKey"), "") | {
+    "JobID": "1",
+    "UID": "2001",
+    "GID": "2001",
+    "JobName": "j.sh",
+    "WorkDir": "/",
+}
+PBS = "#!/bin/sh\n#PBS -l walltime=00:04:00\n#PBS -A acc\n#SBATCH --qos=high\n"
+WRAP = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"
+OF_PBS = "#PBS -l walltime=00:04:00\ntrue"
+OF_SBATCH = "#SBATCH --time=9\ntrue"
+NOTHING = {"time_limit": None, "account": None, "qos": None}
+
+
+def known(line: str, script: str, environment: str | None, assume: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return the values of those of three fields that are known."""
+    request = Computing("24.11", assume).request({**COLUMNS, "SubmitLine": line}, kept(script, environment))
+    return {name: request.raws.get(name) for name in NOTHING if name not in request.unknown}
+
+
+@pytest.mark.parametrize(
+    ("line", "script", "environment", "expected"),
+    [
+        ("sbatch j.sh", PBS, "A=1\n", {"time_limit": 4, "account": b"acc", "qos": b"high"}),
+        ("sbatch --ignore-pbs j.sh", PBS, "A=1\n", {**NOTHING, "qos": b"high"}),
+        ("sbatch j.sh", PBS, "SBATCH_IGNORE_PBS=1\n", {**NOTHING, "qos": b"high"}),
+        (f"sbatch --wrap={OF_PBS}", WRAP.format(OF_PBS), "A=1\n", NOTHING),
+        (f"sbatch --wrap={OF_SBATCH}", WRAP.format(OF_SBATCH), "A=1\n", NOTHING),
+        ("sbatch --export=NONE j.sh", PBS, "A=1\n", {}),
+        ("sbatch j.sh", PBS, None, {}),
+    ],
+)
+def test_lines_that_sbatch_has_not_read_decide_nothing(
+    line: str, script: str, environment: str | None, expected: dict[str, Any]
+) -> None:
+    """#PBS lines that an option or a variable hides, and lines of --wrap, give no option; what hides may be unknown."""
+    assert known(line, script, environment) == expected
+
+
+def test_assumed_variables_hide_nothing() -> None:
+    """If nobody sets options by variables, no variable hides #PBS lines either."""
+    expected = {"time_limit": 4, "account": b"acc", "qos": b"high"}
+    assert known("sbatch j.sh", PBS, None, frozenset({VARIABLES_ASSUMED})) == expected

@@ -56,6 +56,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console().print(grid)
 
 
+def lines_of_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose cells are never broken, so that paths can be copied; columns without content are left out."""
+    from rich.cells import cell_len
+
+    shown = [[visible(cell) for cell in row] for row in rows]
+    used = [number for number in range(len(columns)) if any(row[number] for row in shown)]
+    table = [[row[number] for number in used] for row in (list(columns), *shown)]
+    widths = [max(map(cell_len, cells)) for cells in zip(*table, strict=True)]
+    for number, row in enumerate(table):
+        line = "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        click.echo(click.style(line.rstrip(), bold=number == 0))
+
+
 def console() -> "Console":
     """Return standard output as a console; without a terminal rich would assume 80 columns, and break paths."""
     from rich.console import Console

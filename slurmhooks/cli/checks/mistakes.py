@@ -23,18 +23,28 @@ UNSET = frozenset({NO_VAL[32], NO_VAL[64]})
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-def notes(handlers: "Iterable[Handler]") -> list[str]:
-    """Return a note for each such statement in the functions of handlers, in the order of the handlers."""
+DOUBTFUL = ("Reject without a text", "use log.user()")
+"""How the notes begin that are about no bug."""
+
+
+def notes(handlers: "Iterable[Handler]") -> tuple[list[str], list[str]]:
+    """Return a note for each such statement in the functions of handlers, in the order of the handlers.
+
+    Returns:
+        those about certain bugs, and the others.
+    """
     handlers = list(handlers)
     trees = {path: tree_of(path) for path in dict.fromkeys(handler.path for handler in handlers)}
-    notes: dict[str, None] = {}
+    notes: dict[str, bool] = {}
     for handler in handlers:
         tree = trees[handler.path]
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and first_line(node) == handler.line:
                 for line, text in _in_handler(handler, node, list(expecting(tree, "AttributeError"))):
-                    notes[f"{handler.path}:{line}: {text}"] = None
-    return list(notes)
+                    notes[f"{handler.path}:{line}: {text}"] = not text.startswith(DOUBTFUL)
+    return [note for note, certain in notes.items() if certain], [
+        note for note, certain in notes.items() if not certain
+    ]
 
 
 def tree_of(path: str) -> ast.AST:

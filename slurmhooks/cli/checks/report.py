@@ -45,6 +45,7 @@ class Report:
         handlers: the handlers in the order in which they run.
         options: the options of SPANK, with their help.
         notes: what may be a mistake.
+        bugs: those of the notes that are about certain bugs; with --strict, they are findings instead.
         manifest: the state of the manifest; None if it cannot be judged.
         running: the hooks in force in slurmctld.
         findings: errors.
@@ -53,6 +54,7 @@ class Report:
     handlers: list[Row]
     options: list[str]
     notes: list[str]
+    bugs: list[str]
     manifest: str | None
     running: list[controllers.Running]
     findings: list[str]
@@ -144,6 +146,8 @@ def _report(
 
     findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
+    certain, doubtful = mistakes.notes(handlers)
+    bugs = [*undefined.names(handlers), *certain]
     return Report(
         handlers=[
             Row(
@@ -166,10 +170,11 @@ def _report(
         notes=[
             *loaded.notes,
             *names.taken(options.values()),
-            *undefined.names(handlers),
-            *mistakes.notes(handlers),
+            *bugs,
+            *doubtful,
             *evaded.notes(handlers),
         ],
+        bugs=bugs,
         manifest=state,
         running=running,
         findings=list(dict.fromkeys(findings)),

@@ -28,6 +28,8 @@ INPUT = click.Path(exists=True, path_type=Path)
     help="Check only this hook file, or those in this folder, without Slurm; may be given several times. A"
     " slurmhooks.toml, or a folder with one, is checked with all that it names.",
 )
+@click.option("--strict", is_flag=True, help="Count notes about certain bugs, such as names that nothing defines, as"
+              " errors; for pipelines.")  # fmt: skip
 @click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
 @output.json_option(report.Report)
 @click.pass_context
@@ -36,6 +38,7 @@ def command(
     sysconfdir: Path,
     plugin_dir: Path | None,
     paths: tuple[Path, ...],
+    strict: bool,
     staged: bool,
 ) -> None:
     """Load all hooks as the daemons would, and list errors and handlers.
@@ -53,6 +56,9 @@ def command(
         result = in_child(report.of_files, paths)
     else:
         result = in_child(report.of_site, sysconfdir, plugin_dir, staged)
+    if strict:
+        result.findings += result.bugs
+        result.notes = [note for note in result.notes if note not in result.bugs]
     output.result(result, show)
     if result.findings:
         raise Findings(result.findings)
@@ -68,7 +74,7 @@ def show(result: report.Report) -> None:
         for row in result.handlers
     ]
     if cells:
-        output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
+        output.lines_of_table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
     elif not result.findings:
         click.echo("no handlers")
     for option in result.options:

@@ -5,7 +5,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from slurmhooks.cli import main
 from slurmhooks.cli.checks import evaded, mistakes
 from slurmhooks.fields import JobFields, RecordFields
 from slurmhooks.fields.rows import rows
@@ -22,7 +24,7 @@ def notes(folder: Path, text: str, head: str = "@hook.job_submit\ndef check(job)
         "from slurmhooks import Reject, hook\nSUCCESS = 0; UNSET = 2**64 - 2\n" + head + textwrap.dedent(text)
     )
     registry = loader.load([loader.Source(path=str(file))])
-    found = mistakes.notes(registry.all_handlers())
+    found = [note for kind in mistakes.notes(registry.all_handlers()) for note in kind]
     assert all(note.startswith(f"{file}:5: ") for note in found), found
     return [note.removeprefix(f"{file}:5: ") for note in found]
 
@@ -110,7 +112,8 @@ def test_our_own_files_have_none() -> None:
     for folder in ("examples", "first_light"):
         for file in sorted((ROOT / "contrib" / folder).glob("*.py")):
             registry = loader.load([loader.Source(path=str(file))])
-            assert mistakes.notes(registry.all_handlers()) == [], file
+            assert mistakes.notes(registry.all_handlers()) == ([], []), file
+            assert folder != "examples" or not list(evaded.notes(registry.all_handlers())), file
 
 
 HELD = {
@@ -158,3 +161,43 @@ def test_the_fields_of_a_rule_about_jobs(tmp_path: Path) -> None:
     assert notes(tmp_path, "job.is_update, job.partitions, job.sets('name'), job.leaves_out('name')", head) == []
     (note,) = notes(tmp_path, "job.partition_s", head)
     assert "job has no 'partition_s'; nearest: partition" in note
+
+
+BUGS = {
+    "nothing defines a name": "    if job.name == LIMTI:\n        job.comment = 'x'\n",
+    "a field does not exist": "    job.timelimit\n",
+    "a text is returned": "    return 'too long'\n",
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_strict_counts_certain_bugs(tmp_path: Path, bug: str) -> None:
+    """check notes a certain bug, and with --strict it is an error with file and line."""
+    file = tmp_path / "site.py"
+    file.write_text(f"from slurmhooks import hook\n@hook.job\ndef check(job):\n{BUGS[bug]}")
+    noted = CliRunner().invoke(main, ["check", "--hooks", str(file)])
+    assert (noted.exit_code, "note: " in noted.output) == (0, True), noted.output
+    strict = CliRunner().invoke(main, ["check", "--strict", "--hooks", str(file)])
+    assert strict.exit_code == 1
+    assert f"error: {file}:4: " in strict.output
+    assert "note: " not in strict.output
+
+
+def test_strict_leaves_notes_that_are_no_bugs(tmp_path: Path) -> None:
+    """A note about what may be intended stays one."""
+    file = tmp_path / "site.py"
+    file.write_text("from slurmhooks import Reject, hook\n@hook.job\ndef check(job):\n    raise Reject\n")
+    done = CliRunner().invoke(main, ["check", "--strict", "--hooks", str(file)])
+    assert (done.exit_code, "note: " in done.output) == (0, True)
+
+
+def test_lines_of_handlers_are_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place of each handler can be copied, however narrow the terminal; columns without content are left out."""
+    file = tmp_path / "a_rather_long_name_of_a_site_s_file_with_rules_of_the_whole_center.py"
+    file.write_text("from slurmhooks import hook\n@hook.job\ndef check(job):\n    pass\n")
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = CliRunner().invoke(main, ["check", "--hooks", str(file)]).output.splitlines()
+    assert lines[1].endswith(f" {file}:2")
+    assert lines[1].startswith("hook.job ")
+    assert "contexts" not in lines[0]
+    assert [line for line in lines if line != line.rstrip()] == []

@@ -22,6 +22,7 @@ class JobState(State):
         argv: the staged words; None: not written.
         cluster: what looks up what Slurm can give, after its first use.
         make_cluster: returns it; None if slurmctld answers no questions about it.
+        comparing: a value is read only to compare it with one that a handler of hook.job writes.
         mappings: the two environments, after their first use.
         modify: the request is an update.
         owner: user id of the job's owner, if the request does not have it.
@@ -31,7 +32,18 @@ class JobState(State):
     """
 
     __slots__ = (
-        *("_facts", "_facts_of", "argv", "cluster", "lasting", "make_cluster", "mappings", "modify", "owner"),
+        *(
+            "_facts",
+            "_facts_of",
+            "argv",
+            "cluster",
+            "comparing",
+            "lasting",
+            "make_cluster",
+            "mappings",
+            "modify",
+            "owner",
+        ),
         *("record", "sender"),
     )
 
@@ -56,6 +68,7 @@ class JobState(State):
         self.sender = sender
         self.record = record
         self.lasting: dict[object, Any] = {}
+        self.comparing = False
         self._facts: dict[object, Any] = {}
         self._facts_of: dict[str, Any] = {}
 

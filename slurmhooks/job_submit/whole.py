@@ -216,10 +216,14 @@ class Looking:
         if self.modify and (name in ARRAYS or (row is not None and row.writable and name not in updates.fields())):
             self.job._living()
             raise ValueError(f"job.{name} cannot be set: no update changes it")
+        state = self.job._state
+        state.comparing = True
         try:
             present = self.value(name)
         except (UnknownError, LacksRecord):
             present = self
+        finally:
+            state.comparing = False
         if not _is_same(present, value):
             setattr(self.job, name, value)
             self._filled = None

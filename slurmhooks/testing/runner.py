@@ -33,7 +33,7 @@ from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.log_capture import CapturedLog
 from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.scrun import FakeContainer
-from slurmhooks.testing.slurmctld import submit
+from slurmhooks.testing.slurmctld import Noted, submit
 from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.testing.watching import Bug, bugs_in, coverage, watching
 
@@ -63,6 +63,7 @@ class Result:
         ran: the handlers that ran, in order, each as ``module:function``.
         observed: what handlers that only warn or observe would have done, see docs/policy.md.
         exempt: why handlers did not look at the request, such as "administrator", by their labels.
+        unknown: what handlers read of what slurmctld chooses, such as ``default_account``, and the test does not give.
     """
 
     accepted: bool
@@ -76,6 +77,7 @@ class Result:
     errors: list[Bug] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
     exempt: dict[str, str] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """Show all values that are not empty; after a bug, also the log with its traceback."""
@@ -167,7 +169,7 @@ def run(
     captured = CapturedLog()
     coverage.know(registry)
     with captured.capturing(), no_exit(), watching() as ran:
-        outcome, changes, observed, exempt = _handle(registry, spec, given, options)
+        outcome, changes, observed, noted = _handle(registry, spec, given, options)
     if (
         not isinstance(source, Registry)
         and (not options or isinstance(options, FakeOptions))
@@ -175,7 +177,7 @@ def run(
     ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
-    return _result(outcome, captured, changes=changes, observed=observed, ran=ran, exempt=exempt)
+    return _result(outcome, captured, changes=changes, observed=observed, ran=ran, **noted._asdict())
 
 
 def _result(outcome: Outcome, captured: CapturedLog, **more: Any) -> Result:
@@ -207,9 +209,9 @@ def _refuse_wrong(spec: HookSpec, given: Mapping[str, Any], options: Mapping[str
 
 def _handle(
     registry: Registry, spec: HookSpec, given: Mapping[str, Any], options: Any
-) -> tuple[Outcome, dict[str, Any], list[Observed], dict[str, str]]:
+) -> tuple[Outcome, dict[str, Any], list[Observed], Noted]:
     """Let the stand-in of a plugin point run the handlers of a hook; return the outcome, and what has changed."""
-    hook, changes, observed, exempt = spec.name, dict[str, Any](), list[Observed](), dict[str, str]()
+    hook, changes, observed, noted = spec.name, dict[str, Any](), list[Observed](), Noted({}, [])
     match spec.point:
         case "cli_filter":
             outcome, changes = _cli_filter(registry, hook, FakeOptions() if options is None else options, given)
@@ -228,20 +230,20 @@ def _handle(
         case _ if spec.is_periodic:
             outcome = every.handle(registry, hook, given)
         case _ if spec.arguments:
-            outcome, changes, observed, exempt = _job_submit(registry, hook, given)
+            outcome, changes, observed, noted = _job_submit(registry, hook, given)
         case _:
             outcome = dispatch.run(registry.handlers(hook), {})
-    return outcome, changes, observed, exempt
+    return outcome, changes, observed, noted
 
 
 def _job_submit(
     registry: Registry, hook: str, given: Mapping[str, Any]
-) -> tuple[Outcome, dict[str, Any], list[Observed], dict[str, str]]:
+) -> tuple[Outcome, dict[str, Any], list[Observed], Noted]:
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    outcome, before, assigned, observed, exempt = submit(registry, hook, {**given, "job": job})
+    outcome, before, assigned, observed, noted = submit(registry, hook, {**given, "job": job})
     written = {*assigned, "argv", "environment", "spank_job_env"}
     changes = _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
-    return outcome, changes, observed, exempt
+    return outcome, changes, observed, noted
 
 
 def _spank(

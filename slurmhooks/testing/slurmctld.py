@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks.fields import LISTS
 from slurmhooks.fields.classes import bind, computed_getter
@@ -28,7 +28,7 @@ from slurmhooks.wire.message import Message, decode, read_text, text_value
 from slurmhooks.wire.protocol import Fact, Type, What
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from slurmhooks.fields.classes import Computations
     from slurmhooks.handlers.registry import Registry
@@ -39,6 +39,22 @@ if TYPE_CHECKING:
 
 FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS, Fact.DEFAULT_PARTITION, Fact.DEFAULT_ACCOUNT)
 """What only slurmctld knows, and a test can give."""
+
+
+CHOICES = ("default_account", "default_partition", "default_qos")
+"""What slurmctld would choose for a request that names nothing."""
+
+
+class Noted(NamedTuple):
+    """What is noted of a call.
+
+    Attributes:
+        exempt: why handlers did not look, by their labels.
+        unknown: those of CHOICES that a handler has read, and that the test does not give.
+    """
+
+    exempt: dict[str, str]
+    unknown: list[str]
 
 
 class Unwatched:
@@ -96,7 +112,7 @@ class FakeSlurmctld:
 
 def submit(
     registry: Registry, hook: str, given: Mapping[str, Any]
-) -> tuple[Outcome, dict[str, Any], set[str], list[Observed], dict[str, str]]:
+) -> tuple[Outcome, dict[str, Any], set[str], list[Observed], Noted]:
     """Run the handlers of a submission or an update.
 
     Args:
@@ -106,8 +122,7 @@ def submit(
 
     Returns:
         the outcome, all fields before the call, the names of the fields that handlers assigned, what handlers that only
-        warn or observe would have done, and why handlers did not look, by their labels. The job has the values that
-        handlers wrote.
+        warn or observe would have done, and what was noted besides. The job has the values that handlers wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     release = release_of_view(job)
@@ -126,13 +141,16 @@ def submit(
         tables
     )
     assigned: set[str] = set()
-    service = Service(tables, registry, Settings(), _views(tables, struct, record, records["record"], assigned))
+    unknown: dict[str, None] = {}
+    views = _views(tables, struct, record, records["record"], assigned, unknown)
+    service = Service(tables, registry, Settings(), views)
     slurmctld = FakeSlurmctld(tables, records, struct.facts)
     calls: list[Call] = []
     service.followers.append(calls.append)
     sent: list[bytes] = []
     service.observed_by(sent.append)
     answered = read_answer(tables["job"], decode(service.handle(request, slurmctld), tables))
+    noted = Noted({}, list(unknown))  # before the handlers' effects are described, which reads all fields
     service.after()
     for data in sent:
         service.observe(data, lambda question: slurmctld(question[WHOSE.size :]), Unwatched())
@@ -144,7 +162,8 @@ def submit(
     exempt = {step.handler.label: step.exempt for call in calls for step in call.steps if step.exempt is not None}
     for call in calls:
         call.release()
-    return Outcome(passed=not answered.code, code=code, text=text), before, assigned, observed, exempt
+    noted = noted._replace(exempt=exempt)
+    return Outcome(passed=not answered.code, code=code, text=text), before, assigned, observed, noted
 
 
 def _written_by_scripts(kind: type[FakeJob], members: set[str], assigned: set[str]) -> set[str]:
@@ -196,11 +215,30 @@ def _bound(view: type[Any], table: str, release: str, computed: frozenset[str]) 
     return bound, [name for name in computed - set(bound._missing) if isinstance(kinds.get(name), Computed)]
 
 
+def _noting(name: str, compute: Callable[[Any], Any], unknown: dict[str, None]) -> Callable[[Any], Any]:
+    """Return a function that computes a field, and notes if it has no value."""
+
+    def get(view: Any) -> Any:
+        value = compute(view)
+        if value is None and not view._state.comparing:
+            unknown[name] = None
+        return value
+
+    return get
+
+
 def _charged(job: Any) -> str | None:
     return named_account(job) or job.default_account
 
 
-def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
+def _views(
+    tables: Tables,
+    job: FakeStruct,
+    record: FakeRecord,
+    jobs: FakeTable,
+    assigned: set[str],
+    unknown: dict[str, None],
+) -> Views:
     """Return the classes of views, which read computed fields from the values of the test.
 
     Args:
@@ -209,6 +247,7 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
         record: the job that an update changes.
         jobs: the jobs that slurmctld knows.
         assigned: set to which the name of each assigned field is added.
+        unknown: to which the name of each of CHOICES is added that a handler reads and that has no value.
     """
     facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
@@ -223,6 +262,7 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
         for name in (*dir(Facts), *OF_REQUESTS)
         if not name.startswith("_")
     }
+    of_job |= {name: _noting(name, of_job[name], unknown) for name in CHOICES}
     of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
     views = _Views(tables, of_job, of_record)
     assign: Any = views.job.__setattr__

@@ -331,3 +331,40 @@ def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> N
     )
     done = run("try", "job_submit", script, "--hooks", path)
     assert (done.exit_code, "hooks.py:6: Reject(code='ESLURM_INVALID_ACOUNT')" in done.output) == (1, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("conf", "line", "more", "code", "words"),
+    [
+        ("PartitionName=debug Default=YES\n", "job.partitions", (), 1, "refused: debug only"),
+        ("", "job.partitions", (), 1, "not known here (default partition)"),
+        ("", "job.partitions", ("--", "-p", "day"), 0, "accepted"),
+        ("", "job.account", (), 1, "not known here (default account)"),
+        ("", "job.account", ("--", "-A", "day"), 0, "accepted"),
+        ("", "job.name", (), 0, "accepted"),
+    ],
+)
+def test_what_slurmctld_would_choose(
+    run: Run, tmp_path: Path, conf: str, line: str, more: tuple[str, ...], code: int, words: str
+) -> None:
+    """The default partition is that of slurm.conf; what a handler asks for and nothing says is noted, with code 1."""
+    (tmp_path / "slurm.conf").write_text(conf)
+    (tmp_path / "hooks.py").write_text(
+        "from slurmhooks import Reject, hook\n@hook.job\ndef rule(job):\n"
+        f'    if {line} and "debug" in {line}:\n        raise Reject("debug only")\n    job.time_limit = 5\n'
+    )
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n")
+    words_of = ("try", "job_submit", tmp_path / "job.sh", "--hooks", tmp_path / "hooks.py", "--sysconfdir", tmp_path)
+    result = run(*words_of, "--uid", "4294967", *more)
+    assert result.exit_code == code, result.output
+    assert words in result.output
+
+
+def test_an_exempt_administrator_is_noted(run: Run, tmp_path: Path) -> None:
+    """What root may do says nothing about users: a note names the rules that did not look."""
+    (tmp_path / "hooks.py").write_text(
+        "from slurmhooks import Reject, hook\n@hook.job\ndef rule(job): raise Reject('x')\n"
+    )
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n")
+    result = run("try", "job_submit", tmp_path / "job.sh", "--hooks", tmp_path / "hooks.py", "--uid", "0")
+    assert "note: hooks:rule did not look at this request: exempt (administrator)" in result.output

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from slurmhooks.cli import output
-from slurmhooks.cli.commands.try_ import site_handlers
+from slurmhooks.cli.commands.try_ import choices, site_handlers
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load, options_of, show_verdict, spank_lines
 from slurmhooks.cli.commands.try_.submission import numbered, read_file, read_source, restrict, submitter, unlimited
 from slurmhooks.cli.findings import shown
@@ -61,6 +61,8 @@ class Tried:
     notes: list[str]
 
 
+ADMINISTRATOR = "administrator"
+"""Why rules are not for root and SlurmUser."""
 ENVIRONMENTS = ("environment", "spank_job_env")
 FIELDS = rows(JobFields)
 
@@ -94,7 +96,9 @@ def command(
     is standard input. Options of sbatch follow "--", with ":" between those of components, then arguments of the
     script. Instead of SOURCE, the command line of sbatch may follow "--", if it begins with an option, such as --wrap,
     and with --command that of srun or salloc.
-    Variables such as SBATCH_ACCOUNT give options, too. Each component of a heterogeneous job is run; --json then prints
+    Variables such as SBATCH_ACCOUNT give options, too. The default partition is that of slurm.conf, and the default
+    account that which the running slurmctld says; if handlers ask for what is not known here, a note says so, and the
+    exit code is 1. Each component of a heterogeneous job is run; --json then prints
     a list. With --modify, the handlers of job_modify run.
     """
     if uid is not None and user is not None:
@@ -105,7 +109,7 @@ def command(
     submitted = read_source(source, options, options_of(spank_lines(sysconfdir, files, (), registry)), program)
     record, given = (read_file(path) if path else None for path in (modify, tables))
     documents = []
-    accepted = True
+    accepted = sure = True
     all_notes: list[list[str]] = [[] for _ in range(submitted.components)]
     components = [submitted.fields(release, notes, component) for component, notes in enumerate(all_notes)]
     sbatch.exclude_nodes(components)
@@ -119,11 +123,13 @@ def command(
             record=record,
             tables=given or {},
             notes=notes,
+            sysconfdir=sysconfdir,
         )
         changes: dict[str, Any] = {}
         result = submitted.checked(component)
         if result.accepted:
             result, changes = request.run(registry)
+            sure = sure and not request.unknown
         accepted = accepted and result.accepted
         if output.wants_json():
             documents.append(tried(result, changes, notes))
@@ -133,7 +139,7 @@ def command(
         show(result, changes, notes)
     if output.wants_json():
         output.document(documents[0] if len(documents) == 1 else documents)
-    sys.exit(0 if accepted else 1)
+    sys.exit(0 if accepted and sure else 1)
 
 
 @dataclass
@@ -147,6 +153,8 @@ class Request:
         record: fields of the job as slurmctld knows it, for an update; None for a submission.
         tables: tables of slurmctld, by the names of the arguments of handlers.
         notes: what was ignored, for the user.
+        sysconfdir: the folder of slurm.conf.
+        unknown: what handlers asked of what slurmctld would choose, and nothing here says.
     """
 
     fields: dict[str, Any]
@@ -155,6 +163,8 @@ class Request:
     record: dict[str, Any] | None = None
     tables: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    sysconfdir: Path = Path("/etc/slurm")
+    unknown: list[str] = field(default_factory=list)
 
     def run(self, registry: Registry) -> tuple[Result, dict[str, Any]]:
         """Run the handlers.
@@ -165,6 +175,30 @@ class Request:
         Raises:
             click.UsageError: a field does not exist, or cannot have this value.
         """
+        named = self.record or self.fields
+        if "partitions" not in self.tables and not named.get("partition") and not named.get("reservation"):
+            self._choose("default_partition", choices.partition(self.sysconfdir))
+        if "associations" not in self.tables and not named.get("account"):
+            self._choose("default_account", choices.account(named.get("user_name")))
+        result, changes = self._run(registry)
+        self.unknown = result.unknown
+        for label, why in result.exempt.items():
+            hint = "; --user NAME tries it as a user" if why == ADMINISTRATOR else ""
+            self.notes.append(f"{label} did not look at this request: exempt ({why}){hint}")
+        if self.unknown:
+            what = ", ".join(name.replace("_", " ") for name in self.unknown)
+            self.notes.append(
+                f"handlers asked for what slurmctld would choose, which is not known here ({what}): there, they may"
+                " decide otherwise; name it, or give --tables"
+            )
+        return result, changes
+
+    def _choose(self, name: str, value: str | None) -> None:
+        """Set what slurmctld would choose, if it is known."""
+        if value is not None and self.fields.get(name) is None:
+            self.fields[name] = value
+
+    def _run(self, registry: Registry) -> tuple[Result, dict[str, Any]]:
         update = self.record is not None
         job, before = self._job(), self._job()
         given: dict[str, Any] = {name: self._table(name, table) for name, table in self.tables.items()}
@@ -174,10 +208,6 @@ class Request:
         given["modify_uid" if update else "submit_uid"] = self.uid
         _note_missing_data(registry, hook, given, self.notes)
         result = run(registry, hook, job=job, **given)
-        self.notes += [
-            f"{label} did not look at this request: exempt ({why}); --user NAME tries it as a user"
-            for label, why in result.exempt.items()
-        ]
         return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
 
     def _job(self) -> FakeJob:

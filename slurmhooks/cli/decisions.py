@@ -56,6 +56,7 @@ class Decision:
     name: str | None = None
     submit_time: int | None = None
     test_only: bool = False
+    asks: list[str] = field(default_factory=list)
     code: str | int | None = None
     text: str | None = None
     error: str | None = None

@@ -132,6 +132,8 @@ class Service(PointService):
         call.struct = request.structs[0]
         if len(request.structs) > 1:
             call.record = request.structs[1]
+        if request.hook == "job_modify":
+            call.about = partial(_of_update, request)
         elif call.struct.contains("submit_line", TEST_MARK) or call.struct.contains("script", TEST_MARK):
             call.about = partial(_of_submission, request)
 
@@ -155,3 +157,10 @@ def _reader(job: Job) -> int:
 def _of_submission(request: Request) -> dict[str, object]:
     """Return what the command line of a submission says about it: whether it is only a test, as far as one can see."""
     return {"test_only": True} if gives(request.job(), TEST_ONLY) else {}
+
+
+def _of_update(request: Request) -> dict[str, object]:
+    """Return what an update asks for, as NAME=VALUE; after the answer, so that its imports cost nobody time."""
+    from slurmhooks.job_submit.updates import asked
+
+    return {"asks": asked(request.job())}

@@ -7,9 +7,16 @@ Source: _update_job() of job_mgr.c; tests/cluster/test_job_rules.py compares the
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.fields import JobFields
-from slurmhooks.fields.rows import NEWEST, Release, rows
+from slurmhooks.fields.rows import NEWEST, Release, release_of, rows
+from slurmhooks.slurmctld.shown import plain
+from slurmhooks.wire.message import MessageError
+
+if TYPE_CHECKING:
+    from slurmhooks.job_submit.model import Job
 
 _MEMBERS = """
     account admin_comment array_inx begin_time burst_buffer cluster_features clusters comment contiguous core_spec
@@ -44,3 +51,25 @@ def sharing(name: str) -> frozenset[str]:
     own = rows(JobFields)
     members = set(own[name].members) if name in own else set()
     return frozenset({name, *(other for other, row in own.items() if members.intersection(row.members))})
+
+
+def sets(job: Any, name: str) -> bool:
+    """Tell whether an update sets a field."""
+    value = getattr(job, name)
+    return value is not None and not (value == 0 and name in ZERO_IS_UNSET)
+
+
+def asked(job: Job) -> list[str]:
+    """Return what an update asks for, as NAME=VALUE, for people; each member once, and no secrets."""
+    found: dict[frozenset[str], str] = {}
+    own = rows(JobFields)
+    for name in sorted(fields(release_of(job._release)) - job._missing.keys()):
+        try:
+            if sets(job, name):
+                text = (
+                    f"{name} (not logged)" if own[name].facts.get("secret") else f"{name}={plain(getattr(job, name))}"
+                )
+                found.setdefault(frozenset(own[name].members), text)
+        except (StaleHandleError, MessageError):  # it was too long to be sent, and slurmctld no longer answers
+            found.setdefault(frozenset(own[name].members), f"{name}=(too long)")
+    return list(found.values())

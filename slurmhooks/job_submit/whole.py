@@ -197,7 +197,7 @@ class Looking:
         value = getattr(self.job, name)
         row = rows(JobFields)[name]
         if self.modify:
-            return self.may_change(name) and value is not None and not (value == 0 and name in updates.ZERO_IS_UNSET)
+            return self.may_change(name) and updates.sets(self.job, name)
         if isinstance(row, Computed):
             return False
         always = isinstance(row, Plain | Time | Bit) or (isinstance(row, Enumerated) and not row.optional)

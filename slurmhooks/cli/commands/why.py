@@ -74,8 +74,11 @@ def command(
     parameters.use(sysconfdir)
     folder = _folder()
     log = Log(folder)
-    if not log.exists() and not hosts:
-        raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
+    if not hosts:
+        if _is_closed(folder):
+            raise Finding(f"{folder}: only SlurmUser and root may read the decision log")
+        if not log.exists():
+            raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
     notes: list[str] = []
     from slurmhooks.cli import progress
 
@@ -109,7 +112,7 @@ def command(
         click.echo(visible(note), err=True)
     if not decisions:
         about = f" about {what}" if what is not None else "" if user is None else f" about user {user}"
-        text = f"the decision log in {folder} has nothing{about}"
+        text = f"the decision log in {folder} has nothing{about}{_asked_for(since, until, refused)}"
         names = slurm_conf.controllers(str(sysconfdir / "slurm.conf"))
         others = [name for name in names if name not in (os.uname().nodename.partition(".")[0], *hosts)]
         more = f"; {', '.join(others)} may have it: add --from {others[0]}" if len(names) > 1 and others else ""
@@ -117,13 +120,31 @@ def command(
 
 
 def _is_accepted(decision: Decision) -> bool:
-    """Tell whether a request was accepted, or a line is about none: observations, periodic rules and their actions."""
-    return decision.verdict is None or decision.hook == "every" or "accepted" in decision.verdict
+    """Tell whether a request was accepted, or a line is about none: observations, periodic rules, deliveries."""
+    no_request = decision.hook in ("every", "job_start", "job_end")
+    return decision.verdict is None or no_request or "accepted" in decision.verdict
 
 
 def _is_run(decision: Decision) -> bool:
     """Tell whether it is a run of a periodic rule that succeeded: they are many, and about nobody; actions follow."""
     return decision.hook == "every" and decision.verdict == "done"
+
+
+def _asked_for(since: datetime | None, until: datetime | None, refused: bool) -> str:
+    """Return in words which part of the log was looked at; empty for all of it."""
+    words = [f"{word} {value.isoformat(sep=' ')}" for word, value in (("since", since), ("until", until)) if value]
+    return "".join(f" {word}" for word in (*words, *(["that was refused"] if refused else [])))
+
+
+def _is_closed(folder: Path) -> bool:
+    """Tell whether this user may not read the log, or a folder above it."""
+    try:
+        folder.stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return not os.access(folder, os.R_OK | os.X_OK if folder.is_dir() else os.R_OK)
 
 
 def _folder() -> Path:
@@ -228,6 +249,8 @@ def lines(decision: Decision) -> list[str]:
         why = "the log could not be written, or not fast enough"
         return [f"{time}: {decision.count} decisions were lost before this: {why}"]
     text_lines = [f"{time}: {_head(decision)}"]
+    if decision.asks:
+        text_lines.append(f"  asked for {', '.join(map(visible, decision.asks))}")
     text_lines.append(f"  {_verdict(decision)}")
     for step in decision.handlers:
         text_lines += _step(step)

@@ -364,3 +364,30 @@ def test_another_controller(written: Written, monkeypatch: pytest.MonkeyPatch) -
     assert asked == [("ctl2", "why", "--json", "--user=alice")]
     (written.folder / "job_submit.jsonl").unlink()
     assert "(name there)" in call(written, "--user", "alice", "--from", "ctl2").output
+
+
+def test_what_an_update_asked_for(written: Written) -> None:
+    """why shows what an update asked for, and which rule did not look."""
+    steps = [{"handler": "limits:time", "outcome": "passed", "exempt": "administrator"}]
+    written.add(NOON, hook="job_modify", job_id=505, asks=["time_limit=525600", "comment=x"], handlers=steps)
+    done = call(written, "505")
+    assert "asked for time_limit=525600, comment=x" in done.output
+    assert "limits:time: passed; exempt administrator" in done.output
+
+
+def test_an_empty_range_is_told(written: Written) -> None:
+    """If nothing is found, why says in which range it has looked."""
+    written.add(NOON, user="alice")
+    done = call(written, "--user", "alice", "--refused", "--since", "2020-01-01", "--until", "2020-02-01")
+    assert done.exit_code == 1
+    assert "has nothing about user alice since 2020-01-01 00:00:00" in done.output
+    assert "that was refused" in done.output
+
+
+def test_deliveries_are_no_refused_requests(written: Written) -> None:
+    """--refused lists requests of users, not ended jobs that could not be delivered."""
+    written.add(NOON, hook="job_end", verdict="failed", user="alice")
+    written.add(NOON + 1, verdict="refused", user="alice", name="mine")
+    output = call(written, "--refused").output
+    assert "name mine" in output
+    assert "job_end" not in output

@@ -14,7 +14,7 @@ from slurmhooks.fields.constants import JobFlag
 from slurmhooks.handlers import loader
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
-from slurmhooks.job_submit import judging
+from slurmhooks.job_submit import judging, updates
 from slurmhooks.job_submit.model import Job
 from slurmhooks.job_submit.origin import OF_REQUESTS
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
@@ -359,3 +359,10 @@ def test_what_code_names_includes_helpers_and_lists(tmp_path: Path) -> None:
     assert isinstance(handler, JobRule)
     assert judging.named(handler) == {"tres_per_job", "time_limit", "bounds"}
     assert judging.shown(handler) == ["bounds", "time_limit"]
+
+
+def test_what_an_update_asks_for() -> None:
+    """The decision log has what an update sets, each member once, and not what clients always send."""
+    job = FakeJob(time_limit=5, comment="x\ny", account="")
+    request_of(job, "job_modify")
+    assert updates.asked(job) == ["account=", "comment=x\ny", "time_limit=5"]

@@ -134,7 +134,7 @@ def width() -> int:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "terminal_width": width()})
-@click.version_option(__version__)
+@click.version_option(__version__, "-V", "--version")
 def main() -> None:
     """Python at the plugin points of Slurm: SPANK, cli_filter, job_submit, site_factor, prep, jobcomp, scrun.
 

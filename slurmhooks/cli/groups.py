@@ -19,6 +19,9 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that arguments name, and the rest of them."""
         name = args[0]
+        if ctx.parent is None and name in ("help", "version"):  # as people type them: help COMMAND, version
+            args = [*args[1:], "--help"] if name == "help" else ["--version"]
+            name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
             ctx.fail(f"No such command {name!r}{nearest(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)

@@ -228,8 +228,8 @@ class JobFields:
                                 lua=NO_LUA)  # fmt: skip
     fed_siblings_viable = Plain(64, "Clusters of the federation that may run the job, as bits.", writable=False,
                                 lua=NO_LUA)  # fmt: skip
-    het_job_offset = Number(32, "Number of the component of a heterogeneous job, from 0.", writable=False, lua=R,
-                            in_updates=0)  # fmt: skip
+    het_job_offset = Number(32, "Number of the component of a heterogeneous job, from 0; also 0 for jobs of scrontab.",
+                            writable=False, lua=R, in_updates=0)  # fmt: skip
     interactive = Computed(bool, "Whether srun or salloc asks for the job, or for the job that an update changes.",
                            private=False, lua=NO_LUA)  # fmt: skip
     job_id = Number(32, "Job id, in updates.", member=("job_id", "step_id.job_id"), writable=False, lua=NO_LUA)

@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import click
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
+from slurmhooks._version import __version__
+from slurmhooks.cli import main
 from slurmhooks.cli.groups import Group
 
 
@@ -34,3 +36,19 @@ def test_the_help_of_commands_is_not_shortened() -> None:
     shown = " ".join(group.get_help(click.Context(group)).split())
     assert sentence in shown
     assert "And more" not in shown
+
+
+@pytest.mark.parametrize("words", [["-V"], ["--version"], ["version"]])
+def test_the_version_as_people_type_it(words: list[str]) -> None:
+    """Each form prints the version."""
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0
+    assert done.output.endswith(f" version {__version__}\n")
+
+
+def test_help_as_people_type_it() -> None:
+    """Help takes the names of commands, also of those below others."""
+    for command in (["check"], ["try", "job_submit"]):
+        asked = CliRunner().invoke(main, ["help", *command])
+        assert (asked.exit_code, asked.output) == (0, CliRunner().invoke(main, [*command, "--help"]).output)
+    assert CliRunner().invoke(main, ["help"]).exit_code == 0

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from slurmhooks.config.model import Config
     from slurmhooks.lua.library import Lua
 
-MESSAGE_TIMEOUT = 10.0
-"""Slurm's default of MessageTimeout, in seconds."""
-
 
 class Loaded:
     """Everything that the daemons of a site would load.
@@ -145,7 +142,7 @@ class Loaded:
         self._watch_link(link)
         named = loading.of_config(link, scripts_of)
         path, read = named.path, named.config
-        self.notes += [*_ended(path, read), *_too_patient(path, read)]
+        self.notes += _ended(path, read)
         sections = {name: getattr(read, name) for name in plain.TABLES}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else home.placed(read.scrun.lua, str(path.parent))
@@ -341,17 +338,3 @@ def _ended(path: Path, read: "Config") -> list[str]:
     from slurmhooks.policies import exemptions  # its models need pydantic, whose import is slow
 
     return exemptions.ended(path, read.policy_exemptions)
-
-
-def _too_patient(path: Path, read: "Config") -> list[str]:
-    """Return a note if a request may take longer than commands of users wait for slurmctld's answer."""
-    try:
-        patience = float(slurm_conf.own_value("MessageTimeout") or MESSAGE_TIMEOUT)
-    except ValueError:
-        return []
-    if read.job_submit.timeout < patience:
-        return []
-    return [
-        f"{path}: [job_submit] timeout is {read.job_submit.timeout:g} s, and commands of users wait {patience:g} s"
-        " (MessageTimeout in slurm.conf): then sbatch reports a timeout, although the job may exist"
-    ]

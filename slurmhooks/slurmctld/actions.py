@@ -265,4 +265,4 @@ class ActingViews(Views):
         """Return the rows that an action is for: all components of a heterogeneous job, if it is for the whole job."""
         if not row.het_job_id or action.kind not in WHOLE:
             return [row]
-        return self.table("jobs", asking).where(het_job_id=row.het_job_id)
+        return list(self.table("jobs", asking).where(het_job_id=row.het_job_id))

@@ -198,7 +198,7 @@ def test_long_texts_of_one_user_do_not_decide_for_others(site: Site) -> None:
     Those that it reads, it gets; the worker does not keep them all.
     """
     site.shell(BIG.format(count=BIG_JOBS))
-    site.cluster.put(f'{DEFAULT_TOML}[job_submit]\ntimeout = 9\n', TOML)  # all texts together are 250 MB
+    site.cluster.put(f"{DEFAULT_TOML}[job_submit]\ntimeout = 9\n", TOML)  # all texts together are 250 MB
     site.hooks(WALKS)
     told = look(site, "names")
     assert told["found"] == BIG_JOBS

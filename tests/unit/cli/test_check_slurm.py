@@ -320,12 +320,3 @@ def test_the_user_of_workers(open_folder: Path, monkeypatch: pytest.MonkeyPatch)
     (open_folder / "slurm.conf").write_text("SlurmUser=daemon\n")
     (finding,) = access.problems(loaded, open_folder)[0]
     assert finding.startswith("prep.user: SlurmUser is not root, so workers cannot run as 'nobody'")
-
-
-@pytest.mark.parametrize(("lines", "told"), [((), True), (("MessageTimeout=60",), False)])
-def test_a_request_that_takes_longer_than_commands_wait(site: Site, lines: tuple[str, ...], told: bool) -> None:
-    """A timeout that users would never see the end of is noted, with the number of slurm.conf or Slurm's own."""
-    (site.etc / "slurmhooks.toml").write_text("[job_submit]\ntimeout = 10.0\n")
-    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", *lines)
-    output = site.check().output
-    assert ("timeout is 10 s, and commands of users wait 10 s (MessageTimeout in slurm.conf)" in output) == told

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from slurmhooks.cli import configuration, documents, parameters
 from slurmhooks.files import slurm_conf
-from slurmhooks.hooks.points import POINTS
 
 NOBODY = (
     "no slurmctld with the plugin job_submit/python runs on this machine with this configuration: run this on the"
     " machine of slurmctld, and name the folder of its slurm.conf with --sysconfdir"
 )
 """The finding of commands that need slurmctld."""
-KEYS = {"JobSubmitPlugins": "job_submit"} | {each.key: each.name for each in POINTS.values() if each.key is not None}
-"""The keys of slurm.conf that name plugins of slurmctld, and their plugin points."""
+KEYS = {"JobSubmitPlugins": "job_submit", "PrEpPlugins": "prep"}
+"""The keys of slurm.conf that name plugins which every slurmctld loads at its start, and their plugin points. A standby
+loads the others when it takes over."""
 PATIENCE = 5.0
 """Seconds to wait for a supervisor, which answers at once unless it is stopped."""
 
@@ -85,7 +85,7 @@ def find_running(sysconfdir: Path) -> tuple[list[Running], list[str]]:
 
 
 def missing(sysconfdir: Path, host: str, running: list[Running]) -> list[str]:
-    """Return what should run on this machine, and has not answered: no answer is no agreement.
+    """Return what should run on this machine, as standby, too, and has not answered: no answer is no agreement.
 
     Args:
         sysconfdir: where slurm.conf is.

@@ -225,9 +225,11 @@ def test_a_controller_without_slurmctld(site: "Site", run: "Call", monkeypatch: 
     site.conf(*lines)
     assert status(site, run)[1] == 0
     site.conf(*lines, "JobCompType=jobcomp/python")
+    assert status(site, run)[1] == 0, "a standby loads it when it takes over"
+    site.conf(*lines, "PrEpPlugins=prep/script,prep/python")
     report, code = status(site, run)
     assert code == 1
-    assert "slurmctld, jobcomp" in report["findings"][0]
+    assert "slurmctld, prep" in report["findings"][0]
     assert "has not loaded it: restart it" in report["findings"][0]
 
 

@@ -20,6 +20,7 @@ from slurmhooks.log import log, visible
 from slurmhooks.processes import control, descriptors, process
 from slurmhooks.processes.last_file import LastFile
 from slurmhooks.processes.settings import Settings
+from slurmhooks.wire.protocol import Availability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +77,11 @@ class Child:
         except OSError:
             pass  # it has ended; the supervisor reads the end of file
 
-    def configured(self, message: Message) -> None:
+    def configured(self, message: Message) -> Availability:
         """Take what the configuration says, which only the supervisor's user can tell.
+
+        Returns:
+            what it says about requests that nobody can serve; UNKNOWN: it is from another user.
 
         Raises:
             ValueError: the message is invalid.
@@ -86,6 +90,8 @@ class Child:
         if _is_ours(message):
             self.settings = Settings.read(document["settings"])
             self.watch = Watch.of(document["watch"])
+            return Availability.ACCEPT if self.settings.accept else Availability.REJECT
+        return Availability.UNKNOWN
 
     def loaded(self, message: Message) -> None:
         """Take what was loaded; the generation goes into service once its first worker is ready.

@@ -64,11 +64,10 @@ class Supervisor:
         periodic.state = periodic.State()
         read_notices.shared = read_notices.ReadNotices()
         reporting.reporter = self._collector.reporter
-        self._wake, wakes = socket.socketpair()
-        self._wakes = wakes
-        for end in (self._wake, wakes):
+        self._wake, self._wakes = socket.socketpair()
+        for end in (self._wake, self._wakes):
             end.setblocking(False)
-        self._attempts = Attempts(lambda: wakes.send(b"."))
+        self._attempts = Attempts(lambda: self._wakes.send(b"."))
 
     def run(self) -> None:
         """Serve until slurmctld ends."""
@@ -191,9 +190,7 @@ class Supervisor:
             ValueError, KeyError, TypeError: it was not.
         """
         if message.kind == Control.CONFIGURED:
-            child.configured(message)
-            assert child.settings is not None
-            self._available = Availability.ACCEPT if child.settings.accept else Availability.REJECT
+            self._available = child.configured(message) or self._available
         elif message.kind == Control.LOADED:
             child.loaded(message)
             if child.is_trial:

@@ -18,7 +18,7 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import answer, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from slurmhooks.fields.classes import Computations
     from slurmhooks.slurmctld.table import Table
@@ -261,7 +261,7 @@ class ActingViews(Views):
         table: Table[Any, Any] = self.table("nodes" if action.job_id is None else "jobs", asking)
         return table.get(action.target if action.job_id is None else action.job_id)
 
-    def whole(self, action: Action, row: Any, asking: Asking) -> list[Any]:
+    def whole(self, action: Action, row: Any, asking: Asking) -> Sequence[Any]:
         """Return the rows that an action is for: all components of a heterogeneous job, if it is for the whole job."""
         if not row.het_job_id or action.kind not in WHOLE:
             return [row]

@@ -35,7 +35,6 @@ def test_a_reboot_that_waits_keeps_its_drain(cluster: Cluster) -> None:
     cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")
-    cluster.root("touch", "/tmp/sick", check=True)
     cluster.restart()
 
     def state(node: str) -> str:
@@ -45,6 +44,7 @@ def test_a_reboot_that_waits_keeps_its_drain(cluster: Cluster) -> None:
     for node in ("n1", "n2"):
         cluster.user("alice", "sbatch", "-w", node, "-o", "/dev/null", "--wrap=sleep 600", check=True)
     cluster.wait(lambda: cluster.root("squeue", "-h", "-t", "R").stdout.count("\n") == 2, what="jobs")
+    cluster.root("touch", "/tmp/sick", check=True)
     cluster.root("scontrol", "update", "nodename=n1", "state=drain", "reason=by hand", check=True)
     cluster.wait(lambda: "DRAIN" in state("n2"), what="drain")
     cluster.root("scontrol", "reboot", "ASAP", "n[1-2]", check=True)

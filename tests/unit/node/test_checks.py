@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,16 @@ def awaited(process: subprocess.Popen[bytes], is_there: Callable[[], object]) ->
         time.sleep(0.01)
 
 
+@contextmanager
+def started(words: Sequence[object], **keywords: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program that ends with the block."""
+    with subprocess.Popen([str(word) for word in words], **keywords) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
 def file_of(process: subprocess.Popen[bytes]) -> str:
     """Return the file of a process, as the kernel knows it."""
     return os.readlink(f"/proc/{process.pid}/exe")
@@ -124,7 +135,7 @@ def test_process(sleeper: Path) -> None:
     """Processes are found by the file of their program, by its path or its name, and by their real user."""
     name, path = sleeper.name, str(sleeper)
     assert reason(checks.process, name, runs=False) is None
-    with subprocess.Popen([sleeper, "600"]) as running:
+    with started([sleeper, "600"]) as running:
         awaited(running, lambda: reason(checks.process, name) is None)
         for program in (name, path):
             assert reason(checks.process, program) is None
@@ -139,7 +150,7 @@ def test_process(sleeper: Path) -> None:
 
 def test_a_process_whose_file_was_replaced(sleeper: Path) -> None:
     """A daemon whose package was upgraded still runs."""
-    with subprocess.Popen([sleeper, "600"]) as running:
+    with started([sleeper, "600"]) as running:
         awaited(running, lambda: reason(checks.process, sleeper.name) is None)
         new = sleeper.with_name("new")
         shutil.copy("/bin/cat", new)
@@ -147,7 +158,6 @@ def test_a_process_whose_file_was_replaced(sleeper: Path) -> None:
         assert file_of(running) == f"{sleeper} (deleted)"
         assert reason(checks.process, sleeper.name) is None
         assert reason(checks.process, str(sleeper)) is None
-        running.kill()
 
 
 @pytest.mark.parametrize("words", [("{script}",), ("/bin/sh", "{script}"), ("/bin/sh", "-e", "{script}", "more")])
@@ -156,11 +166,10 @@ def test_a_process_in_an_interpreter(tmp_path: Path, words: tuple[str, ...]) -> 
     script = tmp_path / f"{os.getpid()}-script-of-a-test"
     script.write_text("#!/bin/sh\nread line\n")
     script.chmod(0o755)
-    with subprocess.Popen([word.format(script=script) for word in words], stdin=subprocess.PIPE) as running:
+    with started([word.format(script=script) for word in words], stdin=subprocess.PIPE) as running:
         for program in (script.name, str(script)):
             awaited(running, lambda program=program: reason(checks.process, program) is None)  # type: ignore[misc]
             assert reason(checks.process, program, user=os.getuid()) is None
-        running.kill()
 
 
 def test_a_name_that_a_user_has_chosen(sleeper: Path, tmp_path: Path) -> None:
@@ -170,7 +179,7 @@ def test_a_name_that_a_user_has_chosen(sleeper: Path, tmp_path: Path) -> None:
     link.symlink_to("/bin/sleep")
     named = f"import sys; open('/proc/self/comm', 'w').write({sleeper.name!r}); print(flush=True); sys.stdin.read()"
     for words in ([str(link), "600"], [sys.executable, "-c", named]):
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        with started(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             name = sleeper.name.encode()[:15] + b"\n"
             comm = Path(f"/proc/{running.pid}/comm")
             awaited(running, lambda comm=comm, name=name: comm.read_bytes() == name)  # type: ignore[misc]
@@ -178,7 +187,6 @@ def test_a_name_that_a_user_has_chosen(sleeper: Path, tmp_path: Path) -> None:
             assert reason(checks.process, str(sleeper)) == f"{sleeper} does not run"
             if words[0] == str(link):
                 assert reason(checks.process, sleeper.name) == f"{sleeper.name} does not run"
-            running.kill()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="makes a setuid program")
@@ -188,12 +196,11 @@ def test_a_setuid_program_of_a_user(sleeper: Path) -> None:
     open_to_all.chmod(0o755)
     sleeper = sleeper.rename(open_to_all / sleeper.name)
     sleeper.chmod(0o4755)
-    with subprocess.Popen([sleeper, "600"], user=65534) as running:
+    with started([sleeper, "600"], user=65534) as running:
         awaited(running, lambda: reason(checks.process, sleeper.name) is None)
         assert os.stat(f"/proc/{running.pid}").st_uid == 0
         assert reason(checks.process, sleeper.name, user=0) == f"{sleeper.name} does not run"
         assert reason(checks.process, sleeper.name, user=65534) is None
-        running.kill()
     shutil.rmtree(open_to_all)
 
 

@@ -31,7 +31,7 @@ def test_a_reboot_that_waits_keeps_its_drain(cluster: Cluster) -> None:
     if not cluster.has_sources:
         pytest.skip("periodic rules need Slurm's sources")
     cluster.without_spank()
-    cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
+    cluster.put("JobSubmitPlugins=python\nRebootProgram=/bin/true\n", "/etc/slurm/local.conf")
     cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
     cluster.put(QUICK, "/etc/slurm/hooks.d/a_quick.py")
     cluster.put(HOOKS, "/etc/slurm/hooks.d/every.py")

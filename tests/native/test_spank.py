@@ -209,28 +209,6 @@ def test_environments(each_host: Host) -> None:
     assert run.said("remote") == ["env=['A', 'NEW']"]
 
 
-@pytest.mark.parametrize("components", [1, 2])
-def test_srun_is_not_asked_for_what_it_has_lost(each_host: Host, components: int) -> None:
-    """After srun has read the options of several components, the job control environment is refused, not asked for."""
-    each_host.site(
-        """
-        from slurmhooks import SpankError
-        @hook.spank.init_post_opt
-        def write(spank):
-            spank.job_control_env["A"] = "1"
-        @hook.spank.local_user_init
-        def read(spank):
-            try:
-                log.info("read %s", spank.job_control_env.get("A"))
-            except SpankError as error:
-                log.info("refused %s", error.code)
-        """
-    )
-    calls = "call sp init_post_opt\n" * components
-    run = each_host.run(f"{JOB}\nopen sp $spank hooks.py\ncontext local\ncall sp init\n{calls}call sp local_user_init")
-    assert ("read 1" if components == 1 else "refused ESPANK_NOT_AVAIL") in run
-
-
 def test_a_long_value_is_read_whole(host: Host) -> None:
     """A value that is longer than the buffer of spank_getenv() is read completely."""
     host.site("hook.spank.init(lambda spank: log.info('length', n=len(spank.env['LONG'])))")

@@ -51,14 +51,6 @@ def test_links_lead_somewhere() -> None:
             assert not anchor or anchor in slugs, f"{source}: {page}#{anchor}"
 
 
-def test_each_rule_says_what_is_unknown() -> None:
-    """The page about the ready-made rules says for each how it treats what Slurm decides after it."""
-    page = PAGES["policies"]
-    cells = re.findall(r"^\| (`[^|]*)\|", page[page.index("## What a job asks for") :], re.MULTILINE)
-    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    assert sorted(policies.RULES.keys() - named) == []
-
-
 def test_links_have_a_text() -> None:
     """A link without a text has the title of its target in Sphinx, but cannot be seen on a forge."""
     assert [name for name, text in PAGES.items() if "[](" in text] == []

@@ -2,10 +2,11 @@
 /*
  * Reads simulated jobs page by page, as handlers do, while jobs come and go between two pages.
  *
- *     paging COUNT CHANGES SEED walk|iterate|forget
+ *     paging COUNT CHANGES SEED walk|iterate|forget|count|recount
  *
  * COUNT: number of jobs. CHANGES: maximum number of jobs that go between two pages, and of those that come. walk: the
  * list has no iterators. forget: so many others begin to read after some pages that the iterator of this reader goes.
+ * count: jobs are only counted, by a number that seven of them have in common; recount: the same, while others read.
  * It prints how many pages there were, how many jobs were there all the time and were not read, how many rows were
  * repeated, and the processor time of the slowest page in microseconds, the median page, and all pages.
  */
@@ -236,6 +237,53 @@ static void read_by_others(void)
     }
 }
 
+/* Count jobs. OUT counts: by the last digit of the path's user. RET how many pages there were. */
+static unsigned count_jobs(uint64_t counts[100], bool forgets)
+{
+    static const uint32_t member = 9; /* the first text */
+    struct slurmhooks_event event = {0};
+    struct slurmhooks_buffer end;
+    struct slurmhooks_item item;
+    unsigned pages = 0;
+    uint32_t start = 0;
+
+    slurmhooks_begin(&end, SLURMHOOKS_QUERY);
+    slurmhooks_put(&end, SLURMHOOKS_MEMBERS, &member, sizeof(member));
+    do {
+        struct slurmhooks_question question = {.event = &event, .data = end.data, .size = end.size};
+        size_t position = sizeof(struct slurmhooks_header);
+        unsigned user = 0;
+
+        question.header.number = start;
+        slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
+        if (!slurmhooks_answer_count(&question))
+            exit(2);
+        if (question.from != start)
+            memset(counts, 0, 100 * sizeof(*counts));
+        free(end.data);
+        slurmhooks_begin(&end, SLURMHOOKS_QUERY);
+        slurmhooks_put(&end, SLURMHOOKS_MEMBERS, &member, sizeof(member));
+        while (slurmhooks_next(question.result.data, question.result.size, &position, &item)) {
+            uint64_t tally[2];
+
+            if (item.tag == SLURMHOOKS_PAGE_END) {
+                slurmhooks_put(&end, item.tag, item.value, item.size);
+            } else if (item.tag == SLURMHOOKS_TALLY) {
+                memcpy(tally, item.value, sizeof(tally));
+                counts[user] += tally[0];
+            } else {
+                user = (unsigned)atoi(item.value + sizeof(uint64_t) + strlen("/home/user"));
+            }
+        }
+        free(question.result.data);
+        start = question.next;
+        if (forgets && (++pages == 2 || pages == 5))
+            read_by_others();
+    } while (start);
+    free(end.data);
+    return pages;
+}
+
 static int compare(const void *first, const void *second)
 {
     double difference = *(const double *)first - *(const double *)second;
@@ -261,6 +309,17 @@ int main(int argc, char **argv)
     slurmhooks_begin(&last, SLURMHOOKS_QUERY);
     for (unsigned i = 0; i < count; i++)
         add_job();
+    if (strstr(argv[4], "count")) {
+        uint64_t counts[100] = {0}, wrong = 0, sum = 0;
+
+        count_jobs(counts, argv[4][0] == 'r');
+        for (unsigned i = 0; i < 100; i++) {
+            wrong += counts[i] != count / 100 + (i && i <= count % 100);
+            sum += counts[i];
+        }
+        printf("{\"wrong\": %u, \"sum\": %u}\n", (unsigned)wrong, (unsigned)sum);
+        return 0;
+    }
     uint32_t first_new = last_id;
     do {
         if (pages == MOST_PAGES)

@@ -57,3 +57,13 @@ def test_no_job_is_left_out(paging: Path, count: int, changes: int, how: str) ->
         assert how != "forget" or count < 3000 or result["repeated"]
         repeats = how == "forget" or (changes and how == "walk")
         assert repeats or result["repeated"] == 0, (command, result)
+
+
+@pytest.mark.parametrize("how", ["count", "recount"])
+@pytest.mark.parametrize("count", [0, 1, 99, 3000, 20_000])
+def test_each_job_is_counted_once(paging: Path, count: int, how: str) -> None:
+    """Jobs are counted by kind, over several pages, also if the place of the last page was forgotten."""
+    environment = {"ASAN_OPTIONS": "detect_leaks=0"}
+    command = [str(paging), str(count), "0", "1", how]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=120)
+    assert json.loads(done.stdout) == {"wrong": 0, "sum": count}

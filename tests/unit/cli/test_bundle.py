@@ -208,7 +208,7 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     assert "is writable by everybody" in deployed()
     allowed.chmod(0o644)
     bundle.chmod(0o666)
-    assert "signed by alice@site: unchanged, it was in force already" in deployed()
+    assert "signed by alice@site: in force; before: none" in deployed()
 
 
 def test_another_ssh_keygen(site: "Site", run: "Call", keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:

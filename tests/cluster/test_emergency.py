@@ -27,6 +27,7 @@ cd /etc/slurm
 echo '# Nothing.' > local.conf
 echo JobSubmitPlugins=python >> slurm.conf
 echo 'required spank_python.so' > plugstack.conf
+printf '[hooks]\\npaths = ["hooks.d/*.py"]\\n' > slurmhooks.toml
 rm -rf /var/log/slurm/slurmhooks
 slurmhooks deploy
 """

@@ -18,7 +18,7 @@ from slurmhooks.handlers.registry import Handler
 from slurmhooks.hooks.points import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.log import ERROR, INFO, log
-from slurmhooks.lua import job_fields, slurm_table, source
+from slurmhooks.lua import job_fields, needs, slurm_table
 from slurmhooks.lua.conversions import returned, whole
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
@@ -204,13 +204,7 @@ class Script:
 
     def _warn(self, content: bytes) -> None:
         """Log what the script uses but this build cannot provide."""
-        uses = source.Script(content.decode("utf-8", "surrogateescape")).uses
-        wanted = {
-            use.of if use.of in ("part_list", "job_rec") else f"slurm.{use.name}": use.line
-            for use in reversed(uses)
-            if use.of in ("part_list", "job_rec") or (use.of == "slurm" and use.name in ("jobs", "reservations"))
-        }
-        for what, line in wanted.items():
+        for what, line in needs.sources(content).items():
             log.error("%s:%d: the script uses %s, and calls that do are refused: %s", self.path, line, what, NEEDS)
 
     def _run(self, chunk: Any) -> dict[str, int]:

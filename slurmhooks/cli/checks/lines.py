@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Find lines of plugstack.conf, and handlers, that the installed build does not serve."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from slurmhooks.cli import build_record, manifests
@@ -9,9 +10,10 @@ from slurmhooks.handlers import loader
 from slurmhooks.handlers.job_rule import JobRule
 from slurmhooks.handlers.registry import Registry
 from slurmhooks.job_submit import judging
+from slurmhooks.lua import needs
 from slurmhooks.site import variants
 from slurmhooks.site.manifest_writer import MOST_ARGUMENTS, Line
-from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 
 
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
@@ -60,19 +62,31 @@ def kept_from_users(registry: Registry, record: build_record.BuildRecord | None)
     ]
 
 
+def _of_scripts(paths: Iterable[str]) -> Iterator[str]:
+    """Yield a finding for each thing that Lua scripts use and a build with only public headers lacks."""
+    for path in sorted(paths):
+        for what, line in needs.sources(Path(path).read_bytes()).items():
+            yield f"{path}:{line}: the script uses {what}, and requests for which it does are refused: {NEEDS_SOURCES}"
+
+
 def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -> list[str]:
     """Return a finding for each handler with arguments that the installed build does not support."""
     if record is None or record.tiers.private:
         return []
-    return judging.unserved(registry.all_handlers()) + [
-        f"{handler.where}: handler {handler.label} takes"
-        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
-        "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
-        "with the sources of exactly the installed release, and install the result"
-        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
-        for handler in registry.all_handlers()
-        # A Lua script is loaded nevertheless: using these arguments fails, and slurmctld logs that.
-        if PRIVATE_ARGUMENTS.intersection(handler.names)
-        and not handler.path.endswith(loader.LUA)
-        and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
-    ]
+    scripts = {handler.path for handler in registry.handlers("job_submit") if handler.path.endswith(loader.LUA)}
+    return (
+        judging.unserved(registry.all_handlers())
+        + [*_of_scripts(scripts)]
+        + [
+            f"{handler.where}: handler {handler.label} takes"
+            f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
+            "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
+            "with the sources of exactly the installed release, and install the result"
+            + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
+            for handler in registry.all_handlers()
+            # A Lua script takes all arguments, whatever it uses.
+            if PRIVATE_ARGUMENTS.intersection(handler.names)
+            and not handler.path.endswith(loader.LUA)
+            and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
+        ]
+    )

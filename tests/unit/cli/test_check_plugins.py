@@ -81,3 +81,24 @@ def test_rules_about_jobs_with_public_headers(site: Site, lines: list[str]) -> N
     site.file(rule + "pass\n")
     (finding,) = site.found()
     assert "handler a:rule needs the records of jobs at updates, because its code names no field" in finding
+
+
+def test_a_lua_script_with_public_headers(site: Site, lines: list[str]) -> None:
+    """check names what a script uses that the build lacks; a script that uses nothing of the kind is fine."""
+    record = build_record.BuildRecord.load(site.plugins)
+    assert record is not None
+    script = site.etc / "job_submit.lua"
+    functions = "function slurm_job_submit(job_desc, part_list)\n{}\nreturn 0 end\nfunction slurm_job_modify() end\n"
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n')
+    site.conf(*lines)
+    for private, line, uses in (
+        (False, "local a = job_desc.account", None),
+        (False, "local a = job_desc.default_account", "job_desc.default_account"),
+        (False, "local a = part_list.debug", "part_list"),
+        (True, "local a = job_desc.default_account", None),
+    ):
+        replace(record, tiers=build_record.Tiers(private=private)).save(site.plugins)
+        script.write_text(functions.format(line))
+        found = site.found()
+        assert len(found) == (uses is not None)
+        assert all(finding.startswith(f"{script}:2: the script uses {uses}, and requests") for finding in found)

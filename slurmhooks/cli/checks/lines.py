@@ -74,19 +74,16 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
     if record is None or record.tiers.private:
         return []
     scripts = {handler.path for handler in registry.handlers("job_submit") if handler.path.endswith(loader.LUA)}
-    return (
-        judging.unserved(registry.all_handlers())
-        + [*_of_scripts(scripts)]
-        + [
-            f"{handler.where}: handler {handler.label} takes"
-            f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
-            "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
-            "with the sources of exactly the installed release, and install the result"
-            + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
-            for handler in registry.all_handlers()
-            # A Lua script takes all arguments, whatever it uses.
-            if PRIVATE_ARGUMENTS.intersection(handler.names)
-            and not handler.path.endswith(loader.LUA)
-            and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
-        ]
-    )
+    handlers = [
+        f"{handler.where}: handler {handler.label} takes"
+        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
+        "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
+        "with the sources of exactly the installed release, and install the result"
+        + ('; or set updates = "refuse" or "ignore"' if handler.label.startswith("policies:") else "")
+        for handler in registry.all_handlers()
+        # A Lua script takes all arguments, whatever it uses.
+        if PRIVATE_ARGUMENTS.intersection(handler.names)
+        and not handler.path.endswith(loader.LUA)
+        and handler.spec.point != "power"  # their nodes and jobs come from scontrol and Slurm's file
+    ]
+    return [*judging.unserved(registry.all_handlers()), *_of_scripts(scripts), *handlers]

@@ -18,6 +18,8 @@
 
 /* How many handlers can be left out of one request. */
 #define MOST_EXCLUDED 16
+/* How lines for users begin. */
+#define FOR_USERS "slurmhooks: "
 /* How long a slurmctld that was started by 'scontrol reconfigure' waits for the hooks to load, in milliseconds. */
 #define RECONFIGURE_MS 30000
 
@@ -97,8 +99,12 @@ unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char 
     if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
         id = (unsigned)(uintptr_t)call;
     log_error("error %08x: %s of %s: %s: %s", id, call->hook, call->whom, what, reason);
-    snprintf(text, sizeof(text),
-             "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", call->hook, id);
+    /* What the supervisor says of hooks that do not load is a line for users, with the id of the log's lines. */
+    if (!strncmp(reason, FOR_USERS, strlen(FOR_USERS)))
+        snprintf(text, sizeof(text), "%s", reason);
+    else
+        snprintf(text, sizeof(text),
+                 FOR_USERS "the %s hooks did not answer (error %08x); please tell your administrators", call->hook, id);
     if (call->tell)
         call->tell(call->context, text);
     return id;

@@ -18,6 +18,7 @@ TOML = "/etc/slurm/slurmhooks.toml"
 CONF = "/etc/slurm/local.conf"
 DEFAULT_TOML = f'[policy]\nnotices = "always"\n[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
 UNANSWERED = "slurmhooks: the job_submit hooks did not answer (error "
+NOT_LOADED = "slurmhooks: the hooks could not be loaded (error "
 """The text for users while no worker can serve."""
 FOLDER = "/var/tmp/told"
 """The folder for records of handlers, which everybody may write."""

@@ -7,7 +7,7 @@ import pytest
 
 from slurmhooks.site.reload import STAYS
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, UNANSWERED, Site, lend, prepare
+from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, NOT_LOADED, TOML, Site, lend, prepare
 
 pytestmark = [pytest.mark.one_release("26.05"), pytest.mark.stopped]
 
@@ -148,7 +148,7 @@ def test_nothing_is_accepted_without_policy(site: Site, what: str) -> None:
         site.cluster.put(f'{DEFAULT_TOML}require = ["limits:account"]\n', TOML)
         words = "limits:account: [hooks] require of slurmhooks.toml names this handler"
     site.cluster.restart()
-    assert UNANSWERED in site.refused()
+    assert NOT_LOADED in site.refused()
     logged = site.logged()
     if what == "missing":
         for command in ("check", "compile"):

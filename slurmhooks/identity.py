@@ -7,7 +7,6 @@ modules say to each other changes without a new version number.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 
@@ -43,6 +42,8 @@ def of(package: str) -> str:
     Raises:
         OSError: they cannot be read.
     """
+    import hashlib  # commands that show their help need none
+
     digest = hashlib.sha256()
     native = os.path.join(package, "_native")
     if not os.path.isdir(native):

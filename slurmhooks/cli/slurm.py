@@ -4,10 +4,12 @@
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import subprocess
 
 PROGRAM_PATH = os.pathsep.join(("/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/slurm/sbin"))
 """Folders to search in addition to PATH, which often lacks the folders of the daemons."""
@@ -77,6 +79,13 @@ def source_version(tree: Path) -> Version | None:
     return Version.find(match.group(1)) if match else None
 
 
+def _run(command: "Sequence[str | Path]") -> "subprocess.CompletedProcess[str]":
+    """Run a program and return what it has printed; the module is slow to import, and few commands need it."""
+    import subprocess
+
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def installed_versions() -> Iterator[tuple[Path, Version]]:
     """Yield the path and version of Slurm's programs on this machine."""
     for name in ("slurmctld", "slurmd", "srun"):
@@ -84,7 +93,7 @@ def installed_versions() -> Iterator[tuple[Path, Version]]:
         if program:
             # srun reads slurm.conf before it prints its version, and fails without one.
             option = "--version" if name == "srun" else "-V"
-            process = subprocess.run([program, option], capture_output=True, text=True, check=False)
+            process = _run([program, option])
             version = Version.find(process.stdout) if process.returncode == 0 else None
             if version:
                 yield program, version
@@ -94,7 +103,7 @@ def scrun_lua(scrun: Path) -> str | None:
     """Return the version of Lua that scrun is linked to; None if it is built without Lua."""
     readelf = shutil.which("readelf")
     command = [readelf, "-dW", str(scrun)] if readelf else ["ldd", str(scrun)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = _run(command)
     # Debian: liblua5.1.so.0; Fedora: liblua-5.4.so; others: liblua.so.5.4
     match = re.search(r"\bliblua(?:-|\.so\.)?(5\.\d)", process.stdout)
     return match.group(1) if match else None
@@ -105,7 +114,7 @@ def library() -> Path | None:
     program = find_program("scontrol") or find_program("slurmd")
     if program is None:
         return None
-    process = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    process = _run(["ldd", program])
     match = re.search(r"libslurmfull\S* => (/\S+)", process.stdout)
     return Path(match.group(1)) if match else None
 

@@ -97,6 +97,8 @@ class Tally:
         """Count a line of the log, as JSON; one that is damaged is left out."""
         try:
             handlers = content.get("handlers", ())
+            if type(handlers) not in (list, tuple):
+                return
             steps = [(each["handler"], each["outcome"], each.get("mode")) for each in handlers]
             key = content["event"], content.get("hook"), content.get("verdict"), content.get("test_only", False), *steps
             if type(key[3]) is not bool:  # 1 is equal to True

@@ -29,12 +29,12 @@ def write_manifest(host: Host, folder: Path) -> Path:
     return manifest.rename(folder / manifest.name)
 
 
-def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = ()) -> Run:
-    """Call init with SLURM_CONF set to a path. Python starts only if the manifest beside it is not used."""
+def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = (), rc: int = 0) -> Run:
+    """Call init, which returns rc, with SLURM_CONF set to a path. Python starts only if the manifest is not used."""
     env = {"SLURM_CONF": conf}
     script = "open sp $spank $dir/hooks.py\ncontext remote\ncall sp init\nmapped libpython"
     run = host.run(script, env=env, cwd=cwd, wrapper=wrapper)
-    assert run.one("call").rc == 0
+    assert run.one("call").rc == rc
     return run
 
 
@@ -90,10 +90,10 @@ def test_links_are_judged(each_host: Host) -> None:
 
 
 def test_links_without_end(each_host: Host) -> None:
-    """A path with too many links, or that links make too long, is not used."""
+    """With a path of too many links, nobody knows whether a set is in force, so the launch is refused."""
     write_manifest(each_host, each_host.folder)
     (each_host.folder / "loop").symlink_to("loop/" * 100)
-    run = launch(each_host, str(each_host.folder / "loop" / "slurm.conf"))
+    run = launch(each_host, str(each_host.folder / "loop" / "slurm.conf"), rc=-3000)
     assert not is_taken(run)
     assert "it cannot be read" in run
 

@@ -12,6 +12,7 @@ from tests.native.hosting import Host
 LOAD = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from slurmhooks.files import paths
 from slurmhooks.files.watch import Watch
 from slurmhooks.worker import interface
@@ -20,7 +21,7 @@ from slurmhooks.worker.__main__ import preload
 name = sys.argv[1]
 preload(name)
 if "complete" in sys.argv:
-    interface.complete(name)
+    interface.complete(name, SimpleNamespace(has_model=True, has_rules=True))
 before = set(sys.modules)
 interface.entry(name)(Watch(), lambda settings: None)
 print(*{module.partition(".")[0] for module in set(sys.modules) - before})

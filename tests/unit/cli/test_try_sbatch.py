@@ -21,7 +21,7 @@ def test_components_and_arguments(run: Run, tmp_path: Path) -> None:
     done = run("try", "job_submit", script, "--hooks", path, "--", "--time=5", "--", "a", "--b")
     assert done.exit_code == 1
     assert done.stdout.startswith("component 0:\naccepted\n")
-    assert "component 1:\nrefused: not three" in done.stdout
+    assert "component 1:\nrefused (ESLURM_ACCESS_DENIED): not three" in done.stdout
     found = json.loads(run("try", "job_submit", script, "--hooks", path, "--json", "--", "--", "a", "--b").stdout)
     assert [each["accepted"] for each in found] == [True, False]
     assert found[0]["changes"]["comment"]["after"] == "a --b"

@@ -336,7 +336,7 @@ def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> N
 @pytest.mark.parametrize(
     ("conf", "line", "more", "code", "words"),
     [
-        ("PartitionName=debug Default=YES\n", "job.partitions", (), 1, "refused: debug only"),
+        ("PartitionName=debug Default=YES\n", "job.partitions", (), 1, "refused (ESLURM_ACCESS_DENIED): debug only"),
         ("", "job.partitions", (), 1, "not known here (default partition)"),
         ("", "job.partitions", ("--", "-p", "day"), 0, "accepted"),
         ("", "job.account", (), 1, "not known here (default account)"),

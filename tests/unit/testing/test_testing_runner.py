@@ -128,7 +128,7 @@ def test_a_misspelled_code(write: Write) -> None:
         """,
     )
     result = run(path, "job_submit")
-    assert (result.accepted, result.code, result.text) == (False, None, "no")
+    assert (result.accepted, result.code, result.text) == (False, "ESLURM_ACCESS_DENIED", "no")
     assert result.error_id is not None
     assert "nearest: ESLURM_INVALID_ACCOUNT" in repr(result)
 
